@@ -1,0 +1,26 @@
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_program(KW_FLATC flatc REQUIRED)
+
+# Static archives, so that the program carries what it uses.
+set(KW_STATIC_LIBS boost_json boost_container crypto flatbuffers)
+foreach(lib IN LISTS KW_STATIC_LIBS)
+  find_library(KW_LIB_${lib} NAMES lib${lib}.a REQUIRED)
+  add_library(kw_${lib} INTERFACE)
+  target_link_libraries(kw_${lib} INTERFACE ${KW_LIB_${lib}})
+endforeach()
+target_link_libraries(kw_boost_json INTERFACE kw_boost_container)
+target_link_libraries(kw_crypto INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+
+add_library(kw_json INTERFACE)
+target_link_libraries(kw_json INTERFACE kw_boost_json)
+add_library(kw_fmt INTERFACE)
+target_link_libraries(kw_fmt INTERFACE fmt::fmt-header-only)
+
+# Headers of others are not held to our warnings.
+add_library(kw_boost INTERFACE)
+target_include_directories(kw_boost SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
+target_compile_definitions(kw_boost INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)

@@ -1,0 +1,9 @@
+# kw_library(NAME SOURCES ... DEPENDS ... [PRIVATE_DEPENDS ...])
+# One folder in src/, one static library. Its headers are included as "NAME/header.h"; only the folders in
+# DEPENDS are linked, and tests/house compares includes with this graph.
+function(kw_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(kw_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(kw_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(kw_${name} PUBLIC ${ARG_DEPENDS} PRIVATE kw_warnings ${ARG_PRIVATE_DEPENDS})
+endfunction()

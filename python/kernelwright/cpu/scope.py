@@ -1,0 +1,104 @@
+"""While candidate code runs: CUDA device words mean the CPU, and fresh memory is poisoned.
+
+Device words are mapped in a TorchFunctionMode rather than by patching Tensor, so that PyTorch's own
+Python code, which runs below the mode, sees nothing but CPU tensors.
+"""
+import contextlib
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from . import bounds, cuda_words, poison
+
+CUDA = torch.device("cuda", 0)
+MOVES = frozenset(("to", "as_tensor", "asarray", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"))
+_state = {"depth": 0}
+
+
+def means_cuda(value):
+    """Whether a device argument names a CUDA device: a string, a torch.device or a bare index."""
+    if isinstance(value, torch.device):
+        return value.type == "cuda"
+    if isinstance(value, str):
+        return value.split(":")[0] == "cuda"
+    return type(value) is int
+
+
+class CandidateMode(TorchFunctionMode):
+    """Answers device questions with cuda:0, keeps every tensor on the CPU, poisons allocations."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name == "__get__":
+            return self._property(func, args)
+        if args and isinstance(args[0], torch.Tensor):
+            if name in ("cuda", "pin_memory"):
+                return args[0]
+            if name == "get_device":
+                return 0
+            if name == "record_stream":
+                return None
+            if name == "data_ptr":
+                return bounds.remember(args[0], func(*args))
+        if kwargs:
+            kwargs = {key: "cpu" if key == "device" and means_cuda(value) else value
+                      for key, value in kwargs.items() if key != "pin_memory"}
+        if any(isinstance(each, (torch.device, str)) or type(each) is int for each in args):
+            args = self._devices(name, args)
+        result = func(*args, **kwargs)
+        return poison.fill(result) if poison.is_uninitialised(name, args) else result
+
+    def _property(self, func, args):
+        which = getattr(getattr(func, "__self__", None), "__name__", "")
+        answer = func(*args)
+        if which == "device":
+            return CUDA if answer.type == "cpu" else answer
+        if which == "is_cuda":
+            return args[0].device.type == "cpu"
+        return False if which == "is_cpu" else answer
+
+    def _devices(self, name, args):
+        first = 1 if name in MOVES else len(args)
+        return tuple("cpu" if (isinstance(each, torch.device) and each.type == "cuda")
+                     or (at >= first and isinstance(each, str) and means_cuda(each))
+                     or (name == "to" and at == 1 and type(each) is int) else each
+                     for at, each in enumerate(args))
+
+
+def reenter(function):
+    """Give a custom operator's own code the mode back: dispatch runs it below all modes."""
+    def inside(*args, **kwargs):
+        if not _state["depth"] or any(isinstance(each, CandidateMode) for each in _modes()):
+            return function(*args, **kwargs)
+        with CandidateMode():
+            return function(*args, **kwargs)
+    inside.__wrapped__ = function
+    inside.__name__ = getattr(function, "__name__", "inside")
+    inside.__module__ = getattr(function, "__module__", __name__)
+    return inside
+
+
+def _modes():
+    return [torch.overrides._get_current_function_mode_stack()[at]
+            for at in range(len(torch.overrides._get_current_function_mode_stack()))]
+
+
+@contextlib.contextmanager
+def candidate_scope():
+    """Around a candidate's import, constructor or call; outside it torch behaves as always."""
+    if _state["depth"]:
+        yield
+        return
+    before = torch._C._len_torch_function_stack()
+    restore = cuda_words.apply()
+    _state["depth"] = 1
+    CandidateMode().__enter__()
+    try:
+        yield
+    finally:
+        # A candidate may have left modes of its own behind; take all that were not there before.
+        while torch._C._len_torch_function_stack() > before:
+            torch._C._pop_torch_function_stack()
+        _state["depth"] = 0
+        restore()
