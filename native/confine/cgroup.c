@@ -33,12 +33,18 @@ static int limit_pids(const char* folder, uint64_t tasks) {
 }
 
 // 0 stands for the writer.
-static int join_v2_folder(const char* folder) { return kw_write_number(folder, "cgroup.procs", 0); }
+static int join_v2_folder(const char* folder) {
+  return kw_write_number(folder, "cgroup.procs", 0);
+}
 
-// We have a single thread, and a thread moves itself without the lock of all forks on the host, which costs 15 ms.
-static int join_v1_folder(const char* folder) { return kw_write_number(folder, "tasks", 0); }
+// We have a single thread, and a thread moves itself without the lock of all forks on the host, which costs
+// 15 ms.
+static int join_v1_folder(const char* folder) {
+  return kw_write_number(folder, "tasks", 0);
+}
 
-static int join_v1(const char* controller, const char* name, uint64_t limit, int (*set)(const char*, uint64_t)) {
+static int join_v1(const char* controller, const char* name, uint64_t limit,
+                   int (*set)(const char*, uint64_t)) {
   char base[PATH_MAX], folder[PATH_MAX];
   if (!kw_cgroup_v1(controller, base, sizeof base)) return ENOENT;
   int error = create(base, name, folder, sizeof folder);
@@ -71,7 +77,8 @@ void kw_join_cgroups(kw_job* job) {
             join_v1("memory", policy->cgroup_name, policy->memory_bytes, limit_v1_memory));
   if (pids)
     kw_mark(job, KW_LAYER_CGROUP_PIDS, join_v1("pids", policy->cgroup_name, policy->processes, limit_pids));
-  join_v2(job, memory && !kw_applied(job, KW_LAYER_CGROUP_MEMORY), pids && !kw_applied(job, KW_LAYER_CGROUP_PIDS));
+  join_v2(job, memory && !kw_applied(job, KW_LAYER_CGROUP_MEMORY),
+          pids && !kw_applied(job, KW_LAYER_CGROUP_PIDS));
 }
 
 int kw_cgroup_prepare(void) {
@@ -79,7 +86,8 @@ int kw_cgroup_prepare(void) {
   if (!kw_cgroup_v2(base, sizeof base)) return 0;
   if (kw_cgroup_v2_delegates(base, "memory") && kw_cgroup_v2_delegates(base, "pids")) return 0;
   // A base that long could not hold the names of ours either.
-  if ((size_t)snprintf(control, sizeof control, "%s/cgroup.subtree_control", base) >= sizeof control) return 0;
+  if ((size_t)snprintf(control, sizeof control, "%s/cgroup.subtree_control", base) >= sizeof control)
+    return 0;
   if (access(control, W_OK) != 0) return 0;
   int error = create(base, "kw-supervisor", leaf, sizeof leaf);
   if (error == 0) error = join_v2_folder(leaf);

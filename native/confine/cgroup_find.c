@@ -1,5 +1,5 @@
-// Where our own cgroup is in the file system. The paths in /proc/self/cgroup and the mounts are compared, since
-// in a container the mounted part need not begin at the hierarchy's root.
+// Where our own cgroup is in the file system. The paths in /proc/self/cgroup and the mounts are compared,
+// since in a container the mounted part need not begin at the hierarchy's root.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,10 @@ static bool mounted_at(const char* controller, char* root, char* point, size_t s
   while (!found && fgets(line, sizeof line, file) != NULL) {
     char *from, *to, *type, *options;
     if (strstr(line, "cgroup") == NULL || !parse_mount(line, &from, &to, &type, &options)) continue;
-    if (*controller == '\0') found = strcmp(type, "cgroup2") == 0;
-    else found = strcmp(type, "cgroup") == 0 && listed(options, controller);
+    if (*controller == '\0')
+      found = strcmp(type, "cgroup2") == 0;
+    else
+      found = strcmp(type, "cgroup") == 0 && listed(options, controller);
     if (!found) continue;
     snprintf(root, size, "%s", from);
     snprintf(point, size, "%s", to);
@@ -71,7 +73,8 @@ static bool mounted_at(const char* controller, char* root, char* point, size_t s
 
 static bool find(const char* controller, char* out, size_t size) {
   char path[PATH_MAX], root[PATH_MAX], point[PATH_MAX];
-  if (!own_path(controller, path, sizeof path) || !mounted_at(controller, root, point, sizeof root)) return false;
+  if (!own_path(controller, path, sizeof path) || !mounted_at(controller, root, point, sizeof root))
+    return false;
   const char* rest = path;
   if (strcmp(root, "/") != 0) {
     size_t length = strlen(root);
@@ -81,9 +84,12 @@ static bool find(const char* controller, char* out, size_t size) {
   return (size_t)snprintf(out, size, "%s%s", point, rest) < size;
 }
 
-bool kw_cgroup_v1(const char* controller, char* out, size_t size) { return find(controller, out, size); }
+bool kw_cgroup_v1(const char* controller, char* out, size_t size) {
+  return find(controller, out, size);
+}
 
-// The folder that ours go into: our own cgroup, or its parent once kw_cgroup_prepare() has moved us to a leaf.
+// The folder that ours go into: our own cgroup, or its parent once kw_cgroup_prepare() has moved us to a
+// leaf.
 bool kw_cgroup_v2(char* out, size_t size) {
   if (!find("", out, size)) return false;
   char* name = strrchr(out, '/');

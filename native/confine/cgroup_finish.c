@@ -67,7 +67,8 @@ static int remove_folder(const char* folder, uint32_t* killed) {
 static void read_usage(const char* folder, kw_cgroup_usage* usage) {
   uint64_t peak = number(folder, "memory.max_usage_in_bytes", NULL);
   usage->peak_bytes += peak != 0 ? peak : number(folder, "memory.peak", NULL);
-  usage->oom_kills += number(folder, "memory.oom_control", "oom_kill") + number(folder, "memory.events", "oom_kill");
+  usage->oom_kills +=
+      number(folder, "memory.oom_control", "oom_kill") + number(folder, "memory.events", "oom_kill");
   usage->forks_refused += number(folder, "pids.events", "max");
 }
 

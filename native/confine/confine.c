@@ -53,6 +53,7 @@ static _Noreturn void give_up(void) {
 static void wait_until_ready(void) {
   char unused;
   close(job.ready[1]);
+  close(job.sent[0]);
   while (read(job.ready[0], &unused, 1) < 0 && errno == EINTR) continue;
 }
 
@@ -65,7 +66,6 @@ static _Noreturn void hand_over(pid_t init) {
   wait_until_ready();
   if (job.report->error == 0 && !still_runs(init)) kw_fail(&job, "init died", ECHILD);
   if (job.report->error != 0) {
-    kill(init, SIGKILL);
     waitpid(init, NULL, __WALL);
     give_up();
   }
@@ -87,9 +87,9 @@ static int init_main(void* argument) {
   return 1;
 }
 
-// Init takes over our memory instead of a copy: copying and freeing it costs most of all in a process that has
-// imported torch. Until we exit we only wait in system calls, on a stack of our own. The runner is a true fork of
-// init, and goes back to the stack that our caller is on.
+// Init takes over our memory instead of a copy: copying and freeing it costs most of all in a process that
+// has imported torch. Until we exit we only wait in system calls, on a stack of our own. The runner is a true
+// fork of init, and goes back to the stack that our caller is on.
 static pid_t start_init(void) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK;
   char* stack = mmap(NULL, INIT_STACK, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -115,13 +115,12 @@ static int check(const kw_policy* policy) {
   return bad_name ? kw_fail(&job, "policy: cgroup name", EINVAL) : 0;
 }
 
-static void enter(uint32_t skip, const int32_t* reasons) {
+static void enter(const int32_t* reasons) {
   memcpy(job.report->errors, reasons, sizeof job.report->errors);
   kw_join_cgroups(&job);
   kw_enter_namespaces(&job);
-  if (!kw_applied(&job, KW_LAYER_USER_NS | KW_LAYER_CGROUP_PIDS))
+  if (!kw_applied(&job, KW_LAYER_USER_NS) && !kw_applied(&job, KW_LAYER_CGROUP_PIDS))
     job.tasks = kw_count_tasks(getuid() == 0 ? job.policy->uid : getuid());
-  (void)skip;
 }
 
 // Nothing may interrupt the middle while init lives in its memory.
@@ -137,9 +136,9 @@ int kw_confine_without(const kw_policy* policy, int status_fd, uint32_t skip, co
   if (share_report() != 0) _exit(1);
   if (check(policy) != 0) give_up();
   block_signals();
-  enter(skip, reasons);
+  enter(reasons);
   if (job.report->error != 0) give_up();
-  if (pipe2(job.ready, O_CLOEXEC) != 0) {
+  if (pipe2(job.ready, O_CLOEXEC) != 0 || pipe2(job.sent, O_CLOEXEC) != 0) {
     kw_fail(&job, "pipe", errno);
     give_up();
   }

@@ -58,4 +58,6 @@ static int remove_one(const char* path, const struct stat* status, int kind, str
 }
 
 // Symbolic links aren't followed. Only for a tree that nobody changes any more.
-void kw_remove_tree(const char* path) { nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+void kw_remove_tree(const char* path) {
+  nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}

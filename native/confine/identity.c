@@ -18,8 +18,9 @@ int kw_become(uint32_t uid) {
 
 static void set_capabilities(uint64_t mask) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  struct __user_cap_data_struct data[2] = {{.effective = (uint32_t)mask, .permitted = (uint32_t)mask},
-                                           {.effective = (uint32_t)(mask >> 32), .permitted = (uint32_t)(mask >> 32)}};
+  struct __user_cap_data_struct data[2] = {
+      {.effective = (uint32_t)mask, .permitted = (uint32_t)mask},
+      {.effective = (uint32_t)(mask >> 32), .permitted = (uint32_t)(mask >> 32)}};
   syscall(SYS_capset, &header, data);
 }
 

@@ -1,4 +1,5 @@
-// Init: builds what the runner shall live in, starts it, waits for its end, and takes everything else with it.
+// Init: builds what the runner shall live in, starts it, waits for its end, and takes everything else with
+// it.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -42,7 +43,13 @@ static int set_up(kw_job* job) {
   return kw_applied(job, KW_LAYER_ROOT) ? 0 : make_home(job);
 }
 
-static void close_all_but(int fd) { kw_close_others(&fd, 1), close(0), close(1), close(2); }
+// Of what it inherited. The runner's output must end with the runner.
+static void close_all_but(int status_fd, int sent) {
+  const int keep[] = {status_fd, sent};
+  kw_close_others(keep, 2);
+  for (int fd = 0; fd < 3; ++fd)
+    if (fd != status_fd && fd != sent) close(fd);
+}
 
 // Signals are read, not caught: nobody inside has a handler of ours to reach.
 static int open_signals(void) {
@@ -90,23 +97,29 @@ static void end_rest(const kw_job* job) {
   if (private_folder) kw_remove_tree(job->home);
 }
 
+// A short-lived runner can be over before the middle has reported it: that report comes first.
+static void wait_for_middle(int sent) {
+  char unused;
+  while (read(sent, &unused, 1) < 0 && errno == EINTR) continue;
+}
+
 static _Noreturn void look_after(kw_job* job, pid_t runner) {
   kw_exited exited = {.type = KW_EXITED};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   kw_keep_capabilities(KEPT_CAPABILITIES);
-  close_all_but(job->status_fd);
+  close_all_but(job->status_fd, job->sent[0]);
   bool ended = wait_for(runner, job->status_fd, &exited);
   end_rest(job);
-  // A runner that was never ready has been reported by the middle.
-  if (ended && job->report->error == 0) send(job->status_fd, &exited, sizeof exited, MSG_NOSIGNAL);
-  _exit(ended ? 0 : 1);
+  // A runner that was never ready is the middle's to report, which waits for our end.
+  if (!ended || job->report->error != 0) _exit(1);
+  wait_for_middle(job->sent[0]);
+  send(job->status_fd, &exited, sizeof exited, MSG_NOSIGNAL);
+  _exit(0);
 }
 
 // Returns in the runner alone.
 int kw_init(kw_job* job) {
-  sigset_t all;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, NULL);
+  close(job->sent[1]);
   setsid();
   prctl(PR_SET_DUMPABLE, 0);
   if (set_up(job) != 0) {

@@ -10,6 +10,10 @@
 
 #include "confine.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define KW_MAX_PATHS 128
 #define KW_OLD_ROOT "/.old"
 
@@ -28,11 +32,12 @@ typedef struct {
 typedef struct {
   const kw_policy* policy;
   int status_fd;
-  int ready[2];         // a pipe; its write end is closed when the runner is confined or has failed
-  kw_spawned* report;   // shared memory
-  uint32_t skip;        // layers not to try
-  uint64_t tasks;       // that the uid has already and RLIMIT_NPROC will count
-  char home[32];        // the runner's folder where it has no root of its own
+  int ready[2];        // a pipe; its write end is closed when the runner is confined or has failed
+  int sent[2];         // a pipe; its write end is the middle's alone and goes with it
+  kw_spawned* report;  // shared memory
+  uint32_t skip;       // layers not to try
+  uint64_t tasks;      // that the uid has already and RLIMIT_NPROC will count
+  char home[32];       // the runner's folder where it has no root of its own
   kw_paths paths;
 } kw_job;
 
@@ -79,4 +84,7 @@ int kw_init(kw_job* job);
 void kw_kill_descendants(void);
 int kw_confine_without(const kw_policy* policy, int status_fd, uint32_t skip, const int32_t* reasons);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

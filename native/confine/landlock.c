@@ -1,5 +1,5 @@
-// Landlock: writes only where they are meant, and a second wall where the first could not be built. Needs Linux
-// 5.13; later versions of it are used as far as they are known here.
+// Landlock: writes only where they are meant, and a second wall where the first could not be built. Needs
+// Linux 5.13; later versions of it are used as far as they are known here.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,7 +80,8 @@ static int allow_device(void* argument, const char* name) {
 static int allow_reading(const kw_job* job, const rules_t* rules) {
   if (kw_applied(job, KW_LAYER_ROOT)) return allow(rules, "/", READ);
   int error = 0;
-  for (size_t i = 0; error == 0 && i < job->paths.count; ++i) error = allow(rules, job->paths.list[i].real, READ);
+  for (size_t i = 0; error == 0 && i < job->paths.count; ++i)
+    error = allow(rules, job->paths.list[i].real, READ);
   return error;
 }
 
@@ -90,10 +91,11 @@ static int allow_writing(const kw_job* job, const rules_t* rules) {
   bool own_root = kw_applied(job, KW_LAYER_ROOT);
   int error = allow(rules, own_root ? "/tmp" : job->home, scratch);
   if (error == 0 && own_root) error = allow(rules, "/dev/shm", scratch);
-  // All of /proc, where ownership guards: a rule for /proc/PID hangs on an inode that the kernel may forget, and
-  // would not hold for children.
+  // All of /proc, where ownership guards: a rule for /proc/PID hangs on an inode that the kernel may forget,
+  // and would not hold for children.
   if (error == 0) error = allow(rules, "/proc", READ | WRITE_FILE | TRUNCATE);
-  if (error == 0) error = kw_each_device("/dev", job->policy->gpu != 0, allow_device, (void*)(uintptr_t)rules);
+  if (error == 0)
+    error = kw_each_device("/dev", job->policy->gpu != 0, allow_device, (void*)(uintptr_t)rules);
   return error;
 }
 

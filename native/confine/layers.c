@@ -8,7 +8,9 @@ static const char* const names[KW_LAYER_COUNT] = {
     "uid",     "no_new_privs", "landlock", "rlimits", "cgroup_memory", "cgroup_pids", "seccomp",
 };
 
-unsigned kw_layer_index(uint32_t layer) { return (unsigned)__builtin_ctz(layer); }
+unsigned kw_layer_index(uint32_t layer) {
+  return (unsigned)__builtin_ctz(layer);
+}
 
 const char* kw_layer_name(uint32_t bit) {
   if (bit == 0 || (bit & (bit - 1)) != 0) return NULL;
@@ -16,7 +18,9 @@ const char* kw_layer_name(uint32_t bit) {
   return index < KW_LAYER_COUNT ? names[index] : NULL;
 }
 
-bool kw_applied(const kw_job* job, uint32_t layer) { return (job->report->applied & layer) == layer; }
+bool kw_applied(const kw_job* job, uint32_t layer) {
+  return (job->report->applied & layer) == layer;
+}
 
 void kw_mark(kw_job* job, uint32_t layer, int error) {
   if (error == 0) job->report->applied |= layer;

@@ -18,7 +18,9 @@ static int set(int resource, uint64_t soft, uint64_t hard) {
   return setrlimit((__rlimit_resource_t)resource, &limit) == 0 ? 0 : errno;
 }
 
-static int set_unless_zero(int resource, uint64_t value) { return value == 0 ? 0 : set(resource, value, value); }
+static int set_unless_zero(int resource, uint64_t value) {
+  return value == 0 ? 0 : set(resource, value, value);
+}
 
 // Threads of `uid`: RLIMIT_NPROC counts them wherever they are on the host, user namespaces apart.
 uint64_t kw_count_tasks(uid_t uid) {
@@ -38,11 +40,13 @@ uint64_t kw_count_tasks(uid_t uid) {
   return count;
 }
 
-// Where a cgroup counts tasks, the uid's count would only add what is not ours, unless it is a namespace's own.
+// Where a cgroup counts tasks, the uid's count would only add what is not ours, unless it is a namespace's
+// own.
 static int limit_tasks(const kw_job* job) {
   uint64_t processes = job->policy->processes;
   if (processes == 0) return 0;
-  if (kw_applied(job, KW_LAYER_USER_NS)) return set(RLIMIT_NPROC, processes + OWN_TASKS, processes + OWN_TASKS);
+  if (kw_applied(job, KW_LAYER_USER_NS))
+    return set(RLIMIT_NPROC, processes + OWN_TASKS, processes + OWN_TASKS);
   if (kw_applied(job, KW_LAYER_CGROUP_PIDS)) return 0;
   return set(RLIMIT_NPROC, job->tasks + processes, job->tasks + processes);
 }

@@ -1,5 +1,5 @@
-// Bind mounts with fewer rights than their source. mount_setattr() does a whole tree at once; before Linux 5.12
-// each mount below is done by itself.
+// Bind mounts with fewer rights than their source. mount_setattr() does a whole tree at once; before
+// Linux 5.12 each mount below is done by itself.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,8 +37,9 @@ static unsigned long old_flags(uint64_t attributes) {
 static int remount(const char* point, unsigned long flags) {
   struct statvfs status;
   if (statvfs(point, &status) != 0) return errno;
-  const unsigned long kept[][2] = {{ST_RDONLY, MS_RDONLY},   {ST_NOSUID, MS_NOSUID},     {ST_NODEV, MS_NODEV},
-                                   {ST_NOEXEC, MS_NOEXEC},   {ST_NOATIME, MS_NOATIME},   {ST_NODIRATIME, MS_NODIRATIME},
+  const unsigned long kept[][2] = {{ST_RDONLY, MS_RDONLY},    {ST_NOSUID, MS_NOSUID},
+                                   {ST_NODEV, MS_NODEV},      {ST_NOEXEC, MS_NOEXEC},
+                                   {ST_NOATIME, MS_NOATIME},  {ST_NODIRATIME, MS_NODIRATIME},
                                    {ST_RELATIME, MS_RELATIME}};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; ++i)
     if ((status.f_flag & kept[i][0]) != 0) flags |= kept[i][1];

@@ -1,5 +1,5 @@
-// Namespaces, entered by the middle. As root without a user namespace: its mounts need no second owner. As anyone
-// else, and as a root that may not mount, through a user namespace.
+// Namespaces, entered by the middle. As root without a user namespace: its mounts need no second owner. As
+// anyone else, and as a root that may not mount, through a user namespace.
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -39,7 +39,8 @@ static void enter_user(kw_job* job) {
   if (error != 0) kw_fail(job, "user namespace: map", error);
 }
 
-// A root that may not mount (a container's, as a rule) gives up its uid first, so that what it maps isn't root.
+// A root that may not mount (a container's, as a rule) gives up its uid first, so that what it maps isn't
+// root.
 static void enter_without_root(kw_job* job) {
   if (getuid() == 0) {
     int error = kw_become(job->policy->uid);

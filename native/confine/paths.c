@@ -1,4 +1,5 @@
-// What a runner may read. With a root of its own these are mounted there, without one landlock shows only these.
+// What a runner may read. With a root of its own these are mounted there, without one landlock shows only
+// these.
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,9 +8,23 @@
 #include "internal.h"
 
 static const char* const system_paths[] = {
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
-    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives",
-    "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/ssl/certs",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
+    "/etc/ssl/certs",
     "/sys/devices/system/cpu",  // torch's cpuinfo complains without it
 };
 
@@ -43,7 +58,8 @@ int kw_collect_paths(kw_job* job) {
 // Names in `folder`, a /dev: the harmless ones, and nvidia0, nvidiactl, nvidia-uvm, nvidia-caps and so on.
 int kw_each_device(const char* folder, bool gpu, int (*visit)(void*, const char* name), void* argument) {
   int error = 0;
-  for (size_t i = 0; error == 0 && i < sizeof devices / sizeof *devices; ++i) error = visit(argument, devices[i]);
+  for (size_t i = 0; error == 0 && i < sizeof devices / sizeof *devices; ++i)
+    error = visit(argument, devices[i]);
   DIR* dir = gpu ? opendir(folder) : NULL;
   if (dir == NULL) return error;
   const struct dirent* entry;

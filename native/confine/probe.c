@@ -1,5 +1,5 @@
-// What this host grants, found by doing it: what is refused shows only in the attempt, and how refusals combine
-// (a namespace without its /proc) only in a whole one.
+// What this host grants, found by doing it: what is refused shows only in the attempt, and how refusals
+// combine (a namespace without its /proc) only in a whole one.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,8 +15,9 @@
 #include "internal.h"
 
 #define PATIENCE_MS 10000
-#define NAMESPACES \
-  (KW_LAYER_USER_NS | KW_LAYER_MOUNT_NS | KW_LAYER_PID_NS | KW_LAYER_NET_NS | KW_LAYER_IPC_NS | KW_LAYER_UTS_NS)
+#define NAMESPACES                                                                              \
+  (KW_LAYER_USER_NS | KW_LAYER_MOUNT_NS | KW_LAYER_PID_NS | KW_LAYER_NET_NS | KW_LAYER_IPC_NS | \
+   KW_LAYER_UTS_NS)
 
 // From all to nothing; the first that works is kept.
 static const uint32_t attempts[] = {0, KW_LAYER_PID_NS, KW_LAYER_ROOT, KW_LAYER_ROOT | KW_LAYER_PID_NS,
@@ -86,16 +87,22 @@ static void blame(kw_probe_result* result, uint32_t skip) {
   for (unsigned i = 0; i < KW_LAYER_COUNT; ++i) {
     uint32_t layer = 1u << i;
     bool skipped = (skip & layer) != 0;
-    if (!skipped) result->errors[i] = 0;
-    else if (result->errors[i] == 0) result->errors[i] = result->error;
+    if (!skipped)
+      result->errors[i] = 0;
+    else if (result->errors[i] == 0)
+      result->errors[i] = result->error;
   }
 }
 
 static void try_all(kw_probe_result* result) {
   char name[32];
   snprintf(name, sizeof name, "kw-probe-%d", (int)getpid());
-  kw_policy policy = {.version = KW_CONFINE_VERSION, .uid = 65534, .memory_bytes = 256u << 20,
-                      .tmp_bytes = 1u << 20, .processes = 64, .cgroup_name = name};
+  kw_policy policy = {.version = KW_CONFINE_VERSION,
+                      .uid = 65534,
+                      .memory_bytes = 256u << 20,
+                      .tmp_bytes = 1u << 20,
+                      .processes = 64,
+                      .cgroup_name = name};
   const size_t count = sizeof attempts / sizeof *attempts;
   for (size_t i = 0; i < count && !try_once(&policy, attempts[i], result); ++i)
     if (i + 1 < count) blame(result, attempts[i + 1]);

@@ -12,7 +12,8 @@
 #define ROUNDS 2000
 #define PAUSE_NS 1000000
 
-// The kernel lists our direct children; deeper ones become direct as their parents die, since we are a subreaper.
+// The kernel lists our direct children; deeper ones become direct as their parents die, since we are a
+// subreaper.
 static unsigned kill_children(void) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());

@@ -1,5 +1,5 @@
-// A root of its own for the runner: an empty tmpfs with read-only binds of what it may read. The old root moves
-// to a folder in it, is bound from, and goes.
+// A root of its own for the runner: an empty tmpfs with read-only binds of what it may read. The old root
+// moves to a folder in it, is bound from, and goes.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +14,13 @@
 #define DEFAULT_TMP_BYTES (64u << 20)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-static int step(kw_job* job, const char* name, int error) { return error == 0 ? 0 : kw_fail(job, name, error); }
+static int step(kw_job* job, const char* name, int error) {
+  return error == 0 ? 0 : kw_fail(job, name, error);
+}
 
-static int old_errno(int result) { return result == 0 ? 0 : errno; }
+static int old_errno(int result) {
+  return result == 0 ? 0 : errno;
+}
 
 // Nothing we mount may travel back to the host.
 static int make_private(kw_job* job) {
@@ -25,7 +29,8 @@ static int make_private(kw_job* job) {
 
 static int move_root(kw_job* job) {
   unsigned long flags = MS_NOSUID | MS_NODEV;
-  if (mount("tmpfs", "/tmp", "tmpfs", flags, "mode=0755,size=1m") != 0) return step(job, "root: tmpfs", errno);
+  if (mount("tmpfs", "/tmp", "tmpfs", flags, "mode=0755,size=1m") != 0)
+    return step(job, "root: tmpfs", errno);
   if (mkdir("/tmp" KW_OLD_ROOT, 0700) != 0) return step(job, "root: old root", errno);
   if (syscall(SYS_pivot_root, "/tmp", "/tmp" KW_OLD_ROOT) != 0) return step(job, "root: pivot_root", errno);
   return step(job, "root: chdir", old_errno(chdir("/")));
@@ -46,7 +51,8 @@ static bool covered(const kw_paths* paths, size_t count, const char* path) {
 static int show(const kw_paths* paths, size_t index) {
   const kw_path* it = &paths->list[index];
   char source[PATH_MAX];
-  if ((size_t)snprintf(source, sizeof source, KW_OLD_ROOT "%s", it->real) >= sizeof source) return ENAMETOOLONG;
+  if ((size_t)snprintf(source, sizeof source, KW_OLD_ROOT "%s", it->real) >= sizeof source)
+    return ENAMETOOLONG;
   int error = covered(paths, index, it->real) ? 0 : kw_bind(source, it->real, READ_ONLY);
   if (error != 0 || strcmp(it->path, it->real) == 0 || covered(paths, index, it->path)) return error;
   error = kw_make_parents(it->path);
@@ -96,7 +102,8 @@ static int make_scratch(kw_job* job, const char* path) {
 // A fresh one shows the new PID namespace. Some containers refuse it: the probe finds out.
 int kw_mount_proc(kw_job* job) {
   if (kw_applied(job, KW_LAYER_PID_NS))
-    return step(job, "proc", old_errno(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)));
+    return step(job, "proc",
+                old_errno(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)));
   if (!kw_applied(job, KW_LAYER_ROOT)) return 0;
   return step(job, "proc", kw_bind(KW_OLD_ROOT "/proc", "/proc", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
 }

@@ -35,11 +35,14 @@ static void missing_layer(kw_job* job) {
 }
 
 // A child of its own would otherwise be as likely to be chosen when memory ends.
-static void die_first(void) { kw_write_text("/proc/self/oom_score_adj", "1000"); }
+static void die_first(void) {
+  kw_write_text("/proc/self/oom_score_adj", "1000");
+}
 
 static void confine(kw_job* job) {
   close(job->status_fd);
   close(job->ready[0]);
+  close(job->sent[0]);
   setsid();
   die_first();
   kw_set_limits(job);
@@ -53,12 +56,11 @@ static void confine(kw_job* job) {
   missing_layer(job);
 }
 
-// Returns 0 when all is done; else waits for init, which ends it.
+// Returns 0 when all is done; else ends, as init sees.
 int kw_runner(kw_job* job) {
   confine(job);
   if (job->report->error != 0) {
-    close(job->ready[1]);
-    for (;;) pause();
+    _exit(1);
   }
   reset_signals();
   int ready = job->ready[1];

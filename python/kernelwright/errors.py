@@ -1,13 +1,9 @@
-"""Exceptions of our own, and one function that turns whatever a candidate raised into plain facts.
-
-A candidate chooses what it raises, so nothing here trusts an exception object: no attribute is read
-through the object's class, no text is used before it is cut, no chain is followed for ever.
-"""
+"""Exceptions of our own, and one function that turns whatever a candidate raised into plain facts."""
 import linecache
 import sys
 
-ERROR_LIMIT, COMPILER_LIMIT, TRACEBACK_LIMIT = 2000, 8000, 8000
-CHAIN_LIMIT, FRAME_LIMIT, SCAN_LIMIT = 16, 48, 4000
+from .plain import COMPILER_LIMIT, ERROR_LIMIT, causes, frames, name_of, own, text_of, traceback
+
 RAISED_LIMIT = 16
 _raised = []
 
@@ -45,85 +41,6 @@ class Unsupported(Exception):
         self.feature = feature
         super().__init__(f"cannot be run without a GPU: {feature}")
         _remember(self)
-
-
-def text_of(value, limit):
-    """`str(value)` as a plain str of at most `limit` characters, whatever `value` is."""
-    try:
-        made = str(value)
-        if not issubclass(type(made), str):
-            return "<message unavailable>"
-        cut = str.__getitem__(made, slice(0, limit))
-        # ptxas failures end in a command line of this machine's files, which helps nobody else.
-        cut = str.split(cut, "\n\nRepro command: ")[0]
-        return str.encode(cut, "utf-8", "replace").decode("utf-8")
-    except BaseException:
-        return "<message unavailable>"
-
-
-def _name(kind):
-    return text_of(type.__dict__["__name__"].__get__(kind), 200)
-
-
-def _field(exc, name):
-    return BaseException.__dict__[name].__get__(exc)
-
-
-def _own(exc, name, kind):
-    """An attribute set on the instance of a library's exception, if it has exactly that type."""
-    try:
-        value = getattr(exc, name, None)
-    except BaseException:
-        return None
-    return value if type(value) is kind else None
-
-
-def chain(exc):
-    """The exception and its causes, outermost first; ends at a loop or after a few."""
-    found, seen = [], set()
-    while exc is not None and id(exc) not in seen and len(found) < CHAIN_LIMIT:
-        seen.add(id(exc))
-        found.append(exc)
-        following = _field(exc, "__cause__")
-        if following is None and not _field(exc, "__suppress_context__"):
-            following = _field(exc, "__context__")
-        exc = following
-    return found
-
-
-def _causes(exc):
-    """Like chain(), along `raise ... from ...` only: there an outer exception merely wraps."""
-    found, seen = [], set()
-    while exc is not None and id(exc) not in seen and len(found) < CHAIN_LIMIT:
-        seen.add(id(exc))
-        found.append(exc)
-        exc = _field(exc, "__cause__")
-    return found
-
-
-def frames(exc):
-    """(file, line, function) of each frame, outermost first; a huge recursion keeps both ends."""
-    found, tb, scanned = [], _field(exc, "__traceback__"), 0
-    while tb is not None and scanned < SCAN_LIMIT:
-        code = tb.tb_frame.f_code
-        found.append((code.co_filename, tb.tb_lineno, code.co_name))
-        tb, scanned = tb.tb_next, scanned + 1
-    return found if len(found) <= FRAME_LIMIT else found[:8] + found[8 - FRAME_LIMIT:]
-
-
-def _traceback(exc, hidden):
-    parts = []
-    for each in chain(exc)[::-1]:
-        for file, line, function in frames(each):
-            if file.startswith(hidden) or file.startswith("<frozen"):
-                continue
-            parts.append(f'  File "{file}", line {line}, in {function}\n')
-            source = linecache.getline(file, line).strip()[:200]
-            if source:
-                parts.append(f"    {source}\n")
-        parts.append(f"{_name(type(each))}: {text_of(each, ERROR_LIMIT)}\n")
-    text = text_of("".join(parts), 1 << 20)
-    return text if len(text) <= TRACEBACK_LIMIT else text[:2000] + "\n...\n" + text[5 + 2000 - TRACEBACK_LIMIT:]
 
 
 def _loaded(module, name):
@@ -178,7 +95,7 @@ def _line_of_source(source, candidate_file):
 
 
 def _compiler_line(exc, candidate_file):
-    source, node = _own(exc, "src", str), getattr(exc, "node", None)
+    source, node = own(exc, "src", str), getattr(exc, "node", None)
     line = getattr(node, "lineno", None)
     if source is None or type(line) is not int:
         return None
@@ -191,7 +108,7 @@ def _place(exc, candidate_file):
     if _is(exc, OutOfBounds) and type(exc.line) is int and exc.line > 0:
         return exc.line
     if _is(exc, SyntaxError):
-        file, line = _own(exc, "filename", str), _own(exc, "lineno", int)
+        file, line = own(exc, "filename", str), own(exc, "lineno", int)
         if file == candidate_file and line:
             return line
     lines = [line for file, line, _ in frames(exc) if file == candidate_file]
@@ -200,11 +117,20 @@ def _place(exc, candidate_file):
 
 def describe(exc, candidate_file, hidden_prefixes):
     """Plain, bounded facts about `exc`: error_class, error, file, line, compiler_text, traceback."""
+    try:
+        return _describe(exc, candidate_file, hidden_prefixes)
+    except BaseException:
+        # An exception that imitates a library's, with attributes that raise; its name must do.
+        return {"error_class": "runtime_error", "error": f"{name_of(type(exc))}: {text_of(exc, ERROR_LIMIT - 300)}",
+                "file": None, "line": None, "compiler_text": "", "traceback": ""}
+
+
+def _describe(exc, candidate_file, hidden_prefixes):
     hidden = (hidden_prefixes,) if isinstance(hidden_prefixes, str) else tuple(hidden_prefixes)
-    causes = _causes(exc)
+    raised = causes(exc)
     wrapper = _loaded("triton.runtime.errors", "InterpreterError")
     compilation = _loaded("triton.compiler.errors", "CompilationError")
-    inner = [each for each in causes if not _is(each, wrapper)] or causes
+    inner = [each for each in raised if not _is(each, wrapper)] or raised
     compiled = [each for each in inner if _is(each, compilation)]
     chosen, kind, line = inner[0], classify(inner[0]), None
     for each in inner[1:]:
@@ -217,17 +143,17 @@ def describe(exc, candidate_file, hidden_prefixes):
         compiler_text = "\n".join(text_of(each, COMPILER_LIMIT) for each in compiled)
         lines = [_compiler_line(each, candidate_file) for each in compiled]
         line = next((each for each in reversed(lines) if each is not None), None)
-        last = causes[-1]
-        message = _own(compiled[-1], "error_message", str)
+        last = raised[-1]
+        message = own(compiled[-1], "error_message", str)
         if not _is(last, compilation):
-            message = f"{_name(type(last))}: {text_of(last, ERROR_LIMIT)}"
+            message = f"{name_of(type(last))}: {text_of(last, ERROR_LIMIT)}"
         error = message or text_of(compiled[-1], ERROR_LIMIT)
     else:
-        error = f"{_name(type(chosen))}: {text_of(chosen, ERROR_LIMIT)}"
+        error = f"{name_of(type(chosen))}: {text_of(chosen, ERROR_LIMIT)}"
         if kind in ("compile_error", "out_of_resources"):
             compiler_text = text_of(chosen, COMPILER_LIMIT)
     if line is None:
-        line = next((found for found in (_place(each, candidate_file) for each in reversed(causes)) if found), None)
+        line = next((found for found in (_place(each, candidate_file) for each in reversed(raised)) if found), None)
     return {"error_class": kind, "error": text_of(error, ERROR_LIMIT), "file": candidate_file if line else None,
             "line": line, "compiler_text": text_of(compiler_text, COMPILER_LIMIT),
-            "traceback": _traceback(exc, hidden)[:TRACEBACK_LIMIT]}
+            "traceback": traceback(exc, hidden)}

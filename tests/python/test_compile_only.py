@@ -103,7 +103,7 @@ def go():
     k[(1,)](a, a, torch.empty(64, 64), 64, K=512, num_warps=8)
 """)
     assert facts["error_class"] == "out_of_resources" and "shared memory" in facts["error"]
-    assert facts["line"] == 11
+    assert facts["line"] == 10
 
 
 def test_registers_and_handles(compile_only):
@@ -204,3 +204,17 @@ def go():
 """)
     assert facts["error_class"] == "compile_error" and "registers" in facts["error"]
     assert ".ptx" not in facts["error"] + facts["compiler_text"] + facts["traceback"]
+
+
+def test_assembler_error_in_its_own_words(compile_only):
+    facts = compile_only("""
+@triton.jit
+def k(x):
+    i = tl.arange(0, 64)
+    tl.store(x + i, tl.load(x + i, eviction_policy="evict_last", volatile=True))
+
+def go():
+    k[(1,)](torch.rand(64))
+""")
+    assert facts["error_class"] == "compile_error" and facts["line"] == 8
+    assert "evict_last" in facts["error"] and "kernel.ptx, line" in facts["error"]

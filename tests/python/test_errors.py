@@ -164,3 +164,22 @@ def go():
 def test_exit_in_a_candidate(interpret):
     facts = interpret("def go():\n    raise SystemExit(0)\n")
     assert not facts["ok"] and facts["error_class"] == "runtime_error"
+
+
+def test_an_imitated_compilation_error():
+    from triton.compiler.errors import CompilationError
+
+    class Imitation(CompilationError):
+        def __init__(self):
+            pass
+
+        @property
+        def node(self):
+            raise RuntimeError("no node")
+
+        src = error_message = node
+
+        def __str__(self):
+            return "x"
+
+    assert facts_of(Imitation())["error"] == "Imitation: x"

@@ -86,16 +86,21 @@ def pass_through(fn=None, *args, **kwargs):
     return fn if fn is not None else lambda inner: inner
 
 
+def _each(names, value):
+    # A function for each name: PyTorch's tables of its own functions want no two the same.
+    return {name: constant(value) for name in names}
+
+
 def _words():
-    cuda, nothing = torch.cuda, constant(None)
-    yes = dict.fromkeys(("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported"), constant(True))
-    zero = dict.fromkeys(("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved",
-                          "max_memory_reserved", "utilization", "temperature", "initial_seed"), constant(0))
-    quiet = dict.fromkeys(("init", "_lazy_init", "set_device", "set_stream", "synchronize", "empty_cache", "ipc_collect",
+    cuda = torch.cuda
+    yes = _each(("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported"), True)
+    zero = _each(("current_device", "memory_allocated", "max_memory_allocated", "memory_reserved",
+                          "max_memory_reserved", "utilization", "temperature", "initial_seed"), 0)
+    quiet = _each(("init", "_lazy_init", "set_device", "set_stream", "synchronize", "empty_cache", "ipc_collect",
                            "manual_seed", "manual_seed_all", "seed", "seed_all", "reset_peak_memory_stats",
-                           "reset_accumulated_memory_stats", "set_per_process_memory_fraction"), nothing)
-    refused = dict.fromkeys(("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle"),
-                            refuse("CUDA graphs"))
+                           "reset_accumulated_memory_stats", "set_per_process_memory_fraction"), None)
+    refused = {name: refuse("CUDA graphs") for name in
+               ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle")}
     rest = dict(device_count=constant(1), get_device_properties=constant(PROPERTIES),
                 get_device_capability=constant((9, 0)), get_device_name=constant(PROPERTIES.name),
                 get_arch_list=constant(["sm_90"]), current_stream=Stream, default_stream=Stream, Stream=Stream,
@@ -105,10 +110,14 @@ def _words():
                 get_rng_state=lambda device=None: torch.get_rng_state(),
                 set_rng_state=lambda state, device=None: torch.set_rng_state(state))
     words = [(cuda, name, value) for group in (yes, zero, quiet, refused, rest) for name, value in group.items()]
-    words += [(cuda.nvtx, name, nothing) for name in ("range_push", "range_pop", "mark")]
+    words += [(cuda, f"{kind}Tensor", getattr(torch, f"{kind}Tensor")) for kind in
+              ("Float", "Half", "BFloat16", "Double", "Int", "Long", "Short", "Char", "Byte", "Bool")]
+    words += [(cuda.nvtx, name, constant(None)) for name in ("range_push", "range_pop", "mark")]
     words += [(torch.accelerator, "is_available", constant(True)), (torch.accelerator, "device_count", constant(1)),
               (torch.accelerator, "current_accelerator", constant(torch.device("cuda"))),
-              (torch.accelerator, "synchronize", nothing), (torch.accelerator, "current_device_index", constant(0))]
+              (torch.accelerator, "synchronize", constant(None)), (torch.accelerator, "current_device_index", constant(0))]
+    words += [(torch.backends.cudnn, "is_acceptable", constant(False)),
+              (torch.nn.RNNBase, "flatten_parameters", constant(None))]
     words += [(torch, "Generator", Generator), (torch, "compile", pass_through),
               (torch.compiler, "disable", pass_through), (torch, "set_default_device", _set_default_device)]
     words += [(torch.amp.autocast_mode.autocast, "__init__", _autocast),

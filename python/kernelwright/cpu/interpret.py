@@ -5,6 +5,7 @@ thread; children forked from it run candidates inside `candidate_scope()`.
 """
 import inspect
 import os
+import warnings
 
 import numpy as np
 import torch
@@ -99,6 +100,7 @@ def install(log):
         raise RuntimeError("TRITON_INTERPRET=1 must be set before triton is imported")
     _log = log
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
+    warnings.filterwarnings("ignore", message="All-NaN")  # a maximum over NaN is NaN, as on the device
     torch.set_num_threads(1)
     driver.install(driver.Driver())
     language.install()

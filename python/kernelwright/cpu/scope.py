@@ -7,6 +7,7 @@ import contextlib
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.overrides import _get_current_function_mode_stack as _mode_stack
 
 from . import bounds, cuda_words, poison
 
@@ -69,7 +70,7 @@ class CandidateMode(TorchFunctionMode):
 def reenter(function):
     """Give a custom operator's own code the mode back: dispatch runs it below all modes."""
     def inside(*args, **kwargs):
-        if not _state["depth"] or any(isinstance(each, CandidateMode) for each in _modes()):
+        if not _state["depth"] or any(isinstance(each, CandidateMode) for each in _mode_stack()):
             return function(*args, **kwargs)
         with CandidateMode():
             return function(*args, **kwargs)
@@ -77,11 +78,6 @@ def reenter(function):
     inside.__name__ = getattr(function, "__name__", "inside")
     inside.__module__ = getattr(function, "__module__", __name__)
     return inside
-
-
-def _modes():
-    return [torch.overrides._get_current_function_mode_stack()[at]
-            for at in range(len(torch.overrides._get_current_function_mode_stack()))]
 
 
 @contextlib.contextmanager

@@ -113,8 +113,9 @@ def kernel_in_a_closure():
 @triton.jit
 def hints_kernel(x, o, BLOCK: tl.constexpr):
     i = tl.max_contiguous(tl.multiple_of(tl.arange(0, BLOCK), 8), 8)
-    v = tl.load(x + i, cache_modifier=".ca", eviction_policy="evict_last", volatile=True)
+    v = tl.load(x + i, eviction_policy="evict_last") + tl.load(x + i, cache_modifier=".ca") * 0
     tl.store(o + i, v, cache_modifier=".wb")
+    tl.store(o + i, tl.load(x + i, volatile=True), eviction_policy="evict_first")
 
 
 def memory_hints():

@@ -1,0 +1,99 @@
+"""Where the bytes of a task's tensors lie in an arena, and what the wire says of them."""
+import torch
+
+from . import wire
+from .values import dtype_name, dtype_of
+from .wire import made, numbers, text
+
+PAGE = 4096
+LEAST_ALIGNMENT = 16  # what vector loads and Triton's divisibility specialisation count on
+
+
+def up(value, unit):
+    """The least multiple of `unit` that is not below `value`."""
+    return -(-value // unit) * unit
+
+
+def span(shape, stride):
+    """How many elements of storage a tensor of this shape and stride reaches over."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, stride))
+
+
+def dense_stride(shape):
+    """The strides of a contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return strides[::-1]
+
+
+def flat(tensor):
+    """The storage that a tensor reaches over as a 1-D view: also of expanded tensors, which refuse copy_."""
+    return torch.as_strided(tensor, (span(tensor.shape, tensor.stride()),), (1,), tensor.storage_offset())
+
+
+def describe(tensor, offset, size):
+    """The TensorT of a tensor whose bytes lie at `offset`."""
+    return made(wire.TensorT, dtype=dtype_name(tensor.dtype), shape=list(tensor.shape), stride=list(tensor.stride()),
+                offset=offset, bytes=size, device=tensor.device.type)
+
+
+def checked(ref, arena_bytes, dense):
+    """(dtype, shape, stride, offset, bytes) of a TensorT, after making sure that it lies in the arena."""
+    dtype, shape = dtype_of(ref.dtype), numbers(ref.shape)
+    stride = dense_stride(shape) if dense else numbers(ref.stride)
+    offset, size = int(ref.offset), int(ref.bytes)
+    if len(stride) != len(shape) or min(shape, default=0) < 0 or min(stride, default=0) < 0:
+        raise ValueError(f"shape {shape} and stride {stride} do not make a tensor")
+    if span(shape, stride) * dtype.itemsize > size or offset < 0 or offset + size > arena_bytes:
+        raise ValueError(f"a tensor of {text(ref.dtype)} {shape} does not fit {size} bytes at {offset} of {arena_bytes}")
+    return dtype, shape, stride, offset, size
+
+
+class Layout:
+    """Gives each tensor a slot of its own pages.
+
+    `tight` puts its end within 16 bytes of a page's end, so that an unmapped page can stand right behind
+    it; else its start lies at a page, as a device's allocator would have it. Either way the pointer's
+    remainder by 16 is the original one's, and a page is left free behind every slot.
+    """
+
+    def __init__(self, tight):
+        self._tight = tight
+        self._end = 0
+        self._storages = {}
+
+    @property
+    def bytes(self):
+        """What has been given out so far, whole pages."""
+        return self._end
+
+    def add(self, tensor):
+        """The TensorT of `tensor`; one that lies within an earlier one's storage shares its bytes."""
+        size = span(tensor.shape, tensor.stride()) * tensor.element_size()
+        if size == 0:
+            return describe(tensor, self._end, 0)
+        first = tensor.storage_offset() * tensor.element_size()
+        known = self._storages.get(tensor.untyped_storage()._cdata)
+        if known is not None and known[0] <= first and first + size <= known[1]:
+            return describe(tensor, known[2] + first - known[0], size)
+        offset = self._slot(size, first % LEAST_ALIGNMENT)
+        # The tensor is kept, so that no later storage can come by the same address.
+        self._storages[tensor.untyped_storage()._cdata] = (first, first + size, offset, tensor)
+        return describe(tensor, offset, size)
+
+    def reserve(self, size):
+        """The offset of `size` bytes for no tensor in particular, such as the outputs."""
+        offset = self._end
+        self._end += up(size, PAGE)
+        return offset
+
+    def _slot(self, size, lead):
+        whole = up(lead + size, LEAST_ALIGNMENT)
+        pages = up(whole, PAGE)
+        offset = self._end + lead + (pages - whole if self._tight else 0)
+        self._end += pages + PAGE
+        return offset

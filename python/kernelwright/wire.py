@@ -1,0 +1,73 @@
+"""The generated message classes, and the few things that hold for all of them.
+
+They are found on the module path or in the build tree beside this package.
+"""
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+
+def _find():
+    if importlib.util.find_spec("kw") is None:
+        sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "build/wire/python"))
+
+
+_find()
+
+from kw.wire.Body import Body  # noqa: E402
+from kw.wire.Mode import Mode  # noqa: E402
+from kw.wire.ValueKind import ValueKind  # noqa: E402
+from kw.wire.Weights import Weights  # noqa: E402
+
+BODIES = tuple(name for name in vars(Body) if not name.startswith("_") and name != "NONE")
+
+
+def _classes():
+    return {f"{name}T": getattr(importlib.import_module(f"kw.wire.{name}"), f"{name}T")
+            for name in (*BODIES, "Packet", "CallSpec", "Value", "Tensor", "NamedTensor", "Launch",
+                         "Mismatch", "Tolerance")}
+
+
+globals().update(_classes())
+
+
+def made(message_class, /, **fields):
+    """An object of a message class with these fields set; None leaves a field at its default."""
+    message = message_class()
+    for name, value in fields.items():
+        if not hasattr(message, name):
+            raise AttributeError(f"{message_class.__name__} has no field {name}")
+        if value is not None:
+            setattr(message, name, value)
+    return message
+
+
+def text(field):
+    """A string field as str: unpacked ones are bytes, missing ones None."""
+    return "" if field is None else field.decode("utf-8", "replace") if isinstance(field, bytes) else field
+
+
+def texts(field):
+    """A vector of strings as a list of str."""
+    return [] if field is None else [text(each) for each in field]
+
+
+def numbers(field):
+    """A vector of integers as a list: unpacked ones are numpy arrays, missing ones None."""
+    return [] if field is None else [int(each) for each in field]
+
+
+def to_bytes(message):
+    """One message as a buffer of its own, such as a CallSpec in its memory file."""
+    import flatbuffers
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(message.Pack(builder))
+    return bytes(builder.Output())
+
+
+def from_bytes(name, data):
+    """The inverse: the object of message class `name` (without the T) in this buffer."""
+    module = importlib.import_module(f"kw.wire.{name}")
+    table = getattr(module, name).GetRootAs(data, 0)
+    return getattr(module, f"{name}T").InitFromObj(table)

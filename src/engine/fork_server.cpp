@@ -1,0 +1,138 @@
+#include "engine/fork_server.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "async/within.h"
+#include "base/files.h"
+#include "process/spawn.h"
+
+namespace kw::engine {
+namespace {
+
+std::string joined(const std::vector<std::filesystem::path>& paths) {
+  std::string text;
+  for (const auto& path : paths) text += (text.empty() ? "" : ":") + path.string();
+  return text;
+}
+
+// No secrets of ours reach a worker: only what Python, CUDA and Triton need, by name.
+std::vector<std::string> environment(const ForkServer::Options& options) {
+  std::vector<std::string> result{
+      "PYTHONPATH=" + joined(options.installation.python_path),
+      "KERNELWRIGHT_NATIVE=" + options.installation.native.string(),
+      "PYTHONDONTWRITEBYTECODE=1",
+      "HOME=/tmp",
+      "LC_ALL=C.UTF-8",
+  };
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "TZ"})
+    if (const char* value = std::getenv(name)) result.push_back(fmt::format("{}={}", name, value));
+  return result;
+}
+
+// Size of the address space in bytes: the first number of statm counts pages.
+std::uint64_t mapped_bytes(pid_t pid) {
+  auto statm = read_file(fmt::format("/proc/{}/statm", pid));
+  if (!statm) return 0;
+  return std::strtoull(statm->c_str(), nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::uint32_t next_slot() {
+  static std::atomic<std::uint32_t> slot{0};
+  return slot++;
+}
+
+}  // namespace
+
+const char* to_string(ServerMode mode) {
+  switch (mode) {
+    case ServerMode::oracle: return "oracle";
+    case ServerMode::compile: return "compile";
+    case ServerMode::interpret: return "interpret";
+    case ServerMode::cuda: return "cuda";
+  }
+  return "?";
+}
+
+ForkServer::ForkServer(async::Loop& loop, Options options, process::Channel control,
+                       std::shared_ptr<process::OutputTail> output, process::ExitWatch watch)
+    : loop_(loop),
+      options_(std::move(options)),
+      control_(std::move(control)),
+      output_(std::move(output)),
+      watch_(std::move(watch)) {}
+
+ForkServer::~ForkServer() { watch_.kill(SIGKILL); }
+
+async::Task<Result<std::unique_ptr<ForkServer>>> ForkServer::start(async::Loop& loop, Options options,
+                                                                   async::Deadline deadline) {
+  auto channel = process::Channel::open(loop);
+  if (!channel) co_return std::unexpected(channel.error());
+  auto output = process::OutputTail::open(loop);
+  if (!output) co_return std::unexpected(output.error());
+  process::Command command;
+  command.arguments = {options.python.path.string(), "-s", "-P",        "-m", "kernelwright.forkserver", "--mode",
+                       to_string(options.mode),      "--control", "3"};
+  command.environment = environment(options);
+  command.inherited = channel->second.get();
+  command.output = output->second.get();
+  auto pid = process::spawn(command);
+  if (!pid) co_return std::unexpected(pid.error());
+  channel->second.reset();
+  output->second.reset();
+  auto watch = process::ExitWatch::of(loop, *pid);
+  if (!watch) co_return std::unexpected(watch.error());
+  std::unique_ptr<ForkServer> server(new ForkServer(loop, std::move(options), std::move(channel->first),
+                                                    std::move(output->first), std::move(*watch)));
+  if (auto ready = co_await server->wait_until_ready(deadline); !ready) co_return std::unexpected(ready.error());
+  server->mapped_bytes_ = mapped_bytes(*pid);
+  co_return server;
+}
+
+async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
+  auto waited = co_await async::within(deadline, options_.stop, control_.receive());
+  if (!waited.value) co_return fail(fmt::format("the {} fork server was not ready in time", to_string(options_.mode)));
+  std::string remedy = fmt::format("`kernelwright doctor` checks {}", options_.python.path.string());
+  if (!*waited.value) {
+    alive_ = false;
+    co_await async::sleep_until(async::Deadline::in(std::chrono::milliseconds(100)));  // its last words
+    co_return fail(fmt::format("the {} fork server did not start: {}", to_string(options_.mode), output_->text()), remedy);
+  }
+  auto body = wire::decode((*waited.value)->bytes);
+  if (!body || body->AsReady() == nullptr) co_return fail("the fork server sent a foreign message", remedy);
+  versions_ = *body->AsReady();
+  co_return Result<>{};
+}
+
+async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest request, async::Deadline deadline) {
+  auto channel = process::Channel::open(loop_);
+  auto status = process::Channel::open(loop_);
+  auto output = process::OutputTail::open(loop_);
+  if (!channel || !status || !output) co_return fail("out of descriptors", "raise the limit: ulimit -n 65536");
+  request.unconfined = options_.unconfined;
+  // CUDA reserves far more addresses than it uses, so they are limited without a GPU only.
+  request.mapped_bytes = options_.mode == ServerMode::cuda || request.device >= 0 ? 0 : mapped_bytes_;
+  for (const auto& path : options_.installation.python_path) request.readable.push_back(path.string());
+  request.readable.push_back(options_.installation.native.string());
+  wire::SpawnT message = to_message(request, next_slot());
+  std::string cgroup = message.cgroup;
+  std::vector<int> fds{channel->second.get(), output->second.get(), status->second.get()};
+  if (auto sent = co_await control_.send(wire::encode(std::move(message)), fds); !sent) {
+    alive_ = false;
+    co_return fail(fmt::format("the {} fork server is gone: {}", to_string(options_.mode), output_->text()));
+  }
+  channel->second.reset();
+  status->second.reset();
+  output->second.reset();
+  auto worker = std::make_unique<Worker>(
+      loop_, Worker::Parts{std::move(channel->first), std::move(status->first), std::move(output->first),
+                           std::move(cgroup), options_.stop});
+  if (auto confined = co_await worker->confined(deadline); !confined) co_return std::unexpected(confined.error());
+  co_return worker;
+}
+
+}  // namespace kw::engine

@@ -1,0 +1,40 @@
+// What a runner or an oracle may use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/message.h"
+
+namespace kw::engine {
+
+struct Limits {
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // beyond what the fork server maps already
+  std::uint64_t tmp_bytes = std::uint64_t{512} << 20;
+  std::uint64_t file_bytes = std::uint64_t{8} << 30;  // arenas are files
+  std::uint32_t processes = 256;
+  std::uint32_t open_files = 1024;
+};
+
+enum class Role { runner, oracle };
+
+struct SpawnRequest {
+  Role role = Role::runner;
+  int device = -1;
+  Limits limits;
+  std::uint64_t mapped_bytes = 0;  // by the fork server; 0: no address space limit
+  std::vector<std::string> readable;
+  bool unconfined = false;
+};
+
+// Names the cgroup and picks an unprivileged uid that no live worker has.
+wire::SpawnT to_message(const SpawnRequest& request, std::uint32_t slot);
+
+// Words for a mask of layers.
+std::vector<std::string> layer_names(std::uint32_t layers);
+
+// "full", "partial" or "process" (contracts: isolation). Full needs seccomp too.
+std::string isolation_level(std::uint32_t layers);
+
+}  // namespace kw::engine

@@ -1,0 +1,34 @@
+// Waits for the end of a process by its pidfd, which names that process and no later one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "async/loop.h"
+#include "base/fd.h"
+
+namespace kw::process {
+
+class ExitWatch {
+ public:
+  ExitWatch(async::Loop& loop, Fd pidfd);
+
+  static Result<ExitWatch> of(async::Loop& loop, pid_t pid);
+
+  void kill(int signal) const;
+
+  // Ends once the process has ended; reaps it where it is our child.
+  async::Task<int> wait();
+
+ private:
+  boost::asio::posix::stream_descriptor pidfd_;
+};
+
+// The caller adopts orphans of its descendants, so that nothing of theirs outlives it unseen.
+Result<> become_subreaper();
+
+// Reaps whatever children have ended that nobody waits for.
+void reap_orphans();
+
+}  // namespace kw::process

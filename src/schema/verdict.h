@@ -1,0 +1,154 @@
+// Verdict: what we say of a candidate on a task. Written as `kernelwright.verdict/1`; docs/verdict.schema.json
+// states the form that to_json is held to.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/enums.h"
+
+namespace kw {
+
+inline constexpr const char* verdict_schema = "kernelwright.verdict/1";
+
+struct ErrorDetail {
+  std::optional<std::string> file;
+  std::optional<std::int64_t> line;
+  std::optional<std::string> compiler_text;
+  std::optional<std::string> traceback;  // without our own frames
+};
+
+struct Tolerance {
+  std::string name;  // "kernelbench", "seed", "strict", "custom"
+  std::optional<double> rtol;
+  std::optional<double> atol;
+};
+
+struct FirstMismatch {
+  std::string output;
+  std::vector<std::int64_t> index;
+  double expected = 0;  // nan and infinities are written as "nan", "inf", "-inf": they are the finding
+  double actual = 0;
+};
+
+struct Comparison {
+  Tolerance tolerance;
+  std::size_t trials = 0;
+  std::optional<double> max_abs_error;
+  std::optional<double> max_rel_error;
+  std::optional<double> mismatched_share;
+  std::optional<FirstMismatch> first_mismatch;
+  std::vector<std::string> findings;  // other strides, TF32 explains it, ...
+};
+
+struct Clocks {
+  std::optional<double> sm_mhz;
+  std::optional<double> memory_mhz;
+  std::optional<std::string> throttle;  // the driver's reasons, or null
+};
+
+using Interval = std::pair<double, double>;  // of a median, in milliseconds
+
+struct Timing {
+  std::optional<std::string> instrument;  // "replay", "cuda-events", ...
+  std::vector<double> reference_samples_ms;
+  std::vector<double> kernel_samples_ms;
+  std::optional<Interval> reference_interval_ms;
+  std::optional<Interval> kernel_interval_ms;
+  std::optional<double> call_speedup;  // a claim
+  std::optional<double> roofline_share;
+  std::optional<Clocks> clocks;
+  std::optional<std::string> why_null;  // set exactly where speedup is null; the medians are the *_time_ms
+};
+
+struct Launch {
+  std::string name;
+  std::optional<std::string> whose;  // "candidate", "library", ...
+  std::optional<std::string> cubin_sha256;
+  std::vector<std::uint64_t> grid;
+  std::vector<std::uint64_t> block;
+  std::optional<std::int64_t> registers;
+  std::optional<std::int64_t> spills;
+  std::optional<std::int64_t> shared_bytes;
+  std::optional<double> time_ms;
+};
+
+struct Call {
+  std::string entry;
+  std::string convention;              // "module", "wrapper"
+  std::vector<std::string> arguments;  // how each parameter was filled: "x=input:0", "w=weight:fc.weight"
+  std::string weights;                 // "constructed", "loaded", "by name", "in order", "none"
+};
+
+struct Isolation {
+  IsolationLevel level = IsolationLevel::process;
+  std::vector<std::string> layers;
+};
+
+struct Environment {
+  std::optional<std::string> gpu;  // as the driver names it
+  std::optional<std::string> driver;
+  std::optional<std::string> cuda;
+  std::optional<std::string> torch;
+  std::optional<std::string> triton;
+  std::string program_version;
+  std::string protocol;
+};
+
+struct Verdict {
+  std::string id;
+  std::string task_id;
+  std::size_t sample_number = 0;  // occurrence of the task in its source, from 0: part of a work's identity
+  std::string candidate_sha256;
+  std::optional<std::string> kernel_name;
+
+  Status status = Status::error;
+  Stage stage = Stage::parse;
+  std::optional<Fault> fault;
+  std::optional<std::string> error;
+  std::optional<ErrorClass> error_class;
+  std::optional<ErrorDetail> error_detail;
+
+  std::optional<double> speedup;
+  std::optional<double> reference_time_ms;
+  std::optional<double> kernel_time_ms;
+
+  std::optional<bool> counts;  // of a correct one; null elsewhere
+  std::optional<CountsReason> counts_reason;
+
+  std::optional<Shapes> shapes;
+  std::optional<Trust> trust;
+  std::optional<Isolation> isolation;
+  std::optional<Comparison> comparison;
+  Timing timing;
+  std::optional<std::vector<Launch>> launches;  // null: nothing was launched under our eyes
+  std::optional<Call> call;
+  Environment environment;
+  std::map<Stage, double> stages_ms;
+};
+
+// True, false (incorrect, failed) or null (skipped, error): numerical only.
+std::optional<bool> correctness(const Verdict& verdict);
+
+// Correct, and nothing says that being right proves nothing: stop rule, reward, tables and filters use this.
+bool correct_and_counts(const Verdict& verdict);
+
+// False where incorrect; null where it cannot be known. fast_2 includes 2.0, fast_1 does not include 1.0.
+std::optional<bool> fast_1(const Verdict& verdict);
+std::optional<bool> fast_2(const Verdict& verdict);
+
+// Every field of the contract, null where it does not apply; "schema" comes first.
+boost::json::object to_json(const Verdict& verdict);
+
+// Fields it does not know are left out, so a caller that must keep them keeps the object.
+Result<Verdict> verdict_from_json(const boost::json::object& object);
+
+}  // namespace kw
