@@ -57,7 +57,7 @@ static bool mounted_at(const char* controller, char* root, char* point, size_t s
   FILE* file = fopen("/proc/self/mountinfo", "re");
   if (file == NULL) return false;
   while (!found && fgets(line, sizeof line, file) != NULL) {
-    char *from, *to, *type, *options;
+    char *from = NULL, *to = NULL, *type = NULL, *options = NULL;
     if (strstr(line, "cgroup") == NULL || !parse_mount(line, &from, &to, &type, &options)) continue;
     if (*controller == '\0')
       found = strcmp(type, "cgroup2") == 0;

@@ -41,7 +41,7 @@ static uint32_t kill_members(const char* folder) {
   FILE* file = fopen(path, "re");
   if (file == NULL) return 0;
   uint32_t seen = 0;
-  intmax_t pid;
+  intmax_t pid = 0;
   while (fscanf(file, "%jd", &pid) == 1) {
     ++seen;
     // 0: a process of a PID namespace that we can't see. Negative numbers would reach groups.
@@ -72,13 +72,14 @@ static void read_usage(const char* folder, kw_cgroup_usage* usage) {
   usage->forks_refused += number(folder, "pids.events", "max");
 }
 
-static int finish_one(const char* base, const char* name, kw_cgroup_usage* usage) {
+static void finish_one(const char* base, const char* name, kw_cgroup_usage* usage, int* error) {
   char folder[PATH_MAX];
-  if ((size_t)snprintf(folder, sizeof folder, "%s/%s", base, name) >= sizeof folder) return ENAMETOOLONG;
-  if (access(folder, F_OK) != 0) return 0;
+  if ((size_t)snprintf(folder, sizeof folder, "%s/%s", base, name) >= sizeof folder) return;
+  if (access(folder, F_OK) != 0) return;
   ++usage->folders;
   read_usage(folder, usage);
-  return remove_folder(folder, &usage->killed);
+  int last = remove_folder(folder, &usage->killed);
+  if (last != 0) *error = last;
 }
 
 int kw_cgroup_finish(const char* name, kw_cgroup_usage* usage) {
@@ -86,12 +87,11 @@ int kw_cgroup_finish(const char* name, kw_cgroup_usage* usage) {
   if (usage == NULL) usage = &unused;
   *usage = (kw_cgroup_usage){0};
   if (name == NULL || *name == '\0' || strchr(name, '/') != NULL || *name == '.') return EINVAL;
-  char memory[PATH_MAX], base[PATH_MAX];
-  int error = 0, last;
-  bool has_memory = kw_cgroup_v1("memory", memory, sizeof memory);
-  if (has_memory && (last = finish_one(memory, name, usage)) != 0) error = last;
+  char base[PATH_MAX];
+  int error = 0;
+  if (kw_cgroup_v1("memory", base, sizeof base)) finish_one(base, name, usage, &error);
   // Some hosts mount the two controllers as one tree: then the folder is gone by now.
-  if (kw_cgroup_v1("pids", base, sizeof base) && (last = finish_one(base, name, usage)) != 0) error = last;
-  if (kw_cgroup_v2(base, sizeof base) && (last = finish_one(base, name, usage)) != 0) error = last;
+  if (kw_cgroup_v1("pids", base, sizeof base)) finish_one(base, name, usage, &error);
+  if (kw_cgroup_v2(base, sizeof base)) finish_one(base, name, usage, &error);
   return error;
 }

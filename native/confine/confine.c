@@ -51,7 +51,7 @@ static _Noreturn void give_up(void) {
 }
 
 static void wait_until_ready(void) {
-  char unused;
+  char unused = 0;
   close(job.ready[1]);
   close(job.sent[0]);
   while (read(job.ready[0], &unused, 1) < 0 && errno == EINTR) continue;
@@ -133,7 +133,7 @@ static void block_signals(void) {
 
 int kw_confine_without(const kw_policy* policy, int status_fd, uint32_t skip, const int32_t* reasons) {
   job = (kw_job){.policy = policy, .status_fd = status_fd, .skip = skip};
-  if (share_report() != 0) _exit(1);
+  if (share_report() != 0 || job.report == NULL) _exit(1);
   if (check(policy) != 0) give_up();
   block_signals();
   enter(reasons);

@@ -33,7 +33,7 @@ ssize_t kw_read_text(const char* path, char* out, size_t size) {
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -1;
   size_t length = 0;
-  ssize_t got;
+  ssize_t got = 0;
   while (length + 1 < size && (got = read(fd, out + length, size - 1 - length)) > 0) length += (size_t)got;
   out[length] = '\0';
   close(fd);

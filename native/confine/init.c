@@ -62,9 +62,9 @@ static int open_signals(void) {
 // Reaps all that has ended. True once that was the runner.
 static bool reap(pid_t runner, kw_exited* exited) {
   bool ended = false;
-  int status;
+  int status = 0;
   struct rusage usage;
-  pid_t pid;
+  pid_t pid = 0;
   while ((pid = wait4(-1, &status, WNOHANG | __WALL, &usage)) > 0) {
     if (pid != runner) continue;
     ended = true;
@@ -99,7 +99,7 @@ static void end_rest(const kw_job* job) {
 
 // A short-lived runner can be over before the middle has reported it: that report comes first.
 static void wait_for_middle(int sent) {
-  char unused;
+  char unused = 0;
   while (read(sent, &unused, 1) < 0 && errno == EINTR) continue;
 }
 

@@ -85,7 +85,7 @@ static int allow_reading(const kw_job* job, const rules_t* rules) {
   return error;
 }
 
-static int allow_writing(const kw_job* job, const rules_t* rules) {
+static int allow_writing(const kw_job* job, rules_t* rules) {
   // Block and character devices are nobody's to make.
   uint64_t scratch = rules->handled & ~((1ull << 6) | (1ull << 11) | IOCTL_DEV);
   bool own_root = kw_applied(job, KW_LAYER_ROOT);
@@ -94,13 +94,12 @@ static int allow_writing(const kw_job* job, const rules_t* rules) {
   // All of /proc, where ownership guards: a rule for /proc/PID hangs on an inode that the kernel may forget,
   // and would not hold for children.
   if (error == 0) error = allow(rules, "/proc", READ | WRITE_FILE | TRUNCATE);
-  if (error == 0)
-    error = kw_each_device("/dev", job->policy->gpu != 0, allow_device, (void*)(uintptr_t)rules);
+  if (error == 0) error = kw_each_device("/dev", job->policy->gpu != 0, allow_device, rules);
   return error;
 }
 
 int kw_landlock(kw_job* job) {
-  rules_t rules;
+  rules_t rules = {.fd = -1};
   int error = create(&rules);
   if (error == 0) {
     error = allow_reading(job, &rules);

@@ -27,7 +27,7 @@ uint64_t kw_count_tasks(uid_t uid) {
   DIR* dir = opendir("/proc");
   if (dir == NULL) return 0;
   uint64_t count = 0;
-  const struct dirent* entry;
+  const struct dirent* entry = NULL;
   while ((entry = readdir(dir)) != NULL) {
     char path[32];
     struct stat status;

@@ -62,7 +62,7 @@ int kw_each_device(const char* folder, bool gpu, int (*visit)(void*, const char*
     error = visit(argument, devices[i]);
   DIR* dir = gpu ? opendir(folder) : NULL;
   if (dir == NULL) return error;
-  const struct dirent* entry;
+  const struct dirent* entry = NULL;
   while (error == 0 && (entry = readdir(dir)) != NULL)
     if (strncmp(entry->d_name, "nvidia", 6) == 0) error = visit(argument, entry->d_name);
   closedir(dir);

@@ -37,9 +37,7 @@ static uint64_t now_us(void) {
 // What CUDA and torch need of /proc.
 static bool proc_works(void) {
   char line[64], expected[64];
-  FILE* file = fopen("/proc/self/stat", "re");
-  if (file == NULL || fgets(line, sizeof line, file) == NULL) return false;
-  fclose(file);
+  if (kw_read_text("/proc/self/stat", line, sizeof line) < 0) return false;
   snprintf(expected, sizeof expected, "%d ", (int)getpid());
   return strncmp(line, expected, strlen(expected)) == 0 && access("/proc/self/maps", R_OK) == 0 &&
          access("/proc/self/mem", R_OK | W_OK) == 0;

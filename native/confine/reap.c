@@ -20,7 +20,7 @@ static unsigned kill_children(void) {
   FILE* file = fopen(path, "re");
   if (file == NULL) return 0;
   unsigned count = 0;
-  int pid;
+  int pid = 0;
   while (fscanf(file, "%d", &pid) == 1) {
     ++count;
     if (pid > 1) kill(pid, SIGKILL);
@@ -34,7 +34,7 @@ void kw_kill_descendants(void) {
   const struct timespec moment = {0, PAUSE_NS};
   for (int i = 0; i < ROUNDS; ++i) {
     kill_children();
-    pid_t ended;
+    pid_t ended = 0;
     while ((ended = waitpid(-1, NULL, WNOHANG | __WALL)) > 0) continue;
     if (ended < 0 && errno == ECHILD) return;
     nanosleep(&moment, NULL);

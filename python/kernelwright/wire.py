@@ -33,14 +33,21 @@ globals().update(_classes())
 
 
 def made(message_class, /, **fields):
-    """An object of a message class with these fields set; None leaves a field at its default."""
+    """An object of a message class with these fields set, named as in the schema; None leaves the default."""
     message = message_class()
     for name, value in fields.items():
-        if not hasattr(message, name):
+        attribute = _attribute(name)
+        if not hasattr(message, attribute):
             raise AttributeError(f"{message_class.__name__} has no field {name}")
         if value is not None:
-            setattr(message, name, value)
+            setattr(message, attribute, value)
     return message
+
+
+def _attribute(name):
+    # The generated objects call init_args initArgs.
+    first, *rest = name.split("_")
+    return first + "".join(each[:1].upper() + each[1:] for each in rest)
 
 
 def text(field):

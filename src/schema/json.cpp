@@ -6,6 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
+#include <cmath>
 #include <vector>
 
 namespace kw {
@@ -95,6 +96,8 @@ std::optional<std::string> text_at(const json::object& object, std::string_view 
   if (!value) return {};
   if (value->is_int64()) return fmt::format("{}", value->get_int64());
   if (value->is_uint64()) return fmt::format("{}", value->get_uint64());
+  if (value->is_double() && value->get_double() == std::trunc(value->get_double()))
+    return fmt::format("{:.0f}", value->get_double());  // integer columns with gaps come as floating point
   return string_at(object, key);
 }
 

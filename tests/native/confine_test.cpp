@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::uint32_t kAllNamespaces = KW_LAYER_USER_NS | KW_LAYER_MOUNT_NS | KW_LAYER_PID_NS |
                                          KW_LAYER_NET_NS | KW_LAYER_IPC_NS | KW_LAYER_UTS_NS;
-constexpr int kMiB = 1 << 20;
+constexpr std::size_t kMiB = 1 << 20;
 
 class Confine : public testing::TestWithParam<Setting> {
  protected:
@@ -114,7 +114,7 @@ TEST_P(Confine, ThreadsAndLocksWork) {
 TEST_P(Confine, TimesAndMemoryArrive) {
   const auto body = [](int) {
     volatile char* memory = new char[32 * kMiB];
-    for (int i = 0; i < 32 * kMiB; i += 4096) memory[i] = 1;
+    for (std::size_t i = 0; i < 32 * kMiB; i += 4096) memory[i] = 1;
     return 0;
   };
   EXPECT_GE(run(body).exited.max_rss_kib, 32u * 1024);
@@ -276,6 +276,7 @@ TEST_P(Confine, TmpIsLimited) {
 
 TEST_P(Confine, LoopbackIsOutOfReach) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(listener, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -286,7 +287,7 @@ TEST_P(Confine, LoopbackIsOutOfReach) {
   ASSERT_EQ(getsockname(listener, generic, &size), 0);
   const Sandbox box = run([&](int) {
     const int client = socket(AF_INET, SOCK_STREAM, 0);
-    return connect(client, generic, size) == 0 ? 1 : 0;
+    return client >= 0 && connect(client, generic, size) == 0 ? 1 : 0;
   });
   close(listener);
   if (!box.has_one_of(KW_LAYER_NET_NS | KW_LAYER_LANDLOCK)) GTEST_SKIP() << box.why_not(KW_LAYER_NET_NS);
@@ -295,6 +296,7 @@ TEST_P(Confine, LoopbackIsOutOfReach) {
 
 TEST_P(Confine, AbstractSocketIsOutOfReach) {
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(listener, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = "kw-test-" + std::to_string(getpid());
@@ -303,8 +305,10 @@ TEST_P(Confine, AbstractSocketIsOutOfReach) {
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   ASSERT_EQ(bind(listener, generic, size), 0);
   ASSERT_EQ(listen(listener, 1), 0);
-  const Sandbox box =
-      run([&](int) { return connect(socket(AF_UNIX, SOCK_STREAM, 0), generic, size) == 0 ? 1 : 0; });
+  const Sandbox box = run([&](int) {
+    const int client = socket(AF_UNIX, SOCK_STREAM, 0);
+    return client >= 0 && connect(client, generic, size) == 0 ? 1 : 0;
+  });
   close(listener);
   if (!box.has_one_of(KW_LAYER_NET_NS | KW_LAYER_LANDLOCK)) GTEST_SKIP() << box.why_not(KW_LAYER_NET_NS);
   EXPECT_TRUE(box.returned(0));
@@ -470,9 +474,10 @@ TEST_P(Confine, AddressSpaceIsLimited) {
 #endif
 #endif
   kw_policy policy = small_policy();
-  policy.address_space_bytes = 512ull * kMiB;
+  policy.address_space_bytes = 512 * kMiB;
   const auto body = [](int) {
-    void* volatile block = malloc(1024ull * kMiB);
+    void* volatile block = malloc(1024 * kMiB);
+    free(block);
     return block == nullptr ? 0 : 1;
   };
   EXPECT_TRUE(run(policy, body).returned(0));
@@ -523,7 +528,7 @@ TEST_P(Confine, CoreDumpsAreOff) {
 
 TEST_P(Confine, MemoryKillIsCounted) {
   kw_policy policy = small_policy();
-  policy.memory_bytes = 64u * kMiB;
+  policy.memory_bytes = 64 * kMiB;
   const Sandbox box = run(policy, [](int) {
     for (int i = 0; i < 256; ++i) {
       void* block = mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -535,13 +540,13 @@ TEST_P(Confine, MemoryKillIsCounted) {
   NEED(box, KW_LAYER_CGROUP_MEMORY);
   EXPECT_TRUE(box.killed_by(SIGKILL));
   EXPECT_GE(box.usage.oom_kills, 1u);
-  EXPECT_GE(box.usage.peak_bytes, 60u * kMiB);
+  EXPECT_GE(box.usage.peak_bytes, 60 * kMiB);
 }
 
 TEST_P(Confine, CgroupIsRemoved) {
   std::string name;
   kw_policy policy = small_policy();
-  policy.memory_bytes = 64u * kMiB;
+  policy.memory_bytes = 64 * kMiB;
   const Sandbox box = run(policy, [](int out) { return write_text(out, read_all("/proc/self/cgroup")); });
   if (!box.has_one_of(KW_LAYER_CGROUP_MEMORY | KW_LAYER_CGROUP_PIDS))
     GTEST_SKIP() << box.why_not(KW_LAYER_CGROUP_PIDS);

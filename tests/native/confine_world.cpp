@@ -62,7 +62,7 @@ int receive_spawned(int fd, kw_spawned& packet) {
 std::string read_to_end(int fd) {
   std::string text;
   char buffer[4096];
-  ssize_t got;
+  ssize_t got = 0;
   while (readable(fd) && (got = read(fd, buffer, sizeof buffer)) > 0)
     text.append(buffer, static_cast<size_t>(got));
   return text;

@@ -1,0 +1,147 @@
+"""The three ways to run a candidate: interpreted, compiled only, or on a device. A process is one of them.
+
+`prepare()` runs once in the parent that forks runners, everything else in the child.
+"""
+import contextlib
+import os
+
+from .launches import LaunchLog
+
+
+class _Backend:
+    """What the modes have in common; imports of torch and triton wait for the environment to be set."""
+
+    guarded = True
+    environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+    def __init__(self):
+        self.log = LaunchLog()
+        self.native_code = False
+
+    def start(self, device):
+        """In the child, before any code of the candidate."""
+
+    def scope(self):
+        """Around everything that the candidate does."""
+        return self._shim.candidate_scope()
+
+    def poison(self, mode, seed):
+        """How memory looks that the candidate allocates from here on."""
+        self._shim.set_poison(mode or "nan", seed)
+
+    def synchronize(self):
+        """Wait for what the candidate left running."""
+
+    @contextlib.contextmanager
+    def skipping(self, skip):
+        """Kernels are counted and not run, if `skip`."""
+        yield
+
+
+class Interpret(_Backend):
+    """Triton's interpreter."""
+
+    name = "interpret"
+    environment = {**_Backend.environment, "TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
+
+    def prepare(self):
+        """Install the shim."""
+        from .cpu import interpret
+        interpret.install(self.log)
+        self._shim = interpret
+
+    @contextlib.contextmanager
+    def skipping(self, skip):
+        """Launches answer at once."""
+        from triton.runtime.interpreter import InterpretedFunction
+        kept = InterpretedFunction.run
+        if skip:
+            InterpretedFunction.run = lambda *args, **kwargs: self._shim.LaunchHandle()
+        try:
+            yield
+        finally:
+            InterpretedFunction.run = kept
+
+
+class Compile(_Backend):
+    """Every launch is compiled for the device, none runs."""
+
+    name = "compile"
+    environment = {**_Backend.environment, "TORCHDYNAMO_DISABLE": "1"}
+
+    def prepare(self):
+        """Install the shim and pay for the first compilation."""
+        from .cpu import compile_only
+        compile_only.install(self.log)
+        compile_only.warm()
+        self._shim = compile_only
+
+
+class Cuda(_Backend):
+    """A device. The parent must never touch it: a CUDA context does not survive a fork."""
+
+    name = "cuda"
+    guarded = False
+    environment = {**_Backend.environment, "CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+
+    def prepare(self):
+        """Pay for the imports and hashes that a first launch needs."""
+        from . import cuda_launches, native_code
+        _warm_compiler()
+        self._launches = cuda_launches.install(self.log)
+        native_code.watch(self)
+
+    def start(self, device):
+        """Make the device current."""
+        import torch
+        torch.cuda.set_device(device)
+
+    def scope(self):
+        """Nothing stands between a candidate and a device."""
+        return contextlib.nullcontext()
+
+    def poison(self, mode, seed):
+        """Left to the allocator."""
+
+    def synchronize(self):
+        """Faults of kernels come up here."""
+        import torch
+        torch.cuda.synchronize()
+
+    @contextlib.contextmanager
+    def skipping(self, skip):
+        """Launches are written down only."""
+        self._launches.skip = skip
+        try:
+            yield
+        finally:
+            self._launches.skip = False
+
+
+BACKENDS = {each.name: each for each in (Interpret, Compile, Cuda)}
+
+
+def _warm_compiler():
+    import triton.experimental.gluon  # noqa: F401  (imported by the first launch)
+    import triton.tools.tensor_descriptor  # noqa: F401
+    from triton._C.libtriton import get_cache_invalidating_env_vars, ir
+    from triton.backends.compiler import GPUTarget
+    from triton.backends.nvidia import driver  # noqa: F401
+    from triton.compiler import compiler
+    from triton.runtime.cache import triton_key
+
+    triton_key()
+    backend = compiler.make_backend(GPUTarget("cuda", 90, 32))
+    backend.hash()
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    backend.get_codegen_implementation(backend.parse_options({}))
+    backend.get_module_map()
+    get_cache_invalidating_env_vars()
+
+
+def set_environment(values):
+    """Set what is not set: who starts us may know better."""
+    for name, value in values.items():
+        os.environ.setdefault(name, value)

@@ -1,0 +1,27 @@
+"""Notices candidates that compile CUDA or C++ of their own."""
+import functools
+import shutil
+
+from .errors import Unsupported
+
+BUILDERS = ("load", "load_inline")
+
+
+def watch(backend):
+    """From here on, `backend.native_code` says whether native code was built."""
+    try:
+        from torch.utils import cpp_extension
+    except ImportError:
+        return  # it needs setuptools; without it a candidate cannot build either
+    for name in BUILDERS:
+        setattr(cpp_extension, name, _watched(backend, getattr(cpp_extension, name), cpp_extension))
+
+
+def _watched(backend, build, cpp_extension):
+    @functools.wraps(build)
+    def watched(*args, **kwargs):
+        backend.native_code = True
+        if cpp_extension.CUDA_HOME is None and shutil.which("nvcc") is None:
+            raise Unsupported("compiling CUDA C++ without nvcc")
+        return build(*args, **kwargs)
+    return watched

@@ -1,0 +1,216 @@
+"""The process in which a candidate runs: loads it, calls it, times it, and reports; it judges nothing.
+
+After Load anything may be patched by the candidate, so what an honest one could break by accident is
+bound early. There is no claim beyond that: nobody trusts what comes out of here.
+"""
+import mmap
+import os
+import time
+
+import torch
+
+from . import convention, errors, packets, source, timing, wire
+from .arena import open_arena
+from .outputs import place_outputs
+from .replies import failed, failed_by, launches
+from .values import TooLarge
+from .wire import made, text
+
+LOAD, CONSTRUCT, CALL = 1, 2, 3
+PAGE_BYTES = 4096
+_close, _now = os.close, time.perf_counter
+
+
+class _Stop(Exception):
+    """A failure that is already worded."""
+
+    def __init__(self, reply):
+        self.reply = reply
+
+
+def serve(channel, backend, device=-1):
+    """Answer messages until the other side is gone."""
+    backend.start(device)
+    runner = Runner(backend, device)
+    handlers = {wire.LoadT: runner.load, wire.CallT: runner.call, wire.TimeCandidateT: runner.time}
+    while True:
+        message, fds = channel.receive()
+        handler = handlers.get(type(message))
+        reply = handler(message, fds) if handler else _unexpected("a message for somebody else")
+        try:
+            channel.send(reply)
+        except packets.TooLong as exc:
+            channel.send(failed("run", "wrong_structure", f"the answer does not fit: {exc}"))
+
+
+def _unexpected(what):
+    return failed("import", "infrastructure", what)
+
+
+def _contents(fd):
+    with open(fd, "rb", closefd=False) as file:
+        file.seek(0)
+        return file.read()
+
+
+class Runner:
+    """One candidate."""
+
+    def __init__(self, backend, device):
+        self._backend, self._device = backend, device
+        self._torch_device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
+        self._file, self._spec, self._callee, self._arena = "", None, None, None
+        self._stage = None
+
+    # ---- load ----------------------------------------------------------------------------------
+
+    def load(self, message, fds):
+        """Import the candidate and construct what will be called; descriptors: source, CallSpec, page[, arena]."""
+        try:
+            if len(fds) not in (3, 4) or self._spec is not None:
+                return _unexpected(f"Load with {len(fds)} descriptors, or for the second time")
+            if backend_of(message.mode) != self._backend.name:
+                return _unexpected(f"this process is for mode {self._backend.name}")
+            self._file = text(message.fileName) or "candidate.py"
+            self._spec = wire.from_bytes("CallSpec", _contents(fds[1]))
+            self._attach(fds[2])
+            self._open(fds[3:])
+            return self._loaded(message, _contents(fds[0]))
+        except _Stop as stop:
+            return stop.reply
+        finally:
+            _close_all(fds)
+
+    def _loaded(self, message, data):
+        name, entry = self._entry(self._imported(message, data), message)
+        self._stage[0] = CONSTRUCT
+        with self._guarding("import"), torch.no_grad(), self._backend.scope():
+            callee = self._callee = convention.make(name, entry, self._spec, self._arena, message.weights,
+                                                    self._torch_device)
+        self._backend.log.reset()
+        return made(wire.LoadedT, entry=packets.clip(name, 200), convention=callee.convention,
+                    arguments=[packets.clip(each, 200) for each in callee.arguments[:64]],
+                    weights=callee.weights, weights_differ=callee.weights_differ)
+
+    def _imported(self, message, data):
+        try:
+            code = source.parse(data, self._file)
+        except source.NotPython as exc:
+            raise _Stop(failed_by("parse", exc.cause, self._file, "syntax_error")) from None
+        self._backend.poison(text(message.poison), message.poisonSeed)
+        errors.take_raised()
+        with self._guarding("import"), self._backend.scope():
+            return source.run(code, self._file)
+
+    def _entry(self, names, message):
+        try:
+            return convention.find_entry(names, text(message.entry), text(self._spec.entryPoint))
+        except convention.MissingEntry as exc:
+            raise _Stop(failed("import", "missing_entry", str(exc))) from None
+
+    def _attach(self, fd):
+        page = mmap.mmap(fd, PAGE_BYTES)
+        self._backend.log.attach(page)
+        self._stage = memoryview(page).cast("Q")
+        self._stage[0] = LOAD
+
+    def _open(self, fds):
+        if fds:
+            # The old arena goes after the new one came, so that no address is used twice in a row.
+            self._arena = open_arena(fds[0], self._spec.arenaBytes, self._device)
+
+    # ---- call ----------------------------------------------------------------------------------
+
+    def call(self, message, fds):
+        """One call on fresh tensors over the arena that came along; without one, over the last."""
+        try:
+            if self._callee is None or len(fds) > 1 or (self._arena is None and not fds):
+                return _unexpected("Call without a candidate or an arena")
+            self._open(fds)
+            self._stage[0] = CALL
+            return self._returned(message)
+        except _Stop as stop:
+            return stop.reply
+        finally:
+            _close_all(fds)
+
+    def _returned(self, message):
+        run, log = self._ready(), self._backend.log
+        log.reset()
+        torch.manual_seed(message.seed)
+        with self._guarding("run"), torch.no_grad(), self._backend.skipping(message.skipLaunches):
+            with self._backend.scope():
+                began = _now()
+                value = run()
+            self._backend.synchronize()
+            spent = (_now() - began) * 1e3
+        launch_count, program_count = log.launches, log.programs
+        return made(wire.ReturnedT, trial=message.trial, outputs=self._placed(value), launches=launches(log.reset()),
+                    launch_count=launch_count, program_count=program_count,
+                    native_code=self._backend.native_code, ms=spent)
+
+    def _ready(self):
+        def tensor(ref):
+            return self._arena.tensor(ref, self._backend.guarded)
+        with self._guarding("run"):
+            with self._backend.scope():
+                self._callee.prepare(self._arena)
+            return self._callee.ready(tensor)
+
+    def _placed(self, value):
+        with self._guarding("run"):
+            try:
+                placed = place_outputs(value, self._arena, self._spec.outputsOffset)
+            except TooLarge as exc:
+                raise _Stop(failed("run", "wrong_structure", f"the result is {exc}")) from None
+            self._backend.synchronize()
+            return placed
+
+    # ---- time ----------------------------------------------------------------------------------
+
+    def time(self, message, fds):
+        """Samples of the candidate's time on the arena of the last call."""
+        _close_all(fds)
+        if self._callee is None or self._arena is None or self._device < 0:
+            return failed("time", "infrastructure", "nothing to time, or no device to time it on")
+        try:
+            run = self._ready()
+            with self._guarding("time"):
+                found = timing.samples(run, message.warmup, message.calls, message.budgetMs, message.flushL2,
+                                       self._torch_device)
+        except _Stop as stop:
+            return stop.reply
+        finally:
+            self._backend.log.reset()
+        return made(wire.TimedT, samples_ms=found, instrument=timing.INSTRUMENT)
+
+    def _guarding(self, stage):
+        return _Guard(stage, self._file)
+
+
+class _Guard:
+    """Words whatever the candidate raises; also what it raised of ours and caught, as no device would let it."""
+
+    def __init__(self, stage, file_name):
+        self._stage, self._file = stage, file_name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, exc, trace):
+        if isinstance(exc, _Stop):
+            return False
+        first = next(iter(errors.take_raised()), exc)
+        if first is not None:
+            raise _Stop(failed_by(self._stage, first, self._file)) from None
+        return False
+
+
+def backend_of(mode):
+    """The name of a wire mode."""
+    return {wire.Mode.interpret: "interpret", wire.Mode.compile: "compile", wire.Mode.cuda: "cuda"}.get(mode)
+
+
+def _close_all(fds):
+    for fd in fds:
+        _close(fd)

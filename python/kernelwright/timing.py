@@ -1,0 +1,63 @@
+"""Times calls by CUDA events, queued behind a gate so that the host's overhead does not count."""
+import time
+
+import torch
+
+INSTRUMENT = "cuda-events"
+BATCH = 8
+CYCLES_A_MS = 2_000_000          # at about the highest clock of these devices
+GATE_MS = (0.05, 20.0)           # least and most
+WRITTEN_BYTES = 256 << 20
+
+
+def samples(run, warmup, calls, budget_ms, flush_l2, device):
+    """Milliseconds of up to `calls` calls of run(); at least one, however small the budget."""
+    with torch.no_grad():
+        host_ms = _warm(run, max(warmup, 1))
+        flush = _Flush(device) if flush_l2 else None
+        # A call that waits for the device opens the gate itself; others are enqueued while it is shut.
+        gate = int(min(max(2 * host_ms, GATE_MS[0]), GATE_MS[1]) * CYCLES_A_MS)
+        found, deadline = [], time.perf_counter() + budget_ms / 1e3
+        while len(found) < calls and (not found or time.perf_counter() < deadline):
+            found += _batch(run, min(BATCH if found else 1, calls - len(found)), gate, flush)
+    return found
+
+
+def _warm(run, calls):
+    """Calls that don't count; how long the host was busy with the fastest."""
+    spent = []
+    for _ in range(calls):
+        began = time.perf_counter()
+        run()
+        spent.append((time.perf_counter() - began) * 1e3)
+        torch.cuda.synchronize()
+    return min(spent)
+
+
+def _batch(run, count, gate, flush):
+    pairs = []
+    for _ in range(count):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        if flush:
+            flush()
+        torch.cuda._sleep(gate)
+        begin.record()
+        run()
+        end.record()
+        pairs.append((begin, end))
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) for begin, end in pairs]
+
+
+class _Flush:
+    """Replaces what the L2 cache holds, and leaves no dirty lines whose writing back the call would pay for."""
+
+    def __init__(self, device):
+        cache = torch.cuda.get_device_properties(device).L2_cache_size
+        self._written = torch.empty(max(WRITTEN_BYTES, 2 * cache) // 4, dtype=torch.int32, device=device)
+        self._read = torch.zeros(max(2 * cache, 64 << 20) // 4, dtype=torch.int32, device=device)
+        self._sum = torch.zeros((), dtype=torch.int64, device=device)
+
+    def __call__(self):
+        self._written.zero_()
+        torch.sum(self._read, dim=0, out=self._sum)

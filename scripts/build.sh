@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Configures and builds build/, and installs what that needs. build.sh [TARGET...]: everything without a target.
+# KW_TEST_PYTHON is the Python that tests are registered with; the build itself needs none.
+. "$(dirname "$0")/lib.sh"
+
+scripts/packages.sh build
+python=${KW_TEST_PYTHON-}
+
+# Sources come through pip, which a bare Debian and some environments lack.
+python_with_pip() {
+  local candidate
+  for candidate in "$python" .venv/bin/python python3; do
+    if [ -n "$candidate" ] && "$candidate" -m pip --version >/dev/null 2>&1; then echo "$candidate" && return; fi
+  done
+  python3 -m venv build/pip && echo build/pip/bin/python
+}
+if [ ! -f third_party/.fetched ]; then
+  fetch_with=$(python_with_pip)
+  PYTHON=$fetch_with scripts/fetch-sources.sh
+fi
+
+if [ ! -f build/build.ninja ] || [ CMakePresets.json -nt build/build.ninja ] ||
+  { [ -n "$python" ] && ! grep -q "^KW_PYTHON:[A-Z]*=$python\$" build/CMakeCache.txt; }; then
+  mkdir -p build
+  cmake --preset release ${python:+-DKW_PYTHON="$python"} >build/configure.log 2>&1 || {
+    cat build/configure.log >&2
+    fail "cmake could not configure"
+  }
+fi
+cmake --build build ${1:+--target} "$@"

@@ -1,0 +1,41 @@
+"""Compares the packages of the Python that runs this with a requirements file.
+
+    python check_python.py REQUIREMENTS
+
+Prints one line for every package that is missing or has another version than the pin. Exits 1 when one is
+missing, 2 when versions differ, 3 when the Python itself is too old, else 0.
+"""
+import sys
+from importlib import metadata
+from pathlib import Path
+
+
+def pins(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        line = line.split("#")[0].strip()
+        if line.startswith("-r "):
+            yield from pins(path.parent / line[3:].strip())
+        elif line:
+            name, _, version = line.partition("==")
+            yield name, version
+
+
+def main():
+    if sys.version_info < (3, 11):
+        print(f"Python {sys.version.split()[0]}: 3.11 or newer is needed")
+        return 3
+    missing = differing = False
+    for name, wanted in pins(Path(sys.argv[1])):
+        try:
+            found = metadata.version(name).split("+")[0]
+        except metadata.PackageNotFoundError:
+            print(f"{name} is missing (wanted: {wanted})")
+            missing = True
+            continue
+        if found != wanted:
+            print(f"{name} is {found} (wanted: {wanted})")
+            differing = True
+    return 1 if missing else 2 if differing else 0
+
+
+sys.exit(main())

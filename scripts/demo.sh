@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# make demo: installs what is missing, builds, and verifies the sample. demo.sh [--python PYTHON]
+. "$(dirname "$0")/lib.sh"
+if [ "${1-}" = --python ]; then export KW_PYTHON=${2:?--python needs a path}; fi
+
+needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed run)
+if [ -n "$needed" ]; then say "This installs what is missing:" "" && say "$needed" ""; fi
+
+scripts/packages.sh build
+stage "Python environment" scripts/python.sh run
+stage "build" scripts/build.sh kernelwright kwconfine kw_messages
+say "== sample: build/kernelwright verify examples/sample"
+exec build/kernelwright verify ${KW_PYTHON:+--python "$KW_PYTHON"} examples/sample

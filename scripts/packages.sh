@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing. packages.sh [--needed] build|lint ...
+# With --needed it only says what is missing, and installs nothing.
+. "$(dirname "$0")/lib.sh"
+
+only_say=no
+if [ "${1-}" = --needed ]; then only_say=yes && shift; fi
+
+# Debian 12 has Boost 1.81 beside its default 1.74, newer releases have a newer one. The two conflict: apt
+# replaces an installed 1.74, which is why nothing here asks for libboost-dev.
+boost_version() {
+  local version
+  for version in 1.81 1.83 1.88; do
+    if dpkg-query -W "libboost$version-dev" >/dev/null 2>&1 || apt-cache show "libboost$version-dev" >/dev/null 2>&1; then
+      echo "$version" && return
+    fi
+  done
+  echo 1.81
+}
+
+list_packages() {
+  local group boost
+  for group in "$@"; do
+    case $group in
+      build)
+        boost=$(boost_version)
+        echo clang-19 lld-19 binutils cmake ninja-build pkg-config "libboost$boost-dev" "libboost-json$boost-dev" \
+          libssl-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev libfmt-dev libgtest-dev libgmock-dev \
+          python3-venv git ca-certificates ;;
+      lint) echo clang-format-19 clang-tidy-19 ;;
+      *) fail "no such group of packages: $group" ;;
+    esac
+  done
+}
+
+missing_packages() {
+  local package
+  for package in $(list_packages "$@"); do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+  done
+}
+
+if ! command -v apt-get >/dev/null; then
+  [ "$only_say" = yes ] || for tool in clang++-19 ld.lld-19 cmake ninja flatc; do
+    command -v "$tool" >/dev/null || fail "$tool is missing, and there is no apt to install it: see docs/building.md"
+  done
+  exit 0
+fi
+
+missing=$(missing_packages "$@" | xargs)
+if [ -z "$missing" ]; then exit 0; fi
+say "Debian packages that are missing: $missing"
+if [ "$only_say" = yes ]; then
+  say "  (on a bare Debian 12: 124 MB to download, 690 MB on disk; the linters 11 MB and 58 MB more)"
+  exit 0
+fi
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || fail "run this as root: apt-get install --no-install-recommends $missing"
+  sudo=sudo
+fi
+apt() { $sudo env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o Dpkg::Use-Pty=0 -o Acquire::Retries=3 "$@"; }
+
+apt update >/dev/null || fail "apt-get update failed"
+missing=$(missing_packages "$@" | xargs)
+apt --assume-no install --no-install-recommends $missing | grep -E '^(Need to get|After this)' || true
+apt install -y --no-install-recommends $missing >/dev/null </dev/null || fail "apt-get could not install: $missing"

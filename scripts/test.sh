@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# make test, make retest, make test-gpu: installs what is missing, builds, and runs the tests.
+# test.sh [--again] LABEL... ; nothing is run when all files are as they were when these labels last passed.
+. "$(dirname "$0")/lib.sh"
+
+again=no
+if [ "${1-}" = --again ]; then again=yes && shift; fi
+labels=("$@")
+
+state=$(printf '%s\n' "$(project_digest)" "${labels[*]}" "${KW_PYTHON-}" "${VIRTUAL_ENV-}" | digest)
+passed=build/.passed-$(IFS=- && echo "${labels[*]}")
+if [ "$again" = no ] && [ "$(head -n 1 "$passed" 2>/dev/null)" = "$state" ]; then
+  say "$(tail -n 1 "$passed") tests passed, nothing has changed since; make retest runs them again"
+  exit 0
+fi
+
+needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed test)
+if [ -n "$needed" ]; then say "This installs what is missing:" "" && say "$needed" ""; fi
+scripts/packages.sh build
+stage "Python environment" scripts/python.sh test
+KW_TEST_PYTHON=$(scripts/python.sh test)
+export KW_TEST_PYTHON
+stage "build" scripts/build.sh
+
+count=0
+for label in "${labels[@]}"; do
+  stage "$label tests" ctest --test-dir build -L "^$label\$" --no-tests=error --output-on-failure -j"$(nproc)" \
+    --output-log "build/tests-$label.log"
+  ran=$(sed -n 's/^[0-9]*% tests passed, .* tests failed out of \([0-9]*\)$/\1/p' "build/tests-$label.log")
+  count=$((count + ran))
+done
+printf '%s\n' "$state" "$count" >"$passed"
+say "$count tests passed"

@@ -1,0 +1,46 @@
+// The oracle owns reference, inputs and expected outputs, and judges.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/exchange.h"
+
+namespace kw::engine {
+
+struct PreparedTask {
+  wire::PreparedT facts;
+  Fd call_spec;  // for the runner
+};
+
+class Oracle {
+ public:
+  explicit Oracle(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
+
+  async::Task<std::expected<PreparedTask, Refusal>> prepare(wire::PrepareT request, std::string reference_code,
+                                                            async::Deadline deadline);
+
+  // An arena with this trial's inputs and weights, and room for outputs.
+  async::Task<std::expected<Fd, Refusal>> draw(std::uint32_t trial, std::uint64_t seed, async::Deadline deadline);
+
+  async::Task<std::expected<wire::JudgedT, Refusal>> judge(wire::JudgeT request, async::Deadline deadline);
+
+  async::Task<std::expected<wire::TimedT, Refusal>> time_reference(wire::TimeReferenceT request,
+                                                                   async::Deadline deadline);
+
+  async::Task<> end();
+
+  const std::string& task_key() const { return task_key_; }
+  bool alive() const { return alive_; }
+  Worker& worker() { return *worker_; }
+
+ private:
+  template <typename T>
+  std::unexpected<Refusal> refusal(std::expected<T, Refusal>& answer);
+
+  std::unique_ptr<Worker> worker_;
+  std::string task_key_;
+  bool alive_ = true;
+};
+
+}  // namespace kw::engine

@@ -1,0 +1,55 @@
+#include "engine/oracle_pool.h"
+
+#include <algorithm>
+
+namespace kw::engine {
+
+async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_key, async::Deadline deadline) {
+  while (taken_ >= options_.size) {
+    auto turn = std::make_shared<async::Event>(loop_);
+    waiting_.push_back(turn);
+    co_await turn->wait();
+  }
+  ++taken_;
+  if (!idle_.empty()) {
+    auto known = std::ranges::find_if(idle_, [&](const Idle& idle) { return idle.oracle->task_key() == task_key; });
+    if (known == idle_.end()) known = idle_.begin();
+    std::unique_ptr<Oracle> oracle = std::move(known->oracle);
+    tasks_.emplace_back(oracle.get(), known->tasks);
+    idle_.erase(known);
+    co_return oracle;
+  }
+  SpawnRequest request;
+  request.role = Role::oracle;
+  request.device = options_.device;
+  request.limits = options_.limits;
+  auto worker = co_await server_.spawn(std::move(request), deadline);
+  if (!worker) {
+    --taken_;
+    co_return std::unexpected(worker.error());
+  }
+  auto oracle = std::make_unique<Oracle>(std::move(*worker));
+  tasks_.emplace_back(oracle.get(), 0);
+  co_return oracle;
+}
+
+async::Task<> OraclePool::give_back(std::unique_ptr<Oracle> oracle) {
+  auto entry = std::ranges::find(tasks_, oracle.get(), &std::pair<Oracle*, unsigned>::first);
+  unsigned tasks = entry->second + 1;
+  tasks_.erase(entry);
+  if (oracle->alive() && tasks < options_.tasks_before_renewal)
+    idle_.push_back({std::move(oracle), tasks});
+  else
+    co_await oracle->end();
+  --taken_;
+  if (waiting_.empty()) co_return;
+  waiting_.front()->set();
+  waiting_.pop_front();
+}
+
+async::Task<> OraclePool::end() {
+  for (Idle& idle : idle_) co_await idle.oracle->end();
+  idle_.clear();
+}
+
+}  // namespace kw::engine

@@ -1,0 +1,32 @@
+// The runner imports one candidate, calls it, and dies.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/exchange.h"
+#include "engine/progress_page.h"
+
+namespace kw::engine {
+
+class Runner {
+ public:
+  Runner(std::unique_ptr<Worker> worker, ProgressPage page) : worker_(std::move(worker)), page_(std::move(page)) {}
+
+  async::Task<std::expected<wire::LoadedT, Refusal>> load(wire::LoadT request, std::string code, int call_spec,
+                                                          async::Deadline deadline);
+  async::Task<std::expected<wire::ReturnedT, Refusal>> call(wire::CallT request, int arena, async::Deadline deadline);
+  async::Task<std::expected<wire::TimedT, Refusal>> time(wire::TimeCandidateT request, async::Deadline deadline);
+  async::Task<Exit> end() { return worker_->end(); }
+
+  // What the runner itself last said of where it is: may be forged, and then to its own harm only.
+  bool in_launch() const { return page_.in_launch(); }
+  std::string printed() const { return worker_->printed(); }
+  std::uint32_t layers() const { return worker_->layers(); }
+
+ private:
+  std::unique_ptr<Worker> worker_;
+  ProgressPage page_;
+};
+
+}  // namespace kw::engine

@@ -1,0 +1,24 @@
+// The passes over a source, one question each.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "syntax/static_findings.h"
+#include "syntax/tree.h"
+
+namespace kw::syntax {
+
+// Local name → what it was imported from: {"tl": "triton.language", "jit": "triton.jit"}.
+using Aliases = std::map<std::string, std::string, std::less<>>;
+
+Aliases find_aliases(Node root);
+
+// The path with its first part replaced by what that name was imported from.
+std::string resolved(const Aliases& aliases, std::string_view path);
+
+void find_bindings(Node root, StaticReport& report);
+void find_forbidden(Node root, const Aliases& aliases, StaticReport& report);
+void find_jitted(Node root, const Aliases& aliases, StaticReport& report);
+
+}  // namespace kw::syntax

@@ -1,0 +1,74 @@
+#include "syntax/tree.h"
+
+extern "C" const TSLanguage* tree_sitter_python(void);
+
+namespace kw::syntax {
+namespace {
+
+TSTree* parse(std::string_view code) {
+  std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(), &ts_parser_delete);
+  ts_parser_set_language(parser.get(), tree_sitter_python());
+  return ts_parser_parse_string(parser.get(), nullptr, code.data(), static_cast<uint32_t>(code.size()));
+}
+
+}  // namespace
+
+std::string_view Node::text() const {
+  if (is_null()) return {};
+  std::size_t begin = ts_node_start_byte(node_);
+  return code_.substr(begin, ts_node_end_byte(node_) - begin);
+}
+
+Node Node::field(std::string_view name) const {
+  return {ts_node_child_by_field_name(node_, name.data(), static_cast<uint32_t>(name.size())), code_};
+}
+
+std::vector<Node> Node::named_children() const {
+  std::vector<Node> children;
+  TSTreeCursor cursor = ts_tree_cursor_new(node_);
+  for (bool more = ts_tree_cursor_goto_first_child(&cursor); more;
+       more = ts_tree_cursor_goto_next_sibling(&cursor)) {
+    TSNode child = ts_tree_cursor_current_node(&cursor);
+    if (ts_node_is_named(child)) children.emplace_back(child, code_);
+  }
+  ts_tree_cursor_delete(&cursor);
+  return children;
+}
+
+Tree::Tree(std::string_view code) : code_(code), tree_(parse(code), &ts_tree_delete) {}
+
+void walk(Node node, const std::function<bool(Node)>& enter) {
+  std::vector<Node> open{node};
+  while (!open.empty()) {
+    Node next = open.back();
+    open.pop_back();
+    if (!enter(next)) continue;
+    auto children = next.named_children();
+    open.insert(open.end(), children.rbegin(), children.rend());
+  }
+}
+
+std::optional<std::string> dotted_path(Node node) {
+  std::vector<std::string_view> parts;
+  while (node.is("attribute")) {
+    parts.push_back(node.field("attribute").text());
+    node = node.field("object");
+  }
+  if (!node.is("identifier")) return {};
+  std::string path(node.text());
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    path += '.';
+    path += *part;
+  }
+  return path;
+}
+
+std::optional<std::string> string_literal(Node node) {
+  if (!node.is("string")) return {};
+  auto parts = node.named_children();
+  if (parts.size() != 3 || !parts[1].is("string_content") || !parts[1].named_children().empty()) return {};
+  if (parts[0].text().find_first_of("fF") != std::string_view::npos) return {};
+  return std::string(parts[1].text());
+}
+
+}  // namespace kw::syntax

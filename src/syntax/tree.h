@@ -1,0 +1,56 @@
+// A parsed Python source and the few ways we look at it. Only this folder includes it.
+#pragma once
+
+#include <tree_sitter/api.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kw::syntax {
+
+// A node with the source it lies in. Null where there is none.
+class Node {
+ public:
+  Node(TSNode node, std::string_view code) : node_(node), code_(code) {}
+
+  bool is_null() const { return ts_node_is_null(node_); }
+  std::string_view type() const { return is_null() ? "" : ts_node_type(node_); }
+  bool is(std::string_view name) const { return type() == name; }
+  std::string_view text() const;
+  std::size_t line() const { return ts_node_start_point(node_).row + 1; }
+  Node field(std::string_view name) const;
+  std::vector<Node> named_children() const;
+  TSNode raw() const { return node_; }
+
+ private:
+  TSNode node_;
+  std::string_view code_;
+};
+
+class Tree {
+ public:
+  explicit Tree(std::string_view code);
+  Node root() const { return {ts_tree_root_node(tree_.get()), code_}; }
+  bool has_error() const { return ts_node_has_error(ts_tree_root_node(tree_.get())); }
+
+ private:
+  std::string_view code_;
+  std::unique_ptr<TSTree, decltype(&ts_tree_delete)> tree_;
+};
+
+// Calls enter for the node and all named nodes below it, in the order of the source; below a node for which
+// enter returns false it does not go. No recursion, since a candidate may nest as deep as it likes.
+void walk(Node node, const std::function<bool(Node)>& enter);
+
+// "triton.runtime.jit" for names and attributes of names; nothing for other expressions.
+std::optional<std::string> dotted_path(Node node);
+
+// The text of a plain string literal: no f-string, no escapes, no concatenation.
+std::optional<std::string> string_literal(Node node);
+
+}  // namespace kw::syntax

@@ -1,0 +1,271 @@
+#include "verify/attempt.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verify/blame.h"
+#include "verify/statics.h"
+
+namespace kw::verify {
+
+using namespace std::chrono_literals;
+using async::Deadline;
+using async::SteadyClock;
+
+namespace {
+
+// Adds the time until it goes out of scope to one stage.
+class StageTimer {
+ public:
+  StageTimer(Verdict& verdict, Stage stage) : verdict_(verdict), stage_(stage) {}
+  ~StageTimer() { verdict_.stages_ms[stage_] += async::ms_since(start_); }
+  StageTimer(const StageTimer&) = delete;
+  StageTimer& operator=(const StageTimer&) = delete;
+
+ private:
+  Verdict& verdict_;
+  Stage stage_;
+  SteadyClock::time_point start_ = SteadyClock::now();
+};
+
+constexpr auto prepare_limit = 120s;
+constexpr auto spawn_limit = 30s;
+constexpr auto load_limit = 60s;
+constexpr auto judge_limit = 120s;
+constexpr std::uint32_t certificate_sets = 5;
+
+}  // namespace
+
+Attempt::Attempt(Context& context, const Job& job) : context_(context), job_(job) {
+  verdict_.id = job.id;
+  verdict_.task_id = job.task.task_id;
+  verdict_.sample_number = job.sample_number;
+  verdict_.candidate_sha256 = candidate_sha256(job.candidate.code);
+  if (!job.candidate.kernel_name.empty()) verdict_.kernel_name = job.candidate.kernel_name;
+  verdict_.environment = context.environment;
+  verdict_.timing.why_null = "the candidate was not timed";
+  init_seed_ = context.seeds.next();
+}
+
+Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const { return deadline_.or_in(at_most); }
+
+async::Task<> Attempt::run() {
+  Step step = Step::go_on;
+  {
+    StageTimer timer(verdict_, Stage::static_);
+    if (examine_statically(verdict_, job_)) step = Step::ended;
+  }
+  if (step == Step::go_on) {
+    lease_ = co_await context_.desk.share();
+    deadline_ = Deadline::in(context_.settings.timeout);
+    step = co_await take_oracle();
+    if (step == Step::go_on) step = co_await (context_.settings.device == Device::cpu ? on_cpu() : on_cuda());
+    if (step == Step::go_on) finish_correct();
+    co_await end_runner();
+    lease_.give_back();
+    if (oracle_) co_await context_.oracles.give_back(std::move(oracle_));
+  }
+  forgive_at_reduced_shapes(verdict_);
+}
+
+async::Task<Step> Attempt::take_oracle() {
+  auto oracle = co_await context_.oracles.take(job_.task.task_id, Deadline::in(spawn_limit));
+  if (!oracle) {
+    stopped_ = context_.stop.requested();
+    blame_infrastructure(verdict_, Stage::prepare, oracle.error());
+    co_return Step::ended;
+  }
+  oracle_ = std::move(*oracle);
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvings) {
+  StageTimer timer(verdict_, Stage::prepare);
+  const Settings& settings = context_.settings;
+  wire::PrepareT request;
+  request.task_key = fmt::format("{}+{}", job_.task.task_id, halvings);
+  request.entry_point = job_.task.entry_point;
+  request.input_shapes = job_.task.input_shapes;
+  request.precision = settings.precision;
+  request.tf32 = settings.tf32;
+  request.move_weights = settings.move_weights;
+  request.init_seed = init_seed_;
+  for (std::uint32_t set = 0; set < certificate_sets; ++set) request.certificate_seeds.push_back(context_.seeds.next());
+  request.tolerance = std::make_unique<wire::ToleranceT>();
+  request.tolerance->name = settings.tolerance.name;
+  request.tolerance->rtol = settings.tolerance.rtol;
+  request.tolerance->atol = settings.tolerance.atol;
+  request.max_bytes = max_bytes;
+  request.halvings = halvings;
+  auto task = co_await oracle_->prepare(std::move(request), job_.task.reference_code, Deadline::in(prepare_limit));
+  if (!task) co_return refused_by_oracle(task.error(), Stage::prepare);
+  prepared_ = std::move(task->facts);
+  call_spec_ = std::move(task->call_spec);
+  auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
+  auto spec = bytes ? wire::decode_call_spec(*bytes) : std::unexpected(bytes.error());
+  if (!spec) {
+    blame_infrastructure(verdict_, Stage::prepare, spec.error());
+    co_return Step::ended;
+  }
+  spec_ = std::move(*spec);
+  halvings_ = halvings;
+  verdict_.shapes = prepared_.reduced ? Shapes::reduced : Shapes::given;
+  verdict_.comparison.emplace();
+  verdict_.comparison->tolerance.name = settings.tolerance.name;
+  verdict_.comparison->findings = prepared_.findings;
+  if (prepared_.reduced) verdict_.comparison->findings.push_back("shapes reduced to " + prepared_.sizes);
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::start_runner(engine::ForkServer& server) {
+  engine::SpawnRequest request;
+  request.role = engine::Role::runner;
+  request.device = context_.device;
+  request.limits = context_.limits;
+  auto worker = co_await server.spawn(std::move(request), Deadline::in(spawn_limit));
+  auto page = engine::ProgressPage::create();
+  if (!worker || !page) {
+    stopped_ = context_.stop.requested();
+    blame_infrastructure(verdict_, Stage::import_, !worker ? worker.error() : page.error());
+    co_return Step::ended;
+  }
+  std::uint32_t layers = (*worker)->layers();
+  auto level = from_string<IsolationLevel>(engine::isolation_level(layers));
+  verdict_.isolation = Isolation{level.value_or(IsolationLevel::process), engine::layer_names(layers)};
+  runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::string poison) {
+  StageTimer timer(verdict_, Stage::import_);
+  wire::LoadT request;
+  request.mode = mode;
+  request.entry = job_.candidate.entry;
+  request.file_name = "kernel.py";
+  request.weights = weights;
+  request.poison = std::move(poison);
+  request.poison_seed = context_.seeds.next();
+  auto loaded =
+      co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(), own_deadline(load_limit));
+  if (!loaded) co_return refused_by_candidate(loaded.error(), Stage::import_);
+  loaded_ = std::move(*loaded);
+  verdict_.call = Call{loaded_.entry, loaded_.convention, loaded_.arguments, loaded_.weights};
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget) {
+  trial_seed_ = context_.seeds.next();
+  auto arena = co_await oracle_->draw(trial, trial_seed_, Deadline::in(prepare_limit));
+  if (!arena) co_return refused_by_oracle(arena.error(), Stage::prepare);
+  StageTimer timer(verdict_, Stage::run);
+  wire::CallT request;
+  request.trial = trial;
+  request.seed = trial_seed_;
+  request.budget_ms = static_cast<double>(budget.count());
+  request.skip_launches = skip_launches;
+  auto returned = co_await runner_->call(std::move(request), arena->get(), own_deadline(budget));
+  if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
+  returned_ = std::move(*returned);
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::judge(std::uint32_t trial) {
+  StageTimer timer(verdict_, Stage::judge);
+  wire::JudgeT request;
+  request.trial = trial;
+  request.seed = trial_seed_;
+  request.outputs = std::move(returned_.outputs);
+  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(judge_limit));
+  if (!judged) co_return refused_by_oracle(judged.error(), Stage::judge);
+  verdict_.comparison->trials = std::max<std::size_t>(verdict_.comparison->trials, trial + 1);
+  take_judgement(verdict_, *judged);
+  co_return judged->right ? Step::go_on : Step::ended;
+}
+
+async::Task<Step> Attempt::trial(std::uint32_t trial, std::chrono::milliseconds budget) {
+  Step step = co_await call(trial, false, budget);
+  if (step == Step::ended) co_return step;
+  launches_seen_ += returned_.launch_count;
+  native_code_ = native_code_ || returned_.native_code;
+  if (trial == 0) record_launches();
+  co_return co_await judge(trial);
+}
+
+// The outputs of a call whose launches did nothing: where they are right all the same, the kernels are decoys.
+async::Task<bool> Attempt::right_without_launches() {
+  if (returned_.outputs == nullptr) co_return false;
+  wire::JudgeT request;
+  request.seed = trial_seed_;
+  request.outputs = std::move(returned_.outputs);
+  request.outputs_only = true;
+  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(judge_limit));
+  co_return judged && judged->right;
+}
+
+async::Task<> Attempt::end_runner() {
+  if (!runner_) co_return;
+  co_await runner_->end();
+  runner_.reset();
+}
+
+Step Attempt::refused_by_candidate(const engine::Refusal& refusal, Stage stage) {
+  if (was_stopped(refusal)) {
+    stopped_ = true;
+    return Step::ended;
+  }
+  blame_candidate(verdict_, refusal,
+                  {stage, context_.settings.device, runner_->in_launch(), runner_->printed()});
+  return Step::ended;
+}
+
+Step Attempt::refused_by_oracle(const engine::Refusal& refusal, Stage stage) {
+  stopped_ = stopped_ || was_stopped(refusal);
+  blame_task(verdict_, refusal, stage);
+  return Step::ended;
+}
+
+void Attempt::record_launches() {
+  verdict_.launches.emplace();
+  for (const auto& from : returned_.launches) {
+    Launch launch;
+    launch.name = to_utf8(from->name);
+    launch.whose = "candidate";
+    if (!from->cubin_sha256.empty()) launch.cubin_sha256 = from->cubin_sha256;
+    launch.grid = from->grid;
+    if (from->num_warps > 0) launch.block = {std::uint64_t{from->num_warps} * 32, 1, 1};
+    if (from->registers >= 0) launch.registers = from->registers;
+    if (from->spills >= 0) launch.spills = from->spills;
+    if (from->shared_bytes >= 0) launch.shared_bytes = from->shared_bytes;
+    if (from->ms >= 0 && context_.settings.device == Device::cuda) launch.time_ms = from->ms;
+    verdict_.launches->push_back(std::move(launch));
+  }
+}
+
+void Attempt::count() {
+  std::optional<CountsReason> reason;
+  if (!prepared_.proves_nothing.empty()) {
+    reason = CountsReason::proves_nothing;
+    verdict_.comparison->findings.push_back("an empty answer passes this task: " + prepared_.proves_nothing);
+  } else if (prepared_.reference_random) {
+    reason = CountsReason::nondeterministic;
+  } else if (launches_seen_ == 0 && !native_code_) {
+    reason = CountsReason::library_only;
+  } else if (decoy_) {
+    reason = CountsReason::decoy;
+  }
+  verdict_.counts = !reason.has_value();
+  verdict_.counts_reason = reason;
+}
+
+void Attempt::finish_correct() {
+  verdict_.status = Status::correct;
+  verdict_.stage = Stage::done;
+  verdict_.fault.reset();
+  verdict_.error.reset();
+  verdict_.error_class.reset();
+  verdict_.error_detail.reset();
+  verdict_.comparison->first_mismatch.reset();
+  count();
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,130 @@
+#include "verify/local_verifier.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "async/within.h"
+#include "base/random.h"
+#include "verify/attempt.h"
+#include "verify/protocol.h"
+
+namespace kw::verify {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int tries = 3;  // of what failed through no fault of task or kernel
+constexpr auto start_limit = 180s;
+
+std::size_t cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+}  // namespace
+
+// One device with its oracles and leases.
+struct LocalVerifier::Lane {
+  Lane(LocalVerifier& of, int device, std::size_t width, Environment environment)
+      : oracles(of.loop_, *of.servers_.oracle,
+                {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
+        desk(of.loop_, width),
+        context{of.loop_, of.stop_, of.options_.settings, of.servers_, of.seeds_, oracles, desk,
+                engine::Limits{.memory_bytes = of.options_.memory_bytes}, device, std::move(environment)} {}
+
+  engine::OraclePool oracles;
+  engine::LeaseDesk desk;
+  Context context;
+  std::size_t busy = 0;
+};
+
+LocalVerifier::LocalVerifier(async::Loop& loop, async::Stop& stop, Options options)
+    : loop_(loop), stop_(stop), options_(std::move(options)), seeds_(random_bytes(32)) {
+  if (options_.jobs == 0) options_.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
+}
+
+LocalVerifier::~LocalVerifier() = default;
+
+async::Task<Result<std::unique_ptr<LocalVerifier>>> LocalVerifier::start(async::Loop& loop, async::Stop& stop,
+                                                                         Options options) {
+  std::unique_ptr<LocalVerifier> verifier(new LocalVerifier(loop, stop, std::move(options)));
+  if (auto started = co_await verifier->start_servers(); !started) co_return std::unexpected(started.error());
+  verifier->open_lanes();
+  co_return verifier;
+}
+
+async::Task<Result<>> LocalVerifier::start_servers() {
+  using namespace boost::asio::experimental::awaitable_operators;
+  auto start = [](LocalVerifier* self, engine::ServerMode mode) {
+    engine::ForkServer::Options options{self->options_.installation, self->options_.python, mode,
+                                        self->options_.unconfined, &self->stop_};
+    return engine::ForkServer::start(self->loop_, std::move(options), async::Deadline::in(start_limit));
+  };
+  auto keep = [](auto& started, std::unique_ptr<engine::ForkServer>& place) -> Result<> {
+    if (!started) return std::unexpected(started.error());
+    place = std::move(*started);
+    return {};
+  };
+  if (options_.settings.device == Device::cuda) {
+    auto [oracle, cuda] =
+        co_await (start(this, engine::ServerMode::oracle) && start(this, engine::ServerMode::cuda));
+    if (auto kept = keep(oracle, servers_.oracle); !kept) co_return kept;
+    co_return keep(cuda, servers_.cuda);
+  }
+  auto [oracle, compile, interpret] =
+      co_await (start(this, engine::ServerMode::oracle) && start(this, engine::ServerMode::compile) &&
+                start(this, engine::ServerMode::interpret));
+  if (auto kept = keep(oracle, servers_.oracle); !kept) co_return kept;
+  if (auto kept = keep(compile, servers_.compile); !kept) co_return kept;
+  co_return keep(interpret, servers_.interpret);
+}
+
+void LocalVerifier::open_lanes() {
+  const wire::ReadyT& versions = servers_.oracle->versions();
+  std::string gpu = options_.gpus.empty() ? "" : options_.gpus.front().name;
+  protocol_ = protocol_hash(options_.settings, versions, gpu);
+  Environment environment;
+  environment.torch = versions.torch;
+  environment.triton = versions.triton;
+  environment.program_version = options_.program_version;
+  environment.protocol = protocol_;
+  if (options_.gpus.empty()) {
+    lanes_.push_back(std::make_unique<Lane>(*this, -1, options_.jobs, environment));
+    return;
+  }
+  environment.driver = driver_version();
+  if (!versions.cuda.empty()) environment.cuda = versions.cuda;
+  for (const Gpu& each : options_.gpus) {
+    environment.gpu = each.name;
+    lanes_.push_back(std::make_unique<Lane>(*this, each.ordinal, options_.jobs, environment));
+  }
+}
+
+LocalVerifier::Lane& LocalVerifier::least_busy() {
+  return **std::ranges::min_element(lanes_, {}, [](const auto& lane) { return lane->busy; });
+}
+
+std::size_t LocalVerifier::width() const {
+  // On a GPU as many again wait prepared, so that no share stands idle while results are written.
+  return lanes_.size() * (options_.gpus.empty() ? options_.jobs : options_.jobs * 2);
+}
+
+async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job) {
+  std::optional<Verdict> verdict;
+  for (int left = tries; left > 0; --left) {
+    Lane& lane = least_busy();
+    ++lane.busy;
+    Attempt attempt(lane.context, job);
+    co_await attempt.run();
+    --lane.busy;
+    if (attempt.stopped() || stop_.requested()) co_return std::nullopt;
+    verdict = std::move(attempt.verdict());
+    if (verdict->fault != Fault::infrastructure) break;
+  }
+  co_return verdict;
+}
+
+async::Task<> LocalVerifier::end() {
+  for (auto& lane : lanes_) co_await lane->oracles.end();
+  servers_ = {};
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,57 @@
+// The verifier that runs candidates on this machine.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/python.h"
+#include "verify/context.h"
+#include "verify/devices.h"
+#include "verify/verifier.h"
+
+namespace kw::verify {
+
+class LocalVerifier : public Verifier {
+ public:
+  struct Options {
+    Settings settings;
+    engine::Installation installation;
+    engine::Python python;
+    std::vector<Gpu> gpus;   // those to use; empty for Device::cpu
+    std::size_t jobs = 0;    // at once and a device; 0: by the machine
+    std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+    bool unconfined = false;
+    std::string program_version;
+  };
+
+  // Starts the fork servers and waits until they are warm.
+  static async::Task<Result<std::unique_ptr<LocalVerifier>>> start(async::Loop& loop, async::Stop& stop,
+                                                                   Options options);
+
+  async::Task<std::optional<Verdict>> verify(const Job& job) override;
+  std::size_t width() const override;
+  const std::string& protocol() const override { return protocol_; }
+
+  // Ends all that was started, in order.
+  async::Task<> end();
+
+ private:
+  struct Lane;
+  LocalVerifier(async::Loop& loop, async::Stop& stop, Options options);
+  async::Task<Result<>> start_servers();
+  void open_lanes();
+  Lane& least_busy();
+
+  async::Loop& loop_;
+  async::Stop& stop_;
+  Options options_;
+  Servers servers_;
+  SecretSeeds seeds_;
+  std::string protocol_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+
+ public:
+  ~LocalVerifier() override;
+};
+
+}  // namespace kw::verify

@@ -1,0 +1,36 @@
+// What a verdict depends on, as the user set it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace kw::verify {
+
+struct Tolerance {
+  std::string name = "kernelbench";  // "kernelbench", "seed", "strict", "custom"
+  double rtol = -1;                  // negative: by dtype
+  double atol = -1;
+};
+
+enum class Device { cpu, cuda };
+
+struct Settings {
+  Device device = Device::cpu;
+  std::uint32_t correctness_trials = 5;
+  std::uint32_t timing_trials = 100;
+  std::uint32_t timing_warmup = 10;
+  Tolerance tolerance;
+  std::string precision = "fp32";
+  bool tf32 = false;
+  bool move_weights = true;   // false: the constructors' own values, as earlier evaluators had
+  bool reduce_shapes = true;  // CPU only
+  std::chrono::milliseconds timeout{180'000};  // of one candidate's own running
+};
+
+// CPU path: what the interpreter is asked to do at most (cpu_path.md: a program costs 0.4 to 0.7 ms).
+inline constexpr std::uint64_t cpu_max_bytes = std::uint64_t{24} << 20;
+inline constexpr double cpu_call_budget_ms = 6'000;
+inline constexpr double cpu_program_ms = 0.6;
+
+}  // namespace kw::verify

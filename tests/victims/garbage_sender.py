@@ -1,0 +1,45 @@
+"""Speaks out of turn.
+
+Strategy: sends random bytes, empty and oversized packets on every socket it has inherited.
+Bound: some packets on each of the first 256 descriptors, without waiting.
+"""
+import os
+import stat
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask, other=0.0)
+    y = tl.load(y_ptr + offsets, mask=mask, other=0.0)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+
+def add(x, y):
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), 256),)](x, y, out, x.numel(), BLOCK=256)
+    return out
+
+
+def send_garbage():
+    for fd in range(3, 256):
+        try:
+            if not stat.S_ISSOCK(os.fstat(fd).st_mode):
+                continue
+            for size in (1, 8, 500, 60_000, 64 << 10, 200_000):
+                os.set_blocking(fd, False)
+                os.write(fd, os.urandom(size))
+            os.set_blocking(fd, True)
+        except OSError:
+            continue
+
+
+def triton_kernel_wrapper(x, y):
+    out = add(x, y)
+    send_garbage()
+    return out

@@ -1,0 +1,23 @@
+"""Writes to its inputs.
+
+Strategy: returns the right sum, and leaves it in the first input as well.
+Bound: one launch.
+"""
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_twice_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    total = tl.load(x_ptr + offsets, mask=mask, other=0.0) + tl.load(y_ptr + offsets, mask=mask, other=0.0)
+    tl.store(out_ptr + offsets, total, mask=mask)
+    tl.store(x_ptr + offsets, total, mask=mask)
+
+
+def triton_kernel_wrapper(x, y):
+    out = torch.empty_like(x)
+    add_twice_kernel[(triton.cdiv(x.numel(), 256),)](x, y, out, x.numel(), BLOCK=256)
+    return out
