@@ -15,8 +15,9 @@ if(KW_ASAN)
 endif()
 
 # The program runs on any x86-64 Linux with the same or a newer glibc and nothing else installed.
-add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections)
-add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options($<$<LINK_LANGUAGE:CXX>:-static-libstdc++> -static-libgcc -Wl,--gc-sections)
+# No path of the machine that built it stays in the program.
+add_compile_options(-ffunction-sections -fdata-sections -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_link_options(-fuse-ld=lld)
 endif()

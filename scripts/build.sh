@@ -14,11 +14,16 @@ python_with_pip() {
   done
   python3 -m venv build/pip && echo build/pip/bin/python
 }
-if [ ! -f third_party/.fetched ]; then
+if [ ! third_party/.fetched -nt scripts/fetch-sources.sh ]; then
   fetch_with=$(python_with_pip)
   PYTHON=$fetch_with scripts/fetch-sources.sh
+  touch third_party/.fetched
 fi
 
+# A build folder that was copied along with its tree would write into the old place.
+if [ -f build/CMakeCache.txt ] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" build/CMakeCache.txt; then
+  rm -rf build
+fi
 if [ ! -f build/build.ninja ] || [ CMakePresets.json -nt build/build.ninja ] ||
   { [ -n "$python" ] && ! grep -q "^KW_PYTHON:[A-Z]*=$python\$" build/CMakeCache.txt; }; then
   mkdir -p build

@@ -23,11 +23,15 @@ export KW_TEST_PYTHON
 stage "build" scripts/build.sh
 
 count=0
+failed=()
 for label in "${labels[@]}"; do
-  stage "$label tests" ctest --test-dir build -L "^$label\$" --no-tests=error --output-on-failure -j"$(nproc)" \
-    --output-log "build/tests-$label.log"
+  if ! stage "$label tests" ctest --test-dir build -L "^$label\$" --no-tests=error --output-on-failure -j"$(nproc)" \
+    --output-log "build/tests-$label.log"; then
+    failed+=("$label") && continue
+  fi
   ran=$(sed -n 's/^[0-9]*% tests passed, .* tests failed out of \([0-9]*\)$/\1/p' "build/tests-$label.log")
   count=$((count + ran))
 done
+if [ ${#failed[@]} != 0 ]; then fail "failed: ${failed[*]} tests; what they said is also in build/tests-LABEL.log"; fi
 printf '%s\n' "$state" "$count" >"$passed"
 say "$count tests passed"

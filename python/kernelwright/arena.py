@@ -90,6 +90,7 @@ class CpuArena(_Arena):
 
     def __init__(self, fd, size):
         self._fd, self.size = fd, size
+        self._closed = weakref.finalize(self, os.close, fd)
         self._mapping = _whole(fd, size)
 
     @classmethod
@@ -122,9 +123,8 @@ class CpuArena(_Arena):
 
     def close(self):
         """Let go; tensors made from the arena stay valid."""
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd, self._mapping = -1, None
+        self._closed()
+        self._mapping = None
 
 
 def open_arena(fd, size, device):

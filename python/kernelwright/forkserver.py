@@ -105,10 +105,9 @@ class Server:
 
 def _settle(folder):
     """Caches of the process's own, where it may write."""
-    for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "HOME"):
-        if name == "HOME" or not os.environ.get(f"KERNELWRIGHT_KEEP_{name}"):
-            os.environ[name] = os.path.join(folder, name.lower())
-            os.mkdir(os.environ[name])
+    for name in ("HOME", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR"):
+        os.environ[name] = os.path.join(folder, name.lower())
+        os.mkdir(os.environ[name])
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     os.chdir(folder)
 

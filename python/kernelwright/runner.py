@@ -12,6 +12,7 @@ import torch
 from . import convention, errors, packets, source, timing, wire
 from .arena import open_arena
 from .outputs import place_outputs
+from .guard import Guard, Stop
 from .replies import failed, failed_by, launches
 from .values import TooLarge
 from .wire import made, text
@@ -19,13 +20,6 @@ from .wire import made, text
 LOAD, CONSTRUCT, CALL = 1, 2, 3
 PAGE_BYTES = 4096
 _close, _now = os.close, time.perf_counter
-
-
-class _Stop(Exception):
-    """A failure that is already worded."""
-
-    def __init__(self, reply):
-        self.reply = reply
 
 
 def serve(channel, backend, device=-1):
@@ -76,7 +70,7 @@ class Runner:
             self._attach(fds[2])
             self._open(fds[3:])
             return self._loaded(message, _contents(fds[0]))
-        except _Stop as stop:
+        except Stop as stop:
             return stop.reply
         finally:
             _close_all(fds)
@@ -96,7 +90,7 @@ class Runner:
         try:
             code = source.parse(data, self._file)
         except source.NotPython as exc:
-            raise _Stop(failed_by("parse", exc.cause, self._file, "syntax_error")) from None
+            raise Stop(failed_by("parse", exc.cause, self._file, "syntax_error")) from None
         self._backend.poison(text(message.poison), message.poisonSeed)
         errors.take_raised()
         with self._guarding("import"), self._backend.scope():
@@ -106,7 +100,7 @@ class Runner:
         try:
             return convention.find_entry(names, text(message.entry), text(self._spec.entryPoint))
         except convention.MissingEntry as exc:
-            raise _Stop(failed("import", "missing_entry", str(exc))) from None
+            raise Stop(failed("import", "missing_entry", str(exc))) from None
 
     def _attach(self, fd):
         page = mmap.mmap(fd, PAGE_BYTES)
@@ -129,7 +123,7 @@ class Runner:
             self._open(fds)
             self._stage[0] = CALL
             return self._returned(message)
-        except _Stop as stop:
+        except Stop as stop:
             return stop.reply
         finally:
             _close_all(fds)
@@ -162,7 +156,7 @@ class Runner:
             try:
                 placed = place_outputs(value, self._arena, self._spec.outputsOffset)
             except TooLarge as exc:
-                raise _Stop(failed("run", "wrong_structure", f"the result is {exc}")) from None
+                raise Stop(failed("run", "wrong_structure", f"the result is {exc}")) from None
             self._backend.synchronize()
             return placed
 
@@ -178,32 +172,14 @@ class Runner:
             with self._guarding("time"):
                 found = timing.samples(run, message.warmup, message.calls, message.budgetMs, message.flushL2,
                                        self._torch_device)
-        except _Stop as stop:
+        except Stop as stop:
             return stop.reply
         finally:
             self._backend.log.reset()
         return made(wire.TimedT, samples_ms=found, instrument=timing.INSTRUMENT)
 
     def _guarding(self, stage):
-        return _Guard(stage, self._file)
-
-
-class _Guard:
-    """Words whatever the candidate raises; also what it raised of ours and caught, as no device would let it."""
-
-    def __init__(self, stage, file_name):
-        self._stage, self._file = stage, file_name
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, exc, trace):
-        if isinstance(exc, _Stop):
-            return False
-        first = next(iter(errors.take_raised()), exc)
-        if first is not None:
-            raise _Stop(failed_by(self._stage, first, self._file)) from None
-        return False
+        return Guard(stage, self._file)
 
 
 def backend_of(mode):

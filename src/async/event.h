@@ -12,6 +12,7 @@ class Event {
   explicit Event(Loop& loop) : wake_(loop, SteadyClock::time_point::max()) {}
 
   void set();
+  void reset() { set_ = false; }
   bool is_set() const { return set_; }
 
   // Ends at once where the event is set already.

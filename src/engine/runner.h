@@ -13,7 +13,7 @@ class Runner {
  public:
   Runner(std::unique_ptr<Worker> worker, ProgressPage page) : worker_(std::move(worker)), page_(std::move(page)) {}
 
-  async::Task<std::expected<wire::LoadedT, Refusal>> load(wire::LoadT request, std::string code, int call_spec,
+  async::Task<std::expected<wire::LoadedT, Refusal>> load(wire::LoadT request, std::string code, int call_spec, int arena,
                                                           async::Deadline deadline);
   async::Task<std::expected<wire::ReturnedT, Refusal>> call(wire::CallT request, int arena, async::Deadline deadline);
   async::Task<std::expected<wire::TimedT, Refusal>> time(wire::TimeCandidateT request, async::Deadline deadline);

@@ -4,6 +4,8 @@
 
 namespace kw {
 
-std::string candidate_sha256(std::string_view code) { return sha256_hex(code); }
+std::string candidate_sha256(std::string_view code) {
+  return sha256_hex(code);
+}
 
 }  // namespace kw

@@ -13,30 +13,18 @@ constexpr std::array statuses{"correct"sv, "incorrect"sv, "failed"sv, "skipped"s
 constexpr std::array stages{"parse"sv,  "static"sv, "prepare"sv, "import"sv, "compile"sv, "run"sv,
                             "record"sv, "replay"sv, "judge"sv,   "time"sv,   "done"sv};
 constexpr std::array faults{"kernel"sv, "task"sv, "infrastructure"sv};
-constexpr std::array error_classes{"syntax_error"sv,
-                                   "missing_entry"sv,
-                                   "forbidden"sv,
-                                   "import_error"sv,
-                                   "compile_error"sv,
-                                   "out_of_resources"sv,
-                                   "runtime_error"sv,
-                                   "illegal_memory_access"sv,
-                                   "out_of_bounds"sv,
-                                   "timeout"sv,
-                                   "out_of_memory"sv,
-                                   "process_died"sv,
-                                   "wrong_structure"sv,
-                                   "wrong_shape"sv,
-                                   "wrong_dtype"sv,
-                                   "wrong_value"sv,
-                                   "nonfinite"sv,
-                                   "input_modified"sv,
-                                   "nondeterministic"sv,
-                                   "live_replay_mismatch"sv,
-                                   "task_invalid"sv,
-                                   "unsupported_candidate"sv,
-                                   "too_large"sv,
-                                   "infrastructure"sv};
+constexpr std::array error_classes{"syntax_error"sv,     "missing_entry"sv,
+                                   "forbidden"sv,        "import_error"sv,
+                                   "compile_error"sv,    "out_of_resources"sv,
+                                   "runtime_error"sv,    "illegal_memory_access"sv,
+                                   "out_of_bounds"sv,    "timeout"sv,
+                                   "out_of_memory"sv,    "process_died"sv,
+                                   "wrong_structure"sv,  "wrong_shape"sv,
+                                   "wrong_dtype"sv,      "wrong_value"sv,
+                                   "nonfinite"sv,        "input_modified"sv,
+                                   "nondeterministic"sv, "live_replay_mismatch"sv,
+                                   "task_invalid"sv,     "unsupported_candidate"sv,
+                                   "too_large"sv,        "infrastructure"sv};
 constexpr std::array counts_reasons{"proves_nothing"sv, "library_only"sv, "decoy"sv, "nondeterministic"sv};
 constexpr std::array shapes{"given"sv, "reduced"sv};
 constexpr std::array trusts{"replay"sv, "in-process"sv, "interpreter"sv};
@@ -65,14 +53,30 @@ std::optional<Enum> value_of(const std::array<std::string_view, n>& names, std::
 
 }  // namespace
 
-std::string_view to_string(Status value) { return name_of(statuses, value); }
-std::string_view to_string(Stage value) { return name_of(stages, value); }
-std::string_view to_string(Fault value) { return name_of(faults, value); }
-std::string_view to_string(ErrorClass value) { return name_of(error_classes, value); }
-std::string_view to_string(CountsReason value) { return name_of(counts_reasons, value); }
-std::string_view to_string(Shapes value) { return name_of(shapes, value); }
-std::string_view to_string(Trust value) { return name_of(trusts, value); }
-std::string_view to_string(IsolationLevel value) { return name_of(isolation_levels, value); }
+std::string_view to_string(Status value) {
+  return name_of(statuses, value);
+}
+std::string_view to_string(Stage value) {
+  return name_of(stages, value);
+}
+std::string_view to_string(Fault value) {
+  return name_of(faults, value);
+}
+std::string_view to_string(ErrorClass value) {
+  return name_of(error_classes, value);
+}
+std::string_view to_string(CountsReason value) {
+  return name_of(counts_reasons, value);
+}
+std::string_view to_string(Shapes value) {
+  return name_of(shapes, value);
+}
+std::string_view to_string(Trust value) {
+  return name_of(trusts, value);
+}
+std::string_view to_string(IsolationLevel value) {
+  return name_of(isolation_levels, value);
+}
 
 template <>
 std::optional<Status> from_string(std::string_view name) {

@@ -47,7 +47,9 @@ void append(std::string& out, const json::value& value) {
     out += json::serialize(value);
 }
 
-const json::value* find(const json::object& object, std::string_view key) { return object.if_contains(key); }
+const json::value* find(const json::object& object, std::string_view key) {
+  return object.if_contains(key);
+}
 
 }  // namespace
 

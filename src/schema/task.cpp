@@ -15,7 +15,9 @@ std::string kernelbook_task_id(std::string_view uuid_or_row) {
   return fmt::format("kernelbook/{}", uuid_or_row);
 }
 
-std::string sample_task_id(std::string_view name) { return fmt::format("sample/{}", name); }
+std::string sample_task_id(std::string_view name) {
+  return fmt::format("sample/{}", name);
+}
 
 std::string hashed_task_id(std::string_view reference_code, std::string_view input_shapes) {
   std::string bytes(reference_code);

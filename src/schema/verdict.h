@@ -1,5 +1,5 @@
-// Verdict: what we say of a candidate on a task. Written as `kernelwright.verdict/1`; docs/verdict.schema.json
-// states the form that to_json is held to.
+// Verdict: what we say of a candidate on a task. Written as `kernelwright.verdict/1`;
+// docs/verdict.schema.json states the form that to_json is held to.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -73,20 +73,20 @@ std::optional<Interval> interval_at(const json::object& object, std::string_view
 }
 
 ErrorDetail read_detail(const json::object& o) {
-  return {string_at(o, "file"), integer_at(o, "line"), string_at(o, "compiler_text"), string_at(o, "traceback")};
+  return {string_at(o, "file"), integer_at(o, "line"), string_at(o, "compiler_text"),
+          string_at(o, "traceback")};
 }
 
 Comparison read_comparison(const json::object& o) {
   const json::object& tolerance = object_at(o, "tolerance");
-  Comparison comparison{
-      .tolerance = {string_at(tolerance, "name").value_or(""), number_at(tolerance, "rtol"),
-                    number_at(tolerance, "atol")},
-      .trials = static_cast<std::size_t>(integer_at(o, "trials").value_or(0)),
-      .max_abs_error = number_at(o, "max_abs_error"),
-      .max_rel_error = number_at(o, "max_rel_error"),
-      .mismatched_share = number_at(o, "mismatched_share"),
-      .first_mismatch = {},
-      .findings = strings_at(o, "findings")};
+  Comparison comparison{.tolerance = {string_at(tolerance, "name").value_or(""), number_at(tolerance, "rtol"),
+                                      number_at(tolerance, "atol")},
+                        .trials = static_cast<std::size_t>(integer_at(o, "trials").value_or(0)),
+                        .max_abs_error = number_at(o, "max_abs_error"),
+                        .max_rel_error = number_at(o, "max_rel_error"),
+                        .mismatched_share = number_at(o, "mismatched_share"),
+                        .first_mismatch = {},
+                        .findings = strings_at(o, "findings")};
   if (has_object(o, "first_mismatch")) {
     const json::object& m = object_at(o, "first_mismatch");
     comparison.first_mismatch = {string_at(m, "output").value_or(""), numbers_at<std::int64_t>(m, "index"),
@@ -107,7 +107,8 @@ Timing read_timing(const json::object& o) {
                 .why_null = string_at(o, "why_null")};
   const json::object& clocks = object_at(o, "clocks");
   if (has_object(o, "clocks"))
-    timing.clocks = {number_at(clocks, "sm_mhz"), number_at(clocks, "memory_mhz"), string_at(clocks, "throttle")};
+    timing.clocks = {number_at(clocks, "sm_mhz"), number_at(clocks, "memory_mhz"),
+                     string_at(clocks, "throttle")};
   return timing;
 }
 
@@ -116,10 +117,10 @@ std::vector<Launch> read_launches(const json::array& array) {
   for (const json::value& value : array) {
     if (!value.is_object()) continue;
     const json::object& o = value.get_object();
-    launches.push_back({string_at(o, "name").value_or(""), string_at(o, "whose"), string_at(o, "cubin_sha256"),
-                        numbers_at<std::uint64_t>(o, "grid"), numbers_at<std::uint64_t>(o, "block"),
-                        integer_at(o, "registers"), integer_at(o, "spills"), integer_at(o, "shared_bytes"),
-                        number_at(o, "time_ms")});
+    launches.push_back({string_at(o, "name").value_or(""), string_at(o, "whose"),
+                        string_at(o, "cubin_sha256"), numbers_at<std::uint64_t>(o, "grid"),
+                        numbers_at<std::uint64_t>(o, "block"), integer_at(o, "registers"),
+                        integer_at(o, "spills"), integer_at(o, "shared_bytes"), number_at(o, "time_ms")});
   }
   return launches;
 }

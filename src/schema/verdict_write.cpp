@@ -7,11 +7,21 @@ namespace kw {
 namespace json = boost::json;
 namespace {
 
-json::value written(double value) { return std::isfinite(value) ? json::value(value) : json::value(nullptr); }
-json::value written(bool value) { return value; }
-json::value written(std::int64_t value) { return value; }
-json::value written(std::uint64_t value) { return value; }
-json::value written(const std::string& value) { return json::string(value); }
+json::value written(double value) {
+  return std::isfinite(value) ? json::value(value) : json::value(nullptr);
+}
+json::value written(bool value) {
+  return value;
+}
+json::value written(std::int64_t value) {
+  return value;
+}
+json::value written(std::uint64_t value) {
+  return value;
+}
+json::value written(const std::string& value) {
+  return json::string(value);
+}
 
 template <typename Enum>
   requires std::is_enum_v<Enum>
@@ -122,12 +132,9 @@ json::object timing_json(const Verdict& verdict) {
 }
 
 json::object environment_json(const Environment& environment) {
-  return {{"gpu", written(environment.gpu)},
-          {"driver", written(environment.driver)},
-          {"cuda", written(environment.cuda)},
-          {"torch", written(environment.torch)},
-          {"triton", written(environment.triton)},
-          {"program_version", environment.program_version},
+  return {{"gpu", written(environment.gpu)},       {"driver", written(environment.driver)},
+          {"cuda", written(environment.cuda)},     {"torch", written(environment.torch)},
+          {"triton", written(environment.triton)}, {"program_version", environment.program_version},
           {"protocol", environment.protocol}};
 }
 

@@ -3,7 +3,9 @@
 namespace kw::syntax {
 namespace {
 
-void bind(Node name, StaticReport& report) { report.names.emplace(name.text()); }
+void bind(Node name, StaticReport& report) {
+  report.names.emplace(name.text());
+}
 
 // The names in an assignment's left side: attributes and subscripts bind nothing.
 void bind_targets(Node target, StaticReport& report) {

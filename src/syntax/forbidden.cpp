@@ -10,26 +10,27 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array modules{"ctypes"sv,  "_ctypes"sv,          "subprocess"sv,
-                             "socket"sv,  "_socket"sv,          "_posixsubprocess"sv};
+constexpr std::array modules{"ctypes"sv, "_ctypes"sv, "subprocess"sv,
+                             "socket"sv, "_socket"sv, "_posixsubprocess"sv};
 
 // Attributes that lead from a frame, a traceback or a generator to somebody else's variables.
-constexpr std::array attributes{"f_back"sv,   "f_globals"sv, "f_locals"sv,  "f_builtins"sv,
-                                "tb_frame"sv, "gi_frame"sv,  "cr_frame"sv,  "ag_frame"sv,
+constexpr std::array attributes{"f_back"sv,    "f_globals"sv,      "f_locals"sv, "f_builtins"sv,
+                                "tb_frame"sv,  "gi_frame"sv,       "cr_frame"sv, "ag_frame"sv,
                                 "_getframe"sv, "_current_frames"sv};
 
-constexpr std::array functions{"sys._getframe"sv,          "sys._current_frames"sv,
-                               "inspect.currentframe"sv,   "inspect.stack"sv,
-                               "inspect.trace"sv,          "inspect.getouterframes"sv,
-                               "inspect.getinnerframes"sv, "gc.get_objects"sv,
-                               "gc.get_referrers"sv,       "gc.get_referents"sv};
+constexpr std::array functions{
+    "sys._getframe"sv,    "sys._current_frames"sv,    "inspect.currentframe"sv,   "inspect.stack"sv,
+    "inspect.trace"sv,    "inspect.getouterframes"sv, "inspect.getinnerframes"sv, "gc.get_objects"sv,
+    "gc.get_referrers"sv, "gc.get_referents"sv};
 
 template <typename List>
 bool lists(const List& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
 
-bool is_module(std::string_view path) { return lists(modules, path.substr(0, path.find('.'))); }
+bool is_module(std::string_view path) {
+  return lists(modules, path.substr(0, path.find('.')));
+}
 
 class Search {
  public:
@@ -70,7 +71,8 @@ class Search {
     if (!path) return;
     std::string full = resolved(aliases_, *path);
     if (!lists(functions, full)) return;
-    add(fmt::format("{}: {}", full.starts_with("gc.") ? "searches the heap" : "looks into frames", full), node);
+    add(fmt::format("{}: {}", full.starts_with("gc.") ? "searches the heap" : "looks into frames", full),
+        node);
   }
 
   // Modules and attributes that are named by a string: __import__("ctypes"), getattr(frame, "f_back").
@@ -78,8 +80,8 @@ class Search {
     auto function = dotted_path(call.field("function"));
     if (!function) return;
     std::string full = resolved(aliases_, *function);
-    bool imports = full == "__import__" || full == "builtins.__import__" || full == "importlib.import_module" ||
-                   full == "importlib.__import__";
+    bool imports = full == "__import__" || full == "builtins.__import__" ||
+                   full == "importlib.import_module" || full == "importlib.__import__";
     if (!imports && full != "getattr") return;
     for (Node argument : call.field("arguments").named_children()) {
       if (argument.is("keyword_argument")) argument = argument.field("value");

@@ -37,7 +37,8 @@ void find_torch_calls(Node function, const Aliases& aliases, StaticReport& repor
     if (!node.is("call")) return true;
     auto path = dotted_path(node.field("function"));
     if (path && resolved(aliases, *path).starts_with("torch."))
-      report.findings.push_back({fmt::format("calls {} inside the jitted function {}", *path, name), node.line()});
+      report.findings.push_back(
+          {fmt::format("calls {} inside the jitted function {}", *path, name), node.line()});
     return true;
   });
 }

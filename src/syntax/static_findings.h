@@ -15,12 +15,12 @@ struct StaticFinding {
 };
 
 struct StaticReport {
-  bool has_error = false;  // only a hint: Python's own compile decides what a syntax error is
+  bool has_error = false;       // only a hint: Python's own compile decides what a syntax error is
   std::set<std::string> names;  // bound at the top level, also inside if, try, with, for and while
   bool open = false;            // more names may exist: star import, exec, globals()
   std::vector<StaticFinding> forbidden;
-  std::vector<std::string> jitted;  // functions under a Triton decorator
-  bool native_code = false;         // load_inline or cpp_extension: CUDA or C++ of its own
+  std::vector<std::string> jitted;      // functions under a Triton decorator
+  bool native_code = false;             // load_inline or cpp_extension: CUDA or C++ of its own
   std::vector<StaticFinding> findings;  // they explain, they never decide
 };
 

@@ -61,7 +61,8 @@ Result<std::pair<Child, Fd>> start_child(const std::vector<std::string>& argv) {
   int error = ::posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    return fail(fmt::format("cannot start {}: {}", argv.front(), errno_text(error)), "give a Python with --python");
+    return fail(fmt::format("cannot start {}: {}", argv.front(), errno_text(error)),
+                "give a Python with --python");
   return std::pair(Child(pid, std::move(errors)), std::move(reading));
 }
 

@@ -84,6 +84,8 @@ std::string extract_code(std::string_view completion) {
   return std::string(last_fenced(completion).value_or(completion));
 }
 
-bool is_completion_file(std::string_view path) { return path.ends_with(".md") || path.ends_with(".txt"); }
+bool is_completion_file(std::string_view path) {
+  return path.ends_with(".md") || path.ends_with(".txt");
+}
 
 }  // namespace kw

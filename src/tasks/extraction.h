@@ -6,8 +6,8 @@
 
 namespace kw {
 
-// The last complete <triton>...</triton>; else the last fenced block with @triton.jit, else the last Python block;
-// else the text itself. A fence within <triton> tags is taken off.
+// The last complete <triton>...</triton>; else the last fenced block with @triton.jit, else the last Python
+// block; else the text itself. A fence within <triton> tags is taken off.
 std::string extract_code(std::string_view completion);
 
 // Files that hold a completion rather than code: .md and .txt.

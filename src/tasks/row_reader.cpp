@@ -23,8 +23,9 @@ std::string describe(const RowError& error) {
 
 RowOrError parse_row(const std::string& file, const Line& line) {
   if (line.too_long)
-    return RowError{file, line.number, "the line is too long to be one row",
-                    fmt::format("a row has at most {} MiB; one JSON object a line", LineReader::default_max >> 20)};
+    return RowError{
+        file, line.number, "the line is too long to be one row",
+        fmt::format("a row has at most {} MiB; one JSON object a line", LineReader::default_max >> 20)};
   if (!is_utf8(line.text)) return RowError{file, line.number, "not UTF-8", "convert the file to UTF-8"};
   auto value = parse_json(line.text);
   if (!value) return RowError{file, line.number, value.error().what, "one JSON object a line"};
@@ -108,7 +109,9 @@ Result<std::unique_ptr<RowReader>> read_json_list(const std::string& path) {
   auto text = read_text_file(path);
   if (!text) return std::unexpected(text.error());
   auto value = parse_json(*text);
-  if (!value) return fail(fmt::format("{} is {}", path, value.error().what), "is the file whole? A JSON list is expected");
+  if (!value)
+    return fail(fmt::format("{} is {}", path, value.error().what),
+                "is the file whole? A JSON list is expected");
   if (!value->is_array())
     return fail(fmt::format("{} is JSON, but no list", path), "a list of recorded traces is expected");
   return std::make_unique<ListReader>(path, std::move(value->get_array()));

@@ -137,6 +137,7 @@ async::Task<Step> Attempt::start_runner(engine::ForkServer& server) {
 }
 
 async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::string poison) {
+  if (co_await draw(0) == Step::ended) co_return Step::ended;
   StageTimer timer(verdict_, Stage::import_);
   wire::LoadT request;
   request.mode = mode;
@@ -145,25 +146,33 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
   request.weights = weights;
   request.poison = std::move(poison);
   request.poison_seed = context_.seeds.next();
-  auto loaded =
-      co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(), own_deadline(load_limit));
+  auto loaded = co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(), arena_.get(),
+                                       own_deadline(load_limit));
   if (!loaded) co_return refused_by_candidate(loaded.error(), Stage::import_);
   loaded_ = std::move(*loaded);
   verdict_.call = Call{loaded_.entry, loaded_.convention, loaded_.arguments, loaded_.weights};
   co_return Step::go_on;
 }
 
-async::Task<Step> Attempt::call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget) {
+async::Task<Step> Attempt::draw(std::uint32_t trial) {
+  StageTimer timer(verdict_, Stage::prepare);
   trial_seed_ = context_.seeds.next();
   auto arena = co_await oracle_->draw(trial, trial_seed_, Deadline::in(prepare_limit));
   if (!arena) co_return refused_by_oracle(arena.error(), Stage::prepare);
+  arena_ = std::move(*arena);
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget) {
+  if (!arena_ && co_await draw(trial) == Step::ended) co_return Step::ended;
+  Fd arena = std::exchange(arena_, {});
   StageTimer timer(verdict_, Stage::run);
   wire::CallT request;
   request.trial = trial;
   request.seed = trial_seed_;
   request.budget_ms = static_cast<double>(budget.count());
   request.skip_launches = skip_launches;
-  auto returned = co_await runner_->call(std::move(request), arena->get(), own_deadline(budget));
+  auto returned = co_await runner_->call(std::move(request), arena.get(), own_deadline(budget));
   if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
   returned_ = std::move(*returned);
   co_return Step::go_on;
@@ -206,6 +215,7 @@ async::Task<> Attempt::end_runner() {
   if (!runner_) co_return;
   co_await runner_->end();
   runner_.reset();
+  arena_.reset();
 }
 
 Step Attempt::refused_by_candidate(const engine::Refusal& refusal, Stage stage) {

@@ -34,6 +34,7 @@ class Attempt {
   async::Task<Step> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
   async::Task<Step> start_runner(engine::ForkServer& server);
   async::Task<Step> load(wire::Mode mode, wire::Weights weights, std::string poison);
+  async::Task<Step> draw(std::uint32_t trial);
   async::Task<Step> call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget);
   async::Task<Step> judge(std::uint32_t trial);
   async::Task<Step> trial(std::uint32_t trial, std::chrono::milliseconds budget);
@@ -75,10 +76,10 @@ class Attempt {
   wire::LoadedT loaded_;
   wire::ReturnedT returned_;
   std::uint64_t trial_seed_ = 0;
+  Fd arena_;  // of the next call, where it is drawn already
   std::uint64_t launches_seen_ = 0;
   bool native_code_ = false;
   bool decoy_ = false;
-  double last_progress_ = 0;
 };
 
 }  // namespace kw::verify

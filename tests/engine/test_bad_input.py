@@ -54,8 +54,8 @@ def test_a_bad_row_is_named(bad_lines, number):
 
 def test_good_rows_still_run(bad_lines):
     assert bad_lines.code == 1
-    statuses = {verdict["id"]: verdict["status"] for verdict in bad_lines.verdicts}
-    assert [statuses.get(f"honest-{number}") for number in range(len(BAD_LINES) + 1)] == ["correct"] * (len(BAD_LINES) + 1)
+    correct = {verdict["id"] for verdict in bad_lines.verdicts if verdict["status"] == "correct"}
+    assert correct == {f"honest-{number}" for number in range(len(BAD_LINES) + 1)}
 
 
 def test_errors_are_short(bad_lines):
@@ -69,7 +69,7 @@ BAD_REFERENCES = {
     "no get_inputs": (REFERENCE.replace("def get_inputs", "def make_inputs"), "get_inputs"),
     "no model": ("import torch\n\n\ndef get_inputs():\n    return [torch.ones(3)]\n", "model"),
     "raises": (REFERENCE.replace("return x + y", 'raise ValueError("reference refuses")'), "reference refuses"),
-    "get_inputs raises": (REFERENCE.replace("return [torch.randn(", 'raise ValueError("no inputs today", '), "no inputs today"),
+    "get_inputs raises": (REFERENCE.replace("return [", "return no_inputs_today + ["), "no_inputs_today"),
     "exits": ("import os\nos._exit(0)\n" + REFERENCE, ""),
     "loops": ("while True:\n    pass\n" + REFERENCE, ""),
 }

@@ -62,13 +62,19 @@ def _stale(given, expected, before, rule, exact):
 def _echo(given, expected, before, rule, exact):
     """Each output must be right as some input handed back."""
     inputs = drawing.tensors_in(given)
-    outputs, precise = _tensors(expected), _tensors(exact)
-    if len(precise) != len(outputs):
-        precise = [None] * len(outputs)
+    outputs, precise = drawing.tensors_in(expected), _exacts(expected, exact)
     return all(any(_passes(output, Returned.of(each), rule, third) for each in inputs
                    if each.shape == output.shape and each.dtype == output.dtype)
                for output, third in zip(outputs, precise))
 
 
-def _tensors(value):
-    return drawing.tensors_in(value)
+def _exacts(expected, exact):
+    """The Exact of each output tensor, or None."""
+    if isinstance(expected, torch.Tensor):
+        return [exact]
+    if isinstance(expected, dict):
+        expected, exact = list(expected.values()), list(exact.values()) if exact is not None else None
+    if not isinstance(expected, (list, tuple)):
+        return []
+    return [found for at, each in enumerate(expected)
+            for found in _exacts(each, exact[at] if exact is not None else None)]

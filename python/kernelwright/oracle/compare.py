@@ -6,7 +6,7 @@ import torch
 
 from ..values import dtype_name
 from .elements import difference
-from .tolerance import Budget
+from .tolerance import Budget, Exact
 
 
 @dataclass
@@ -57,7 +57,7 @@ class _Wrong(Exception):
 
 
 def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_early=False):
-    """The Comparison of plain outputs; `rule` is a tolerance.Flat, `exact` the outputs in float64 for strict."""
+    """The Comparison of plain outputs; `rule` is a tolerance.Flat, `exact` those of tolerance.exact_of for strict."""
     found = Comparison()
     try:
         leaves = list(_paired("output", expected, actual, exact, found))
@@ -90,7 +90,7 @@ def _paired(name, own, given, precise, found):
     if isinstance(own, torch.Tensor):
         if not isinstance(given, Returned):
             raise _Wrong("wrong_structure", f"{name}: expected {_kind(own)}, got {_kind(given)}")
-        yield name, own, given, precise if isinstance(precise, torch.Tensor) else None
+        yield name, own, given, precise if isinstance(precise, Exact) else None
     elif isinstance(own, (list, tuple)):
         if not isinstance(given, (list, tuple)) or len(own) != len(given):
             raise _Wrong("wrong_structure", f"{name}: expected {_kind(own)}, got {_kind(given)}")
@@ -149,13 +149,10 @@ def _strides(leaves, found):
 
 def _values(name, own, given, precise, rule, found, stop_early):
     floating = own.is_floating_point() or own.is_complex()
-    if floating and precise is not None and precise.shape == own.shape and precise.dtype.itemsize >= 8 \
-            and not own.is_complex():
-        rule = Budget(difference(precise, own, lambda magnitude: float("inf")).max_abs)
-    else:
-        precise = None
+    if precise is not None:
+        rule = Budget(precise.loss)
     limits = rule.limits(own.dtype) if floating else None
-    seen = difference(own, given.data, limits, precise, stop_early)
+    seen = difference(own, given.data, limits, None if precise is None else precise.values, stop_early)
     found.total += seen.total
     found.mismatched += seen.mismatched
     found.max_abs, found.max_rel = max(found.max_abs, seen.max_abs), max(found.max_rel, seen.max_rel)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-_FIRST_CHUNK, _CHUNK = 1 << 16, 1 << 22  # elements; a small one first, since most wrong outputs show at once
+_FIRST_CHUNK = 1 << 16  # elements; a small one first, since most wrong outputs show at once
+_CHUNK = {"cpu": 1 << 18, "cuda": 1 << 24}
 
 
 @dataclass
@@ -35,7 +36,7 @@ def difference(expected, actual, limits, exact=None, stop_early=False):
             _chunk(found, start, *(None if each is None else each[start:start + size] for each in flats), limits)
             if stop_early and found.mismatched:
                 break
-            start, size = start + size, min(size * 8, _CHUNK)
+            start, size = start + size, min(size * 8, _CHUNK[expected.device.type])
     return found
 
 

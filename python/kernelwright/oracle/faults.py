@@ -18,7 +18,7 @@ class TaskFault(Exception):
 
     def message(self):
         """The FailedT to reply with."""
-        return made(wire.FailedT, stage=self.stage, error_class=self.error_class, error=self.error[:4000],
+        return made(wire.FailedT, stage=self.stage, errorClass=self.error_class, error=self.error[:4000],
                     file="reference.py" if self.line else None, line=self.line, traceback=self.traceback[:8000])
 
 
@@ -48,4 +48,4 @@ def own(exc, stage):
     """The FailedT of an exception that is a mistake of ours."""
     kind = "out_of_memory" if errors.classify(exc) == "out_of_memory" else "infrastructure"
     error = f"{plain.name_of(type(exc))}: {plain.text_of(exc, plain.ERROR_LIMIT)}"
-    return made(wire.FailedT, stage=stage, error_class=kind, error=error, traceback=plain.traceback(exc, ("<none>",)))
+    return made(wire.FailedT, stage=stage, errorClass=kind, error=error, traceback=plain.traceback(exc, ("<none>",)))

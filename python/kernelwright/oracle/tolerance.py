@@ -3,9 +3,12 @@
 kernelbench: rtol = atol = 1e-4, for float16 and bfloat16 1e-2. seed: 1e-4 for all. strict: an error budget
 from float64. Integers and truth values are compared exactly under each of them.
 """
+from dataclasses import dataclass
+
 import torch
 
 from ..wire import text
+from .elements import difference
 from .faults import TaskFault
 
 NAMES = ("kernelbench", "seed", "strict")
@@ -49,6 +52,28 @@ class Budget:
             step = ulp(magnitude, dtype)
             return torch.clamp(STRICT_ULPS * step, min=STRICT_FACTOR * self.loss) + step
         return limit
+
+
+@dataclass
+class Exact:
+    """One output in float64, and the most that the eager reference loses against it."""
+
+    values: torch.Tensor
+    loss: float
+
+
+def exact_of(outputs, precise):
+    """The Exact of each output in the same structure; None for what has no counterpart in float64."""
+    if isinstance(outputs, (list, tuple)):
+        fits = isinstance(precise, (list, tuple)) and len(precise) == len(outputs)
+        return type(outputs)(exact_of(each, precise[at] if fits else None) for at, each in enumerate(outputs))
+    if isinstance(outputs, dict):
+        return {key: exact_of(each, precise.get(key) if isinstance(precise, dict) else None)
+                for key, each in outputs.items()}
+    if not isinstance(outputs, torch.Tensor) or not isinstance(precise, torch.Tensor) \
+            or not outputs.is_floating_point() or not precise.is_floating_point() or precise.shape != outputs.shape:
+        return None
+    return Exact(precise, difference(precise, outputs, lambda magnitude: float("inf")).max_abs)
 
 
 def ulp(magnitude, dtype):

@@ -1,0 +1,212 @@
+"""The verifier for Python programs: each function runs `kernelwright verify` and returns verdicts as dicts.
+
+Nothing that is judged is imported here: neither PyTorch nor the kernel's code enters this process.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+N_CORRECTNESS, N_TRIALS, N_WARMUP = 5, 100, 10
+KERNEL_NAME = "generated_kernel"
+TOLERANCE = 1e-4
+DTYPE = "float32"
+MESSAGE_LINES = 20
+
+# A row of a batch: our name for each field → the names under which it may come.
+_ROW_NAMES = {
+    "reference_code": ("reference_code", "reference_torch_code", "pytorch_code"),
+    "kernel_code": ("kernel_code", "triton_code"),
+    "reference_path": ("reference_path",),
+    "kernel_path": ("kernel_path",),
+    "kernel_name": ("kernel_name",),
+    "entry_point": ("entry_point",),
+    "input_shapes": ("input_shapes",),
+}
+_SETTINGS = {"n_correctness": N_CORRECTNESS, "n_trials": N_TRIALS, "n_warmup": N_WARMUP, "rtol": TOLERANCE,
+             "atol": TOLERANCE}
+
+
+class VerifierError(RuntimeError):
+    """The verifier could not run, or gave no verdict: its own message says why. Never the kernel's fault."""
+
+
+def benchmark_triton_kernel(kernel_code, reference_torch_code, input_shapes, n_correctness=N_CORRECTNESS,
+                            n_trials=N_TRIALS, n_warmup=N_WARMUP, kernel_name=KERNEL_NAME, rtol=TOLERANCE,
+                            atol=TOLERANCE, *, options=()):
+    """The verdict on a function pair: `triton_kernel_wrapper` against `reference_impl`.
+
+    `input_shapes` maps each input's name to {"shape": [...], "dtype": "float32"} or to a shape; a list of these
+    is matched to the parameters of `reference_impl` in order.
+    `options` are further words of `kernelwright verify`, such as ("--device", "cpu").
+    """
+    row = {"kernel_code": kernel_code, "reference_code": reference_torch_code, "kernel_name": kernel_name,
+           "input_shapes": normalised_shapes(input_shapes, reference_torch_code)}
+    return _verify([row], _options(n_correctness, n_trials, n_warmup, rtol, atol), options)[0]
+
+
+def benchmark_kernelbench(triton_code, pytorch_code, n_correctness=N_CORRECTNESS, n_trials=N_TRIALS,
+                          kernel_name=KERNEL_NAME, entry_point=None, rtol=TOLERANCE, atol=TOLERANCE, *, options=()):
+    """The verdict on a module: `ModelNew`, `<Name>New` or `triton_kernel_wrapper` against a KernelBench-style one.
+
+    `entry_point` names the reference's class where it is not `Model`.
+    """
+    row = {"kernel_code": triton_code, "reference_code": pytorch_code, "kernel_name": kernel_name,
+           "entry_point": entry_point}
+    return _verify([row], _options(n_correctness, n_trials, N_WARMUP, rtol, atol), options)[0]
+
+
+def benchmark_batch(kernels, *, options=()):
+    """Verdicts on many kernels, in their order. Each is a dict with the parameters of either function above,
+    or with the fields of a batch row; `id` is optional, and other fields come back in the verdict."""
+    kernels = list(kernels)
+    found, groups = [None] * len(kernels), {}
+    for number, kernel in enumerate(kernels):
+        settings = {name: default if kernel.get(name) is None else kernel[name]
+                    for name, default in _SETTINGS.items()}
+        groups.setdefault(_options(**settings), []).append(number)
+    for words, numbers in groups.items():
+        rows = [_row_of(kernels[number], number) for number in numbers]
+        for number, verdict in zip(numbers, _verify(rows, words, options), strict=True):
+            found[number] = verdict
+    return found
+
+
+def normalised_shapes(shapes, reference_code=None):
+    """{name: {"shape": [...], "dtype": "..."}} of any of the forms that are in use; None stays None."""
+    if shapes is None:
+        return None
+    if isinstance(shapes, dict):
+        return {str(name): _shape(each) for name, each in shapes.items()}
+    if isinstance(shapes, (list, tuple)):
+        if all(isinstance(each, int) for each in shapes):
+            shapes = [shapes]
+        names = _parameter_names(reference_code, len(shapes))
+        return {name: _shape(each) for name, each in zip(names, shapes, strict=True)}
+    raise TypeError(f"input_shapes is a {type(shapes).__name__}: give a dict, or a list of shapes")
+
+
+def find_program():
+    """The program: KERNELWRIGHT, else beside this package, else on the PATH."""
+    if named := os.environ.get("KERNELWRIGHT"):
+        if os.access(named, os.X_OK) and not os.path.isdir(named):
+            return os.path.abspath(named)
+        raise VerifierError(f"KERNELWRIGHT is {named!r}, which is no program; build it, or correct the variable")
+    root = Path(__file__).resolve().parents[2]
+    for folder in ("build", "bin"):
+        if os.access(root / folder / "kernelwright", os.X_OK):
+            return str(root / folder / "kernelwright")
+    if found := shutil.which("kernelwright"):
+        return found
+    raise VerifierError("the program `kernelwright` is not found: build it (`make build`), put it on the PATH, "
+                        "or name it in the environment variable KERNELWRIGHT")
+
+
+def _dtype(value):
+    return str(value).removeprefix("torch.")
+
+
+def _is_dtype(value):
+    return isinstance(value, str) or str(value).startswith("torch.")
+
+
+def _shape(value):
+    if isinstance(value, dict):
+        return {**value, "shape": [int(each) for each in value["shape"]], "dtype": _dtype(value.get("dtype", DTYPE))}
+    if isinstance(value, int):
+        return {"shape": [value], "dtype": DTYPE}
+    if len(value) == 2 and _is_dtype(value[1]) and not isinstance(value[0], str):
+        return {"shape": [int(each) for each in value[0]], "dtype": _dtype(value[1])}
+    return {"shape": [int(each) for each in value], "dtype": DTYPE}
+
+
+def _parameter_names(code, count):
+    import ast
+    try:
+        functions = [node for node in ast.parse(code or "").body if isinstance(node, ast.FunctionDef)]
+    except SyntaxError as error:
+        raise ValueError(f"the reference does not parse (line {error.lineno}): {error.msg}") from error
+    for function in functions:
+        if function.name == "reference_impl":
+            names = [each.arg for each in function.args.posonlyargs + function.args.args]
+            if len(names) >= count:
+                return names[:count]
+            raise ValueError(f"input_shapes has {count} shapes, reference_impl {len(names)} parameters")
+    raise ValueError("input_shapes is a list, and no reference_impl says what the inputs are called: give a dict")
+
+
+def _options(n_correctness, n_trials, n_warmup, rtol, atol):
+    # Warm-up ends when times have settled, so that there is no number to hand on; a wrong one is still an error.
+    for name, value in (("n_correctness", n_correctness), ("n_trials", n_trials), ("n_warmup", n_warmup)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "n_warmup" else 1):
+            raise ValueError(f"{name} is {value!r}: give a positive number")
+    return ("--correctness-trials", str(n_correctness), "--timing-trials", str(n_trials),
+            "--tolerance", f"rtol={float(rtol)!r},atol={float(atol)!r}")
+
+
+def _row_of(kernel, number):
+    known = {name for names in _ROW_NAMES.values() for name in names} | set(_SETTINGS)
+    row = {name: value for name, value in kernel.items() if name not in known}
+    for ours, names in _ROW_NAMES.items():
+        row[ours] = next((kernel[name] for name in names if kernel.get(name) is not None), None)
+    for what in ("reference", "kernel"):
+        if row[f"{what}_path"] is not None:
+            row[f"{what}_path"] = os.path.abspath(row[f"{what}_path"])
+        elif not isinstance(row[f"{what}_code"], str):
+            raise ValueError(f"kernels[{number}] has no {what}_code (a string) and no {what}_path")
+    row["kernel_name"] = row["kernel_name"] or KERNEL_NAME
+    row["input_shapes"] = normalised_shapes(row["input_shapes"], row["reference_code"])
+    row["id"] = str(row.get("id") or f"kernel-{number}")
+    return row
+
+
+def _python_words(options):
+    """This very Python, where it has what the engine needs and nobody asks for another."""
+    if "--python" in options or find_spec("torch") is None or find_spec("triton") is None:
+        return []
+    return ["--python", sys.executable]
+
+
+def _verify(rows, words, options):
+    program, options = find_program(), [str(each) for each in options]
+    rows = [{"id": f"kernel-{number}", **{name: value for name, value in row.items() if value is not None}}
+            for number, row in enumerate(rows)]
+    with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as folder:
+        batch, output = Path(folder) / "batch.jsonl", Path(folder) / "verdicts.jsonl"
+        batch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        command = [program, "verify", "--batch", str(batch), "--output", str(output), *words, *_python_words(options),
+                   *options]
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        except OSError as error:
+            raise VerifierError(f"{program} does not run: {error.strerror}") from error
+        verdicts = _read(output)
+    missing = [row["id"] for row in rows if row["id"] not in verdicts]
+    if done.returncode not in (0, 1) or missing:
+        raise VerifierError(_message(done, missing))
+    return [verdicts[row["id"]] for row in rows]
+
+
+def _read(output):
+    if not output.exists():
+        return {}
+    lines = output.read_text(encoding="utf-8").splitlines()
+    try:
+        verdicts = [json.loads(line) for line in lines if line.strip()]
+    except json.JSONDecodeError as error:
+        raise VerifierError(f"the program wrote a verdict that does not parse: {error}") from error
+    return {verdict["id"]: verdict for verdict in verdicts}
+
+
+def _message(done, missing):
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()[-MESSAGE_LINES:]
+    if lines:
+        return "\n".join(lines)
+    if done.returncode < 0:
+        return f"the program ended by signal {-done.returncode}"
+    without = f", without a verdict on {missing[0]}" if missing else ""
+    return f"the program ended with exit code {done.returncode}{without}"

@@ -1,0 +1,120 @@
+"""Judges what lies in an arena after a candidate's call."""
+import contextlib
+
+import torch
+
+from .. import wire
+from ..values import dtype_of, from_wire, unportable_in
+from ..wire import made, numbers, text
+from . import inputs as drawing
+from . import tf32
+from .bits import same_bits
+from .compare import Comparison, Returned, compare
+from .faults import TaskFault
+
+
+class Malformed(ValueError):
+    """A description of outputs that cannot be true."""
+
+
+def taken(outputs, arena, plan):
+    """The candidate's outputs, copied out of shared memory; their description was written by its own process."""
+    if strange := unportable_in(outputs):
+        raise Malformed(f"the output holds a {strange[0][:100]}, which is no tensor, number or text")
+    room = plan.arena_bytes - plan.outputs_offset
+
+    def one(ref):
+        nonlocal room
+        dtype, shape = dtype_of(ref.dtype), numbers(ref.shape)
+        stride, device = tuple(numbers(ref.stride)), text(ref.device)
+        count = 1
+        for size in shape:
+            if size < 0:
+                raise Malformed(f"a shape of {shape}")
+            count *= size
+        data = None
+        if count == 0:
+            data = torch.empty(shape, dtype=dtype, device=arena.device)
+        elif ref.bytes:
+            room -= int(ref.bytes)
+            _check(ref, count * dtype.itemsize, dtype, plan, room)
+            data = _private(arena, ref, dtype)
+        return Returned(dtype, tuple(shape), stride, device, data)
+
+    return from_wire(outputs, one)
+
+
+def _check(ref, size, dtype, plan, room):
+    offset = int(ref.offset)
+    if int(ref.bytes) != size or offset < plan.outputs_offset or offset + size > plan.arena_bytes \
+            or offset % dtype.itemsize or room < 0:
+        raise Malformed("the output does not lie where outputs belong")
+
+
+def _private(arena, ref, dtype):
+    data = arena.dense(ref).clone()
+    # A truth value of another process may have any byte.
+    return data.view(torch.uint8).ne(0) if dtype is torch.bool else data
+
+
+def changed_names(arena, plan, pristine, weights, allowed_inputs, allowed_weights):
+    """What the call changed in the arena and the reference does not."""
+    found = []
+    for at, (ref, tensor) in enumerate(zip(plan.input_refs, drawing.tensors_in(pristine))):
+        if at not in allowed_inputs and not same_bits(arena.tensor(ref), tensor):
+            found.append(f"input {plan.labels[at]}")
+    for name, ref in plan.weights.items():
+        if name not in allowed_weights and not same_bits(arena.tensor(ref), weights[name]):
+            found.append(f"weight {name}")
+    return found
+
+
+def judged(prepared, arena, request, pristine):
+    """The JudgedT of one trial; `pristine` are its inputs, drawn anew."""
+    try:
+        actual = taken(request.outputs, arena, prepared.plan)
+    except (ValueError, TypeError, KeyError) as exc:
+        return _reply(Comparison("wrong_structure", f"output: {exc}"))
+    if not request.outputsOnly:
+        changed = changed_names(arena, prepared.plan, pristine, prepared.reference.weights(),
+                                prepared.changed_inputs, prepared.changed_weights)
+        if changed:
+            return _reply(Comparison("input_modified", f"the call changed {', '.join(changed[:8])}, which the reference "
+                                                       "leaves as it is"))
+    expected, exact = prepared.expected(pristine, request.seed)
+    devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
+    found = compare(expected, actual, prepared.rule, exact, devices)
+    if found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
+        _explain(found, prepared, pristine, request.seed, expected)
+    return _reply(found)
+
+
+def _explain(found, prepared, pristine, seed, expected):
+    with contextlib.suppress(TaskFault):
+        rounded = prepared.reference.call_tf32(pristine, seed)
+        error = compare(expected, from_reference(rounded), prepared.rule).max_abs
+        if tf32.explains(found.max_abs, error):
+            found.findings.append(tf32.FINDING)
+
+
+def from_reference(value):
+    """Outputs of the reference as if a candidate had returned them."""
+    if isinstance(value, torch.Tensor):
+        return Returned.of(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(from_reference(each) for each in value)
+    return {key: from_reference(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _reply(found):
+    first = None
+    if found.first is not None:
+        name, index, expected, actual = found.first
+        first = made(wire.MismatchT, output=name, index=index, expected=_real(expected), actual=_real(actual))
+    return made(wire.JudgedT, right=found.right, errorClass=found.error_class, error=found.error[:4000],
+                maxAbsError=found.max_abs, maxRelError=found.max_rel, mismatchedShare=found.share,
+                rtol=found.rtol, atol=found.atol, firstMismatch=first, findings=found.findings[:16])
+
+
+def _real(value):
+    return float(abs(value)) if isinstance(value, complex) else float(value)

@@ -1,0 +1,88 @@
+"""The oracle's loop: one request, one reply."""
+import os
+
+from .. import wire
+from ..wire import made
+from . import faults
+from .faults import TaskFault
+from .session import Session
+from .state import Snapshot
+
+SOURCE_LIMIT = 16 << 20  # bytes of one reference
+_STAGES = {"PrepareT": "prepare", "DrawT": "prepare", "JudgeT": "judge", "TimeReferenceT": "time", "ForgetT": "prepare"}
+
+
+def serve(channel, device=-1):
+    """Answer requests until the other side is gone; `device` is a CUDA ordinal, or -1 for the CPU.
+
+    Ends after a reply where the reference left something in the process that cannot be put back; the next
+    request then needs a fresh oracle.
+    """
+    session = Session(device)
+    while True:
+        before = Snapshot()
+        request, fds = channel.receive()
+        try:
+            reply, replied_fds = answer(session, request, fds)
+            channel.send(reply, replied_fds)
+        finally:
+            _close(fds)
+        _close(replied_fds)
+        if before.restore():
+            return
+
+
+def answer(session, request, fds):
+    """(reply, its descriptors) to one request; whatever goes wrong is a FailedT."""
+    stage = _STAGES.get(type(request).__name__, "prepare")
+    try:
+        return _answered(session, request, fds)
+    except TaskFault as fault:
+        if stage != "prepare" and fault.stage == "prepare":
+            fault.stage = stage
+        return fault.message(), []
+    except Exception as exc:
+        return faults.own(exc, stage), []
+
+
+def _answered(session, request, fds):
+    if isinstance(request, wire.PrepareT):
+        reply, spec = session.prepare(request, _source(fds))
+        return reply, [_memory_file("call", spec)]
+    if isinstance(request, wire.DrawT):
+        return made(wire.DrawnT, trial=request.trial), [session.draw(request).export_fd()]
+    if isinstance(request, wire.JudgeT):
+        return session.judge(request), []
+    if isinstance(request, wire.TimeReferenceT):
+        return session.time_reference(request), []
+    if isinstance(request, wire.ForgetT):
+        session.forget()
+        return made(wire.ForgetT), []
+    raise TypeError(f"an oracle does not answer {type(request).__name__}")
+
+
+def _source(fds):
+    if len(fds) != 1:
+        raise ValueError(f"a task comes with one descriptor, not {len(fds)}")
+    size = os.fstat(fds[0]).st_size
+    if size > SOURCE_LIMIT:
+        raise TaskFault(f"the reference has {size} bytes, more than {SOURCE_LIMIT}")
+    data = b""
+    while len(data) < size and (part := os.pread(fds[0], size - len(data), len(data))):
+        data += part
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise TaskFault(f"the reference is not UTF-8: {exc}") from None
+
+
+def _memory_file(name, data):
+    fd = os.memfd_create(name, os.MFD_CLOEXEC)
+    with open(fd, "wb", closefd=False) as out:
+        out.write(data)
+    return fd
+
+
+def _close(fds):
+    for fd in fds:
+        os.close(fd)

@@ -1,0 +1,120 @@
+"""One oracle's state: the tasks it keeps, and the arenas of the task at hand."""
+from collections import OrderedDict
+
+import torch
+
+from .. import wire
+from ..arena import create_arena
+from ..wire import made
+from . import timing
+from .faults import TaskFault
+from .judge import judged
+from .prepare import PreparedTask, key_of
+
+TASKS_KEPT, ARENAS_KEPT = 4, 8
+BYTES_KEPT = {"cpu": 512 << 20, "cuda": 8 << 30}  # of inputs and weights of the tasks that are kept
+
+
+class Session:
+    """Answers requests about one task after another. `device` is a CUDA ordinal, or -1 for the CPU."""
+
+    def __init__(self, device=-1):
+        self._ordinal = device
+        self.device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
+        if device >= 0:
+            torch.cuda.set_device(device)
+        else:
+            torch.set_num_threads(1)
+        self._tasks, self._task = OrderedDict(), None
+        self._arenas, self._kept_inputs = OrderedDict(), OrderedDict()
+
+    def prepare(self, request, source):
+        """(PreparedT, the CallSpec's bytes)."""
+        key = key_of(request, source)
+        self._leave()
+        if key not in self._tasks:
+            self._make_room(0)
+            self._tasks[key] = PreparedTask(request, source, self.device)
+        self._tasks.move_to_end(key)
+        self._task = self._tasks[key]
+        self._make_room(1)
+        return self._task.reply, self._task.spec
+
+    def draw(self, request):
+        """The arena with this trial's inputs, the weights, and poison where outputs belong."""
+        task = self._current()
+        inputs = task.draw(request.seed)
+        arena = self._arena(request.trial)
+        task.plan.fill(arena, inputs, task.reference.weights())
+        task.plan.poison(arena, request.seed)
+        if task.unseeded:
+            self._kept_inputs[request.trial] = inputs
+            while len(self._kept_inputs) > ARENAS_KEPT:
+                self._kept_inputs.popitem(last=False)
+        self._synchronise()
+        return arena
+
+    def judge(self, request):
+        """The JudgedT of a trial that was drawn before."""
+        task = self._current()
+        arena = self._arenas.get(0 if self._ordinal >= 0 else request.trial)
+        if arena is None:
+            raise LookupError(f"trial {request.trial} was not drawn, or too long ago")
+        pristine = self._kept_inputs[request.trial] if task.unseeded else task.draw(request.seed)
+        reply = judged(task, arena, request, pristine)
+        reply.findings = [*task.findings, *reply.findings][:16]
+        return reply
+
+    def time_reference(self, request):
+        """The TimedT of the reference, by CUDA events."""
+        if self.device.type != "cuda":
+            raise TaskFault("there is no GPU to time the reference on", "infrastructure", "time")
+        task = self._current()
+        inputs = task.draw(request.seed)
+        samples = timing.sample(task.reference.prepared(inputs, request.seed), request, self.device)
+        return made(wire.TimedT, samplesMs=samples, instrument="cuda-events")
+
+    def forget(self):
+        """Let go of every task and arena."""
+        self._leave()
+        while self._tasks:
+            self._tasks.popitem(last=False)[1].close()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _current(self):
+        if self._task is None:
+            raise LookupError("no task was prepared")
+        return self._task
+
+    def _leave(self):
+        self._task = None
+        while self._arenas:
+            self._arenas.popitem()[1].close()
+        self._kept_inputs.clear()
+
+    def _arena(self, trial):
+        size = self._task.plan.arena_bytes
+        # Device memory is dear: one arena is filled again for each trial. Memory files are not.
+        key = 0 if self._ordinal >= 0 else trial
+        if self._ordinal >= 0 and key in self._arenas:
+            return self._arenas[key]
+        if (old := self._arenas.pop(key, None)) is not None:
+            old.close()
+        while len(self._arenas) >= ARENAS_KEPT:
+            self._arenas.popitem(last=False)[1].close()
+        self._arenas[key] = create_arena(size, self._ordinal)
+        return self._arenas[key]
+
+    def _make_room(self, least):
+        """Drop the tasks unused for longest, down to what may be kept but not below `least`."""
+        while len(self._tasks) > least and (
+                len(self._tasks) > TASKS_KEPT - (least == 0)
+                or sum(each.plan.input_bytes for each in self._tasks.values()) > BYTES_KEPT[self.device.type]):
+            self._tasks.popitem(last=False)[1].close()
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    def _synchronise(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# make dist: packs the program for another x86-64 Linux, which needs glibc and a Python with PyTorch and Triton.
+# make dist-tests (--tests): the same with the tests and run-tests.sh. Equal builds give equal bytes.
+. "$(dirname "$0")/lib.sh"
+
+tests=no
+name=kernelwright-$VERSION-linux-x86_64
+if [ "${1-}" = --tests ]; then tests=yes && name=kernelwright-tests-$VERSION-linux-x86_64; fi
+
+scripts/python.sh run >/dev/null
+python=$(scripts/python.sh run)
+if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwconfine kw_messages; fi
+
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+top=$out/$name
+mkdir -p "$top"/{bin,lib,python,licences}
+
+# copy FOLDER TO: without what Python compiled.
+copy() {
+  mkdir -p "$2"
+  tar -C "$(dirname "$1")" -c --exclude=__pycache__ --exclude='*.pyc' "$(basename "$1")" | tar -C "$2" -x
+}
+
+strip -o "$top/bin/kernelwright" build/kernelwright
+strip --strip-unneeded -o "$top/lib/libkwconfine.so" build/native/confine/libkwconfine.so
+copy python/kernelwright "$top/python"
+copy build/wire/python/kw "$top/python"
+copy "$("$python" -c 'import flatbuffers; print(flatbuffers.__path__[0])')" "$top/python"
+copy examples "$top"
+copy docs "$top"
+if [ -f README.md ]; then cp README.md "$top"; fi
+cp LICENSE "$top"
+echo "$VERSION" >"$top/VERSION"
+
+# Of everything that is linked statically or packed; gcc's covers libstdc++ and libgcc.
+boost=$(dpkg-query -W -f '${Package}\n' 'libboost[0-9]*-dev' | head -n 1)
+for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev gcc-12-base; do
+  if [ -f "/usr/share/doc/$package/copyright" ]; then
+    cp -L "/usr/share/doc/$package/copyright" "$top/licences/$package"
+  fi
+done
+for licence in third_party/*/LICENSE; do cp "$licence" "$top/licences/$(basename "$(dirname "$licence")")"; done
+cp -L /usr/share/common-licenses/Apache-2.0 "$top/licences/Apache-2.0"
+
+if [ "$tests" = yes ]; then
+  mkdir -p "$top/tests/bin"
+  for folder in python engine victims data golden; do
+    if [ -d "tests/$folder" ]; then copy "tests/$folder" "$top/tests"; fi
+  done
+  cp python/pyproject.toml "$top/python"
+  cp scripts/run-tests.sh "$top"
+  # What ctest knows as a program of the build: one line a program, its label and its name.
+  ctest --test-dir build --show-only=json-v1 | python3 -c '
+import json, os, sys
+build = os.path.realpath("build")
+for test in json.load(sys.stdin)["tests"]:
+    program = os.path.realpath(test.get("command", ["-"])[0])
+    labels = [label for p in test["properties"] if p["name"] == "LABELS" for label in p["value"]]
+    if program.startswith(build + "/") and labels and labels[0] in ("unit", "gpu"):
+        print(labels[0], program)' | sort -u >"$out/programs"
+  while read -r label program; do
+    strip -o "$top/tests/bin/$(basename "$program")" "$program"
+    echo "$label $(basename "$program")" >>"$top/tests/programs"
+  done <"$out/programs"
+fi
+
+# Nothing but glibc may be asked for.
+find "$top/bin" "$top/lib" "$top/tests/bin" -type f 2>/dev/null | while read -r file; do
+  objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' | { grep -vxE 'lib(c|m)\.so\.6|ld-linux-x86-64\.so\.2' || true; } |
+    while read -r library; do echo "$(basename "$file") needs $library"; done
+done >"$out/needed"
+if [ -s "$out/needed" ]; then fail "not portable: $(xargs <"$out/needed")"; fi
+glibc=$(find "$top/bin" "$top/lib" "$top/tests/bin" -type f -exec objdump -T {} + 2>/dev/null |
+  grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+
+mkdir -p dist
+tar -C "$out" -c --sort=name --mtime=@1735689600 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX "$name" |
+  gzip -n -9 >"dist/$name.tar.gz"
+say "dist/$name.tar.gz: $(du -h "dist/$name.tar.gz" | cut -f1), needs only glibc ($glibc or newer)" \
+  "sha256 $(sha256sum "dist/$name.tar.gz" | cut -d' ' -f1)"

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "schema/json.h"
+#include "tasks/row_task.h"
+#include "tasks/sources.h"
+
+namespace kw {
+namespace json = boost::json;
+namespace {
+
+class KernelBookSource : public JobSource {
+ public:
+  explicit KernelBookSource(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {}
+  std::optional<std::size_t> total() const override { return rows_->total(); }
+
+  Result<std::optional<JobOrError>> next() override {
+    auto row = rows_->next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return std::nullopt;
+    if (auto* error = std::get_if<RowError>(&**row)) return std::move(*error);
+    const Row& good = std::get<Row>(**row);
+    auto job = read(good);
+    if (!job) return row_error(*rows_, good.number, job.error());
+    return std::move(*job);
+  }
+
+ private:
+  Result<Job> read(const Row& row) {
+    Job job;
+    auto reference = required_string(row.fields, "python_code");
+    if (!reference) return std::unexpected(reference.error());
+    auto code = required_string(row.fields, "triton_code");
+    if (!code) return std::unexpected(code.error());
+    std::string uuid = text_at(row.fields, "uuid").value_or(fmt::format("{}", row.number));
+    job.id = fmt::format("kernelbook_{}", uuid);
+    job.task.source = "kernelbook";
+    job.task.task_id = kernelbook_task_id(uuid);
+    job.task.reference_code = std::move(*reference);
+    job.task.name = string_at(row.fields, "module_name").value_or("");
+    job.task.entry_point = string_at(row.fields, "entry_point").value_or("");
+    add_provenance(row.fields, job.task);
+    job.candidate.code = std::move(*code);
+    job.sample_number = occurrences_.next(job.task.task_id);
+    if (job.sample_number > 0) job.id += fmt::format("~{}", job.sample_number + 1);
+    return job;
+  }
+
+  std::unique_ptr<RowReader> rows_;
+  Occurrences occurrences_;
+};
+
+}  // namespace
+
+std::unique_ptr<JobSource> kernelbook_source(std::unique_ptr<RowReader> rows) {
+  return std::make_unique<KernelBookSource>(std::move(rows));
+}
+
+}  // namespace kw

@@ -1,0 +1,79 @@
+#include "tasks/recognise.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/text.h"
+#include "tasks/kernelbench.h"
+#include "tasks/kernelbench_run.h"
+#include "tasks/open.h"
+#include "tasks/sources.h"
+
+namespace kw {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* expected =
+    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
+    ".parquet), a "
+    "KernelBench checkout or run folder, a folder of pairs, or REFERENCE.py KERNEL.py";
+
+Result<InputKind> by_folder(const std::string& path) {
+  if (find_run_folder(path)) return InputKind::kernelbench_run;
+  if (is_kernelbench_checkout(path)) return InputKind::kernelbench_checkout;
+  if (pair_folder_source(path)) return InputKind::pairs;
+  return fail(fmt::format("the folder {} holds nothing that can be judged", path), expected);
+}
+
+std::optional<InputKind> by_fields(const boost::json::object& row) {
+  auto has = [&](std::string_view key) { return row.contains(key); };
+  if (has("sample_key") && has("pytorch_code")) return InputKind::traces;
+  if (has("python_code") && has("triton_code")) return InputKind::kernelbook;
+  if (has("code") && has("problem_id")) return InputKind::kernelbench_table;
+  if (has("reference_code") || has("reference_path") || has("kernel_code") || has("kernel_path"))
+    return InputKind::batch;
+  return {};
+}
+
+// The first good row speaks for all; a table of nothing but bad rows says what is wrong with the first.
+Result<InputKind> by_rows(RowReader& rows) {
+  std::optional<RowError> first_error;
+  for (int tried = 0; tried < 100; ++tried) {
+    auto next = rows.next();
+    if (!next) return std::unexpected(next.error());
+    if (!*next) break;
+    if (auto* error = std::get_if<RowError>(&**next)) {
+      if (!first_error) first_error = std::move(*error);
+      continue;
+    }
+    if (auto kind = by_fields(std::get<Row>(**next).fields)) return *kind;
+    return fail(
+        fmt::format("{}: the fields of row {} are not those of anything known", rows.file(), tried + 1),
+        expected);
+  }
+  if (first_error) return fail(describe(*first_error), expected);
+  return fail(fmt::format("{} has no rows", rows.file()), expected);
+}
+
+}  // namespace
+
+std::string_view to_string(InputKind kind) {
+  constexpr std::array<std::string_view, 8> names{
+      "recorded traces",        "a batch",           "KernelBench tasks", "KernelBook rows",
+      "a KernelBench checkout", "a KernelBench run", "a folder of pairs", "a source file"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Result<InputKind> recognise(const std::string& path, const ParquetHelper& helper) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path), "check the path");
+  if (fs::is_directory(path, error)) return by_folder(path);
+  if (path.ends_with(".py") || path.ends_with(".md") || path.ends_with(".txt")) return InputKind::source;
+  auto rows = open_rows(path, helper);
+  if (!rows) return std::unexpected(rows.error());
+  return by_rows(**rows);
+}
+
+}  // namespace kw

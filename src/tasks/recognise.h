@@ -1,0 +1,28 @@
+// What is it that a path names?
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "tasks/row_reader.h"
+
+namespace kw {
+
+enum class InputKind {
+  traces,                // a JSON list or JSONL of recorded traces
+  batch,                 // JSONL of references and kernels
+  kernelbench_table,     // JSONL or Parquet: tasks without kernels
+  kernelbook,            // JSONL or Parquet
+  kernelbench_checkout,  // a folder of tasks
+  kernelbench_run,       // a folder of kernels
+  pairs,                 // a folder of references and kernels
+  source                 // one .py, .md or .txt file: half a pair
+};
+
+std::string_view to_string(InputKind kind);
+
+// By the first row or the folder's file names; a foreign file gets an error that says what is expected.
+Result<InputKind> recognise(const std::string& path, const ParquetHelper& helper);
+
+}  // namespace kw

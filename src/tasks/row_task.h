@@ -1,0 +1,32 @@
+// What several sources do with the fields of a row.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/task.h"
+#include "tasks/row_reader.h"
+
+namespace kw {
+
+// A required string field: an error names it when it is absent, null or no string.
+Result<std::string> required_string(const boost::json::object& row, std::string_view key);
+
+// The field "input_shapes" as JSON text: an object, or a string that holds JSON; empty where absent or null.
+Result<std::string> input_shapes_of(const boost::json::object& row);
+
+// Checks a text given as input shapes: {"x": {"shape": [..], "dtype": "float32"}}.
+Result<> check_input_shapes(std::string_view text);
+
+// Sets task_id by the row's own "task_id", else by source, level, problem_id, uuid, name or sample_key, else
+// by hash. The rest of the task is filled in already.
+void name_task(const boost::json::object& row, Task& task);
+
+// licence and repository where the row has them, under the names in use.
+void add_provenance(const boost::json::object& row, Task& task);
+
+RowError row_error(const RowReader& reader, std::size_t row, const Error& error);
+
+}  // namespace kw

@@ -1,0 +1,106 @@
+"""Perturbed initialisers: off the defaults, equal for equal constructors, invisible to everything else."""
+import pytest
+import torch
+from torch import nn
+
+from kernelwright.moved import moved_initialisers
+
+MODULES = {
+    "linear": lambda: nn.Linear(4, 5), "conv": lambda: nn.Conv2d(3, 4, 3), "layer_norm": lambda: nn.LayerNorm(6),
+    "batch_norm": lambda: nn.BatchNorm2d(4), "attention": lambda: nn.MultiheadAttention(8, 2),
+    "lstm": lambda: nn.LSTM(3, 4), "embedding": lambda: nn.Embedding(5, 3), "prelu": nn.PReLU,
+    "transformer": lambda: nn.TransformerEncoderLayer(8, 2, 16),
+}
+
+
+def state(make, seed=3):
+    with moved_initialisers(seed):
+        return make().state_dict()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_equal_constructors_get_equal_bits(name):
+    first, second, other = state(MODULES[name]), state(MODULES[name]), state(MODULES[name], 4)
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert any(not torch.equal(first[key], other[key]) for key in first)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_weight_moves_a_little(name):
+    torch.manual_seed(3)
+    plain = MODULES[name]().state_dict()
+    for key, moved in state(MODULES[name]).items():
+        if moved.is_floating_point():
+            assert (moved != plain[key]).all(), key
+            assert (moved - plain[key]).abs().mean() < 0.2, key
+
+
+def test_random_numbers_come_out_as_without_us():
+    torch.manual_seed(3)
+    nn.Linear(4, 5)
+    expected = torch.randn(6)
+    with moved_initialisers(3):
+        nn.Linear(4, 5)
+        nn.Parameter(torch.ones(4))
+        assert torch.equal(torch.randn(6), expected)
+
+
+def test_everything_is_put_back():
+    before = dict(vars(nn.init)), nn.Parameter.__dict__["__new__"], nn.modules.activation.xavier_uniform_
+    with pytest.raises(ZeroDivisionError), moved_initialisers(1):
+        assert nn.modules.activation.xavier_uniform_ is not before[2]
+        1 / 0
+    assert before == (dict(vars(nn.init)), nn.Parameter.__dict__["__new__"], nn.modules.activation.xavier_uniform_)
+    assert torch.equal(nn.LayerNorm(3).weight, torch.ones(3))
+
+
+def by_hand():
+    module = nn.Module()
+    module.weight, module.bias = nn.Parameter(torch.ones(6)), nn.Parameter(torch.zeros(6))
+    return module
+
+
+def data_filled():
+    module = nn.Module()
+    module.weight, module.bias = nn.Parameter(torch.empty(6)), nn.Parameter(torch.empty(6))
+    nn.init.constant_(module.weight.data, 1)
+    nn.init.zeros_(tensor=module.bias)
+    return module
+
+
+@pytest.mark.parametrize("make", [by_hand, data_filled])
+def test_the_same_parameters_in_other_words(make):
+    expected, found = state(MODULES["layer_norm"]), state(make)
+    assert all(torch.equal(expected[key], found[key]) for key in expected)
+
+
+def test_extra_parameters_of_other_shapes_change_nothing():
+    def more():
+        module = nn.Module()
+        module.scale = nn.Parameter(torch.ones(2))
+        module.norm = nn.LayerNorm(6)
+        return module.norm
+    expected, found = state(MODULES["layer_norm"]), state(more)
+    assert all(torch.equal(expected[key], found[key]) for key in expected)
+
+
+def test_variances_stay_positive():
+    for seed in range(20):
+        assert (state(lambda: nn.BatchNorm1d(500), seed)["running_var"] > 0.99).all()
+
+
+def test_what_the_data_says_is_left_alone():
+    data, integers = torch.arange(4.0), torch.ones(3, dtype=torch.int64)
+    with moved_initialisers(1):
+        assert torch.equal(nn.Parameter(data), torch.arange(4.0))
+        assert torch.equal(nn.Parameter(integers, requires_grad=False), integers)
+        assert torch.equal(torch.ones(3), torch.full((3,), 1.0))
+        nn.LazyLinear(3)
+        assert nn.Linear(3, 0).weight.shape == (0, 3)
+
+
+def test_weights_packed_in_the_constructor_agree():
+    with moved_initialisers(1):
+        linear = nn.Linear(4, 4)
+        packed = linear.weight.detach().t().contiguous()
+    assert torch.equal(packed, linear.weight.t())

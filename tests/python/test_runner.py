@@ -1,0 +1,215 @@
+"""Fork server and runners, driven over their sockets as the supervisor drives them."""
+import os
+import signal
+
+import pytest
+import torch
+from fork_client import Server, Task
+
+from kernelwright import wire
+from kernelwright.moved import moved_initialisers
+from kernelwright.wire import text, texts
+
+HEAD = "import torch, triton, triton.language as tl\n"
+ADD = HEAD + """
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    tl.store(out + at, tl.load(x + at, mask=inside) + tl.load(y + at, mask=inside), mask=inside)
+
+
+def triton_kernel_wrapper(x, y):
+    print("called")
+    out = torch.empty_like(x)
+    add_kernel[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)
+    return out
+"""
+LINEAR = HEAD + """
+class ModelNew(torch.nn.Module):
+    def __init__(self, size, bias=True):
+        super().__init__()
+        self.fc = torch.nn.Linear(size, size, bias=bias)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls = self.calls + 1
+        return self.fc(x) * self.calls
+"""
+
+
+@pytest.fixture(scope="module")
+def interpreter():
+    server = Server("interpret")
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    server = Server("compile")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def task():
+    return Task([torch.randn(100), torch.randn(100)])
+
+
+def loaded(runner, code, task, **more):
+    answer = runner.load(code, task, **more)
+    assert isinstance(answer, wire.LoadedT), vars(answer)
+    return answer
+
+
+def failure(answer):
+    assert isinstance(answer, wire.FailedT), vars(answer)
+    return text(answer.stage), text(answer.errorClass), answer.line, text(answer.error)
+
+
+def test_ready_names_the_versions(interpreter):
+    assert text(interpreter.ready.torch) == torch.__version__ and interpreter.ready.pid == interpreter.process.pid
+
+
+def test_a_kernel_is_interpreted(interpreter, task):
+    runner = interpreter.spawn()
+    answer = loaded(runner, ADD, task)
+    assert (text(answer.entry), text(answer.convention)) == ("triton_kernel_wrapper", "wrapper")
+    assert texts(answer.arguments) == ["x=input:0", "y=input:1"]
+    for trial in range(3):
+        answer = runner.call(task, trial=trial)
+        x, y = (task.arena.tensor(each.tensor) for each in task.spec.inputs.items)
+        assert answer.trial == trial and torch.equal(task.result(answer), x + y)
+        assert (answer.launchCount, answer.programCount) == (1, 2)
+        assert text(answer.launches[0].name) == "add_kernel" and list(answer.launches[0].grid) == [2, 1, 1]
+    assert runner.words()[:4] == (3, 0, 3, 6)
+    assert runner.exited() == 0
+    assert runner.printed() == "called\n" * 3
+
+
+def test_a_kernel_is_compiled(compiler, task):
+    runner = compiler.spawn()
+    loaded(runner, ADD, task)
+    answer = runner.call(task)
+    launch = answer.launches[0]
+    assert len(text(launch.cubinSha256)) == 64 and launch.registers > 0 and answer.launchCount == 1
+    assert runner.exited() == 0
+
+
+def test_a_kernel_that_does_not_compile(compiler, task):
+    runner = compiler.spawn()
+    loaded(runner, ADD.replace("tl.load(y + at, mask=inside)", "tl.tanh(at)"), task)
+    stage, kind, line, error = failure(runner.call(task))
+    assert (stage, kind, line) == ("compile", "compile_error", 7) and "tanh" in error
+
+
+def test_skipped_launches_leave_poison(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, ADD, task)
+    answer = runner.call(task, skip_launches=True)
+    assert torch.isnan(task.result(answer)).all()
+
+
+@pytest.mark.parametrize("code, expected", [
+    ("def f(:\n", ("parse", "syntax_error", 1)),
+    ("x = 1\0", ("parse", "syntax_error", -1)),
+    ("import torch\nimport nowhere_at_all\n", ("import", "import_error", 2)),
+    ("def something(x): return x\n", ("import", "missing_entry", -1)),
+    ("import sys\nsys.exit(3)\n", ("import", "runtime_error", 2)),
+    (HEAD + "class ModelNew:\n    def __init__(self):\n        1 / 0\n", ("import", "runtime_error", 4)),
+])
+def test_what_cannot_be_loaded(interpreter, task, code, expected):
+    assert failure(interpreter.spawn().load(code, task))[:3] == expected
+
+
+@pytest.mark.parametrize("body, expected", [
+    ("    raise ValueError('no')", ("run", "runtime_error", 3)),
+    ("    return 1, [2.5, None], {'k': x}", None),
+    ("    return [[]] * 100000", ("run", "wrong_structure", -1)),
+])
+def test_what_is_returned_or_raised(interpreter, task, body, expected):
+    runner = interpreter.spawn()
+    loaded(runner, HEAD + "def triton_kernel_wrapper(x, y):\n" + body + "\n", task)
+    answer = runner.call(task)
+    if expected:
+        assert failure(answer)[:3] == expected
+    else:
+        assert [each.kind for each in answer.outputs.items] == [
+            wire.ValueKind.integer, wire.ValueKind.list, wire.ValueKind.dict]
+
+
+def test_a_missing_argument_is_named(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, HEAD + "def triton_kernel_wrapper(x, y, max_dim): return x\n", task)
+    stage, kind, _, error = failure(runner.call(task))
+    assert (stage, kind) == ("run", "runtime_error") and "max_dim" in error
+
+
+def test_a_caught_out_of_bounds_access_counts(interpreter, task):
+    code = ADD.replace("mask=inside)", "mask=at < 2 * n)").replace(
+        "    add_kernel", "    try:\n        add_kernel").replace("    return out", "    except Exception: pass\n    return out")
+    runner = interpreter.spawn()
+    loaded(runner, code, task)
+    assert failure(runner.call(task))[:2] == ("run", "out_of_bounds")
+
+
+def test_a_guard_page_kills(interpreter, task):
+    code = HEAD + """
+import ctypes
+
+@triton.jit
+def kernel(x):
+    reach()
+    tl.load(x)
+
+def reach():
+    ctypes.string_at(WHERE, 32)
+
+def triton_kernel_wrapper(x, y):
+    global WHERE
+    WHERE = x.data_ptr() + x.untyped_storage().nbytes()
+    kernel[(1,)](x)
+    return x
+"""
+    runner = interpreter.spawn()
+    loaded(runner, code, task)
+    with pytest.raises(SystemExit, match="Segmentation fault"):
+        runner.call(task)
+    assert os.WTERMSIG(runner.exited()) == signal.SIGSEGV
+    assert runner.words()[:2] == (3, 1)
+
+
+def test_modules_are_constructed_as_the_reference_and_their_buffers_restored(interpreter):
+    x = torch.randn(4, 8)
+    with moved_initialisers(3):
+        reference = torch.nn.Linear(8, 8)
+    weights = {"fc." + name: each.detach() for name, each in reference.state_dict().items()}
+    task = Task([x], weights, init_args=[8], init_seed=3, move_weights=True)
+    runner = interpreter.spawn()
+    answer = loaded(runner, LINEAR, task)
+    assert (text(answer.convention), text(answer.weights), answer.weightsDiffer) == ("module", "constructed", False)
+    for _ in range(2):
+        assert torch.equal(task.result(runner.call(task)), reference(x).detach())
+
+
+@pytest.mark.parametrize("how, word", [("automatic", "loaded"), ("constructed", "constructed")])
+def test_weights_that_differ_are_loaded_by_name(interpreter, how, word):
+    x, weight = torch.randn(4, 8), torch.randn(8, 8)
+    task = Task([x], {"fc.weight": weight}, init_args=[8], init_kwargs={"bias": False}, init_seed=3)
+    runner = interpreter.spawn()
+    answer = loaded(runner, LINEAR, task, weights=getattr(wire.Weights, how))
+    assert (text(answer.weights), answer.weightsDiffer) == (word, True)
+    same = torch.equal(task.result(runner.call(task)), torch.nn.functional.linear(x, weight))
+    assert same is (how == "automatic")
+
+
+def test_wrappers_get_weights(interpreter):
+    weights = {"fc.weight": torch.randn(3, 8), "fc.bias": torch.randn(3)}
+    task = Task([torch.randn(4, 8)], weights)
+    runner = interpreter.spawn()
+    answer = loaded(runner, HEAD + "def triton_kernel_wrapper(x, w, bias):\n"
+                    "    return torch.nn.functional.linear(x, w, bias)\n", task)
+    assert texts(answer.arguments) == ["x=input:0", "w=weight:fc.weight", "bias=weight:fc.bias"]
+    x = task.arena.tensor(task.spec.inputs.items[0].tensor)
+    assert torch.allclose(task.result(runner.call(task)), torch.nn.functional.linear(x, *weights.values()))

@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "process/channel.h"
+#include "process/exit_watch.h"
+#include "process/output_tail.h"
+#include "process/spawn.h"
+#include "run_task.h"
+
+namespace kw::process {
+namespace {
+
+using test::run_task;
+
+struct Pair {
+  explicit Pair(async::Loop& loop) : ends(*Channel::open(loop)), ours(std::move(ends.first)), theirs(loop, std::move(ends.second)) {}
+  std::pair<Channel, Fd> ends;
+  Channel ours;
+  Channel theirs;
+};
+
+TEST(Channel, CarriesABytesAndADescriptor) {
+  async::Loop loop;
+  Pair pair(loop);
+  Fd file = *memory_file("bait", "content");
+  ASSERT_TRUE(run_task(loop, pair.ours.send("hello", {file.get()})));
+  Packet packet = *run_task(loop, pair.theirs.receive());
+  EXPECT_EQ(packet.bytes, "hello");
+  ASSERT_EQ(packet.fds.size(), 1U);
+  EXPECT_EQ(*read_memory_file(packet.fds[0], 100), "content");
+}
+
+TEST(Channel, RefusesToSendMoreThanAPacket) {
+  async::Loop loop;
+  Pair pair(loop);
+  EXPECT_FALSE(run_task(loop, pair.ours.send(std::string(max_packet_bytes + 1, 'x'), {})));
+}
+
+TEST(Channel, RefusesAPacketOverTheLimit) {
+  async::Loop loop;
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  Channel ours(loop, Fd(ends[0]));
+  Fd theirs(ends[1]);
+  std::string large(max_packet_bytes + 100, 'x');
+  ASSERT_EQ(::send(theirs.get(), large.data(), large.size(), 0), static_cast<ssize_t>(large.size()));
+  EXPECT_FALSE(run_task(loop, ours.receive()));
+}
+
+TEST(Channel, SaysWhenTheOtherEndIsGone) {
+  async::Loop loop;
+  Pair pair(loop);
+  pair.theirs.close();
+  auto packet = run_task(loop, pair.ours.receive());
+  ASSERT_FALSE(packet);
+  EXPECT_NE(packet.error().what.find("closed"), std::string::npos);
+}
+
+Result<pid_t> shell(const std::string& script, int output = -1) {
+  return spawn({{"/bin/sh", "-c", script}, {"PATH=/bin:/usr/bin"}, -1, output});
+}
+
+TEST(ExitWatch, EndsWithTheProcess) {
+  async::Loop loop;
+  pid_t pid = *shell("exit 7");
+  ExitWatch watch = *ExitWatch::of(loop, pid);
+  EXPECT_EQ(run_task(loop, watch.wait()), 7);
+}
+
+TEST(ExitWatch, KillsTheVeryProcess) {
+  async::Loop loop;
+  ExitWatch watch = *ExitWatch::of(loop, *shell("sleep 60"));
+  watch.kill(9);
+  EXPECT_EQ(run_task(loop, watch.wait()), 9);
+}
+
+TEST(OutputTail, KeepsHeadAndTailOfAFlood) {
+  async::Loop loop;
+  auto [tail, writer] = *OutputTail::open(loop);
+  pid_t pid = *shell("echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last", writer.get());
+  writer.reset();
+  ExitWatch watch = *ExitWatch::of(loop, pid);
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_EQ(tail->total_bytes(), 3'000'012U);
+  std::string text = tail->text();
+  EXPECT_TRUE(text.starts_with("first\n"));
+  EXPECT_TRUE(text.ends_with("last\n"));
+  EXPECT_NE(text.find("bytes left out"), std::string::npos);
+  EXPECT_LT(text.size(), 3 * OutputTail::kept_bytes);
+}
+
+TEST(Spawn, NamesAProgramThatIsNotThere) {
+  auto pid = spawn({{"/nowhere/python"}, {}, -1, -1});
+  ASSERT_FALSE(pid);
+  EXPECT_NE(pid.error().what.find("/nowhere/python"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kw::process
