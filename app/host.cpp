@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "confine.h"
 #include "engine/policy.h"
 #include "version.h"
@@ -11,19 +9,17 @@
 namespace kw::app {
 namespace {
 
-Result<std::vector<verify::Gpu>> choose_gpus(const std::string& device) {
+Result<std::vector<verify::Gpu>> choose_gpus(const DeviceChoice& device) {
+  if (device.kind == DeviceChoice::Kind::cpu) return std::vector<verify::Gpu>{};
   std::vector<verify::Gpu> gpus = verify::visible_gpus();
-  if (device == "cpu") return std::vector<verify::Gpu>{};
-  if (device == "auto") return gpus;
+  if (device.kind == DeviceChoice::Kind::automatic) return gpus;
   if (gpus.empty())
-    return fail(fmt::format("--device {}: no NVIDIA GPU is visible", device),
+    return fail("--device cuda: no NVIDIA GPU is visible",
                 "`kernelwright doctor` says why; --device cpu judges without one");
-  if (device == "cuda") return gpus;
-  std::size_t ordinal = 0;
-  std::string_view number = std::string_view(device).substr(device.find(':') + 1);
-  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), ordinal);
-  if (error != std::errc{} || end != number.data() + number.size() || ordinal >= gpus.size())
-    return fail(fmt::format("--device {}: there are {} GPUs, counted from 0", device, gpus.size()));
+  if (!device.ordinal) return gpus;
+  auto ordinal = static_cast<std::size_t>(*device.ordinal);
+  if (ordinal >= gpus.size())
+    return fail(fmt::format("--device cuda:{}: there are {} GPUs, counted from 0", ordinal, gpus.size()));
   return std::vector{gpus[ordinal]};
 }
 

@@ -3,12 +3,13 @@
 
 #include <memory>
 
+#include "flags/engine_flags.h"
 #include "verify/local_verifier.h"
 
 namespace kw::app {
 
 struct HostOptions {
-  std::string device = "auto";  // "auto", "cpu", "cuda", "cuda:N"
+  DeviceChoice device;
   std::string python;
   std::size_t jobs = 0;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;

@@ -4,7 +4,7 @@
 if [ "${1-}" = --python ]; then export KW_PYTHON=${2:?--python needs a path}; fi
 
 needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed run)
-if [ -n "$needed" ]; then say "This installs what is missing:" "" && say "$needed" ""; fi
+if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed"; fi
 
 scripts/packages.sh build
 stage "Python environment" scripts/python.sh run

@@ -34,7 +34,7 @@ cp LICENSE "$top"
 echo "$VERSION" >"$top/VERSION"
 
 # Of everything that is linked statically or packed; gcc's covers libstdc++ and libgcc.
-boost=$(dpkg-query -W -f '${Package}\n' 'libboost[0-9]*-dev' | head -n 1)
+boost=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' | awk '$1 == "installed" { print $2; exit }')
 for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev gcc-12-base; do
   if [ -f "/usr/share/doc/$package/copyright" ]; then
     cp -L "/usr/share/doc/$package/copyright" "$top/licences/$package"
@@ -44,10 +44,10 @@ for licence in third_party/*/LICENSE; do cp "$licence" "$top/licences/$(basename
 cp -L /usr/share/common-licenses/Apache-2.0 "$top/licences/Apache-2.0"
 
 if [ "$tests" = yes ]; then
+  copy tests "$top"
+  find "$top/tests" -type f '(' -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt ')' -delete
+  find "$top/tests" -type d -empty -delete
   mkdir -p "$top/tests/bin"
-  for folder in python engine victims data golden; do
-    if [ -d "tests/$folder" ]; then copy "tests/$folder" "$top/tests"; fi
-  done
   cp python/pyproject.toml "$top/python"
   cp scripts/run-tests.sh "$top"
   # What ctest knows as a program of the build: one line a program, its label and its name.
@@ -66,12 +66,14 @@ for test in json.load(sys.stdin)["tests"]:
 fi
 
 # Nothing but glibc may be asked for.
-find "$top/bin" "$top/lib" "$top/tests/bin" -type f 2>/dev/null | while read -r file; do
+binaries=("$top/bin" "$top/lib")
+if [ "$tests" = yes ]; then binaries+=("$top/tests/bin"); fi
+find "${binaries[@]}" -type f | while read -r file; do
   objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' | { grep -vxE 'lib(c|m)\.so\.6|ld-linux-x86-64\.so\.2' || true; } |
     while read -r library; do echo "$(basename "$file") needs $library"; done
 done >"$out/needed"
 if [ -s "$out/needed" ]; then fail "not portable: $(xargs <"$out/needed")"; fi
-glibc=$(find "$top/bin" "$top/lib" "$top/tests/bin" -type f -exec objdump -T {} + 2>/dev/null |
+glibc=$(find "${binaries[@]}" -type f -exec objdump -T {} + 2>/dev/null |
   grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 
 mkdir -p dist

@@ -71,7 +71,7 @@ else
   free_mb=$(df -Pm .venv | awk 'NR == 2 { print $4 }')
   [ "$free_mb" -gt 8000 ] || printf '%s\n' "warning: only $free_mb MB are free here; about 8,000 are needed" >&2
   "$own" -m pip install --disable-pip-version-check --progress-bar off -r "$requirements" </dev/null |
-    sed -n -E 's/^ *(Downloading .* \([0-9.]+ [MG]B\).*)/  \1/p' >&2 || fail "pip could not install $requirements"
+    sed -u -n -E 's/^ *(Downloading .* \([0-9.]+ [MG]B\).*)/  \1/p' >&2 || fail "pip could not install $requirements"
 fi
 if [ "$only_say" = no ]; then
   echo "$wanted" >"$stamp"

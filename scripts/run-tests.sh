@@ -31,17 +31,22 @@ programs() {
     if [ "$label" = "$1" ]; then judge "$program" "tests/bin/$program" --gtest_brief=1; fi
   done <tests/programs
 }
+# A file of tests/python is a session of its own; those of tests/engine share their runs.
 pytests() {
-  if [ -d "tests/$1" ]; then
-    judge "tests/$1 ($2)" "$python" -m pytest -c python/pyproject.toml --rootdir . -m "$2" "tests/$1"
-  fi
+  local file files=("tests/$1")
+  if [ "$1" = python ]; then files=(tests/python/test_*.py); fi
+  for file in "${files[@]}"; do
+    if [ -e "$file" ]; then
+      judge "$file ($2)" "$python" -m pytest -c python/pyproject.toml --rootdir . -m "$2" "$file"
+    fi
+  done
 }
 
 for label in "$@"; do
   case $label in
-    unit) programs unit && pytests python "not gpu" ;;
+    unit) programs unit; pytests python "not gpu" ;;
     engine) pytests engine "not gpu" ;;
-    gpu) programs gpu && pytests python gpu && pytests engine gpu ;;
+    gpu) programs gpu; pytests python gpu; pytests engine gpu ;;
     *) echo "no such label: $label (unit, engine, gpu)" >&2 && exit 2 ;;
   esac
 done

@@ -10,19 +10,19 @@ labels=("$@")
 state=$(printf '%s\n' "$(project_digest)" "${labels[*]}" "${KW_PYTHON-}" "${VIRTUAL_ENV-}" | digest)
 passed=build/.passed-$(IFS=- && echo "${labels[*]}")
 if [ "$again" = no ] && [ "$(head -n 1 "$passed" 2>/dev/null)" = "$state" ]; then
-  say "$(tail -n 1 "$passed") tests passed, nothing has changed since; make retest runs them again"
+  say "$(tail -n 1 "$passed"); nothing has changed since: make retest runs them again"
   exit 0
 fi
 
 needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed test)
-if [ -n "$needed" ]; then say "This installs what is missing:" "" && say "$needed" ""; fi
+if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed"; fi
 scripts/packages.sh build
 stage "Python environment" scripts/python.sh test
 KW_TEST_PYTHON=$(scripts/python.sh test)
 export KW_TEST_PYTHON
 stage "build" scripts/build.sh
 
-count=0
+count=0 skipped=0
 failed=()
 for label in "${labels[@]}"; do
   if ! stage "$label tests" ctest --test-dir build -L "^$label\$" --no-tests=error --output-on-failure -j"$(nproc)" \
@@ -30,8 +30,10 @@ for label in "${labels[@]}"; do
     failed+=("$label") && continue
   fi
   ran=$(sed -n 's/^[0-9]*% tests passed, .* tests failed out of \([0-9]*\)$/\1/p' "build/tests-$label.log")
-  count=$((count + ran))
+  idle=$(grep -c '^[[:space:]]*[0-9]* - .* (Skipped)$' "build/tests-$label.log" || true)
+  count=$((count + ran - idle))
+  skipped=$((skipped + idle))
 done
 if [ ${#failed[@]} != 0 ]; then fail "failed: ${failed[*]} tests; what they said is also in build/tests-LABEL.log"; fi
-printf '%s\n' "$state" "$count" >"$passed"
-say "$count tests passed"
+printf '%s\n' "$state" "$count tests passed, $skipped skipped" >"$passed"
+say "$(tail -n 1 "$passed")"

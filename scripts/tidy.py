@@ -8,6 +8,7 @@ command or .clang-tidy changes.
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -40,6 +41,11 @@ def headers_by_object():
     return found
 
 
+def object_of(entry):
+    words = shlex.split(entry["command"])
+    return words[words.index("-o") + 1]
+
+
 def key(entry, headers):
     known = hashlib.sha256(entry["command"].encode())
     known.update((ROOT / ".clang-tidy").read_bytes())
@@ -66,7 +72,7 @@ def main():
                and any(Path(entry["file"]).is_relative_to(ROOT / folder) for folder in ("src", "app"))]
     headers = headers_by_object()
     STAMPS.mkdir(exist_ok=True)
-    stamps = {entry["file"]: STAMPS / key(entry, headers.get(entry["output"], [])) for entry in entries}
+    stamps = {entry["file"]: STAMPS / key(entry, headers.get(object_of(entry), [])) for entry in entries}
     todo = [entry for entry in entries if not stamps[entry["file"]].exists()]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:

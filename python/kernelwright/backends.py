@@ -86,10 +86,12 @@ class Cuda(_Backend):
 
     def prepare(self):
         """Pay for the imports and hashes that a first launch needs."""
-        from . import cuda_launches, native_code
-        _warm_compiler()
+        from . import cuda_launches, cuda_warm, native_code
+        with cuda_warm.hands_off():
+            cuda_warm.compiler()
+            cuda_warm.driver_helper()
+            native_code.watch(self)
         self._launches = cuda_launches.install(self.log)
-        native_code.watch(self)
 
     def start(self, device):
         """Make the device current."""
@@ -119,26 +121,6 @@ class Cuda(_Backend):
 
 
 BACKENDS = {each.name: each for each in (Interpret, Compile, Cuda)}
-
-
-def _warm_compiler():
-    import triton.experimental.gluon  # noqa: F401  (imported by the first launch)
-    import triton.tools.tensor_descriptor  # noqa: F401
-    from triton._C.libtriton import get_cache_invalidating_env_vars, ir
-    from triton.backends.compiler import GPUTarget
-    from triton.backends.nvidia import driver  # noqa: F401
-    from triton.compiler import compiler
-    from triton.runtime.cache import triton_key
-
-    triton_key()
-    backend = compiler.make_backend(GPUTarget("cuda", 90, 32))
-    backend.hash()
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    backend.get_codegen_implementation(backend.parse_options({}))
-    backend.get_module_map()
-    get_cache_invalidating_env_vars()
 
 
 def set_environment(values):

@@ -127,8 +127,15 @@ def _policy(confine, spawn):
     return confine.Policy(
         uid=spawn.uid or NOBODY, address_space_bytes=spawn.addressSpaceBytes, memory_bytes=spawn.memoryBytes,
         tmp_bytes=spawn.tmpBytes, file_bytes=spawn.fileBytes, processes=spawn.processes, open_files=spawn.openFiles,
-        cpu_s=spawn.cpuS, gpu=spawn.device >= 0, readable=texts(spawn.readable),
+        cpu_s=spawn.cpuS, gpu=spawn.device >= 0, readable=texts(spawn.readable) + _own_folders(),
         cgroup_name=text(spawn.cgroup) or None, require=spawn.requiredLayers)
+
+
+def _own_folders():
+    """Where this Python and its packages lie: a runner must be able to import what was not imported before."""
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]
+    found += [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    return list(dict.fromkeys(os.path.realpath(path) for path in found if path and os.path.isdir(path))) + found
 
 
 def _take_output(out, err):
@@ -173,6 +180,7 @@ def main():
     options = parser.parse_args()
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to answer
+    os.environ.pop("TRITON_INTERPRET", None)  # Triton decides by it, and the mode decides about it
     set_environment(BACKENDS[options.mode].environment if options.mode in BACKENDS else ORACLE_ENVIRONMENT)
     from . import packets
     server = Server(options.mode, packets.Channel(options.control))

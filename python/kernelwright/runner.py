@@ -11,9 +11,9 @@ import torch
 
 from . import convention, errors, packets, source, timing, wire
 from .arena import open_arena
-from .outputs import place_outputs
 from .guard import Guard, Stop
-from .replies import failed, failed_by, launches
+from .outputs import place_outputs
+from .replies import COUNT_LIMIT, failed, failed_by, launches
 from .values import TooLarge
 from .wire import made, text
 
@@ -29,12 +29,24 @@ def serve(channel, backend, device=-1):
     handlers = {wire.LoadT: runner.load, wire.CallT: runner.call, wire.TimeCandidateT: runner.time}
     while True:
         message, fds = channel.receive()
-        handler = handlers.get(type(message))
-        reply = handler(message, fds) if handler else _unexpected("a message for somebody else")
+        reply = _answer(handlers.get(type(message), runner.refuse), message, fds)
         try:
             channel.send(reply)
         except packets.TooLong as exc:
             channel.send(failed("run", "wrong_structure", f"the answer does not fit: {exc}"))
+
+
+def _answer(handler, message, fds):
+    """The handler's reply; what it doesn't word itself is a fault of ours."""
+    try:
+        return handler(message, fds)
+    except Stop as stop:
+        return stop.reply
+    except Exception as exc:
+        return _unexpected(f"{type(exc).__name__}: {exc}")
+    finally:
+        for fd in fds:
+            _close(fd)
 
 
 def _unexpected(what):
@@ -60,20 +72,15 @@ class Runner:
 
     def load(self, message, fds):
         """Import the candidate and construct what will be called; descriptors: source, CallSpec, page[, arena]."""
-        try:
-            if len(fds) not in (3, 4) or self._spec is not None:
-                return _unexpected(f"Load with {len(fds)} descriptors, or for the second time")
-            if backend_of(message.mode) != self._backend.name:
-                return _unexpected(f"this process is for mode {self._backend.name}")
-            self._file = text(message.fileName) or "candidate.py"
-            self._spec = wire.from_bytes("CallSpec", _contents(fds[1]))
-            self._attach(fds[2])
-            self._open(fds[3:])
-            return self._loaded(message, _contents(fds[0]))
-        except Stop as stop:
-            return stop.reply
-        finally:
-            _close_all(fds)
+        if len(fds) not in (3, 4) or self._spec is not None:
+            return _unexpected(f"Load with {len(fds)} descriptors, or for the second time")
+        if backend_of(message.mode) != self._backend.name:
+            return _unexpected(f"this process is for mode {self._backend.name}")
+        self._file = text(message.fileName) or "candidate.py"
+        self._spec = wire.from_bytes("CallSpec", _contents(fds[1]))
+        self._attach(fds[2])
+        self._open(fds[3:])
+        return self._loaded(message, _contents(fds[0]))
 
     def _loaded(self, message, data):
         name, entry = self._entry(self._imported(message, data), message)
@@ -117,16 +124,11 @@ class Runner:
 
     def call(self, message, fds):
         """One call on fresh tensors over the arena that came along; without one, over the last."""
-        try:
-            if self._callee is None or len(fds) > 1 or (self._arena is None and not fds):
-                return _unexpected("Call without a candidate or an arena")
-            self._open(fds)
-            self._stage[0] = CALL
-            return self._returned(message)
-        except Stop as stop:
-            return stop.reply
-        finally:
-            _close_all(fds)
+        if self._callee is None or len(fds) > 1 or (self._arena is None and not fds):
+            return _unexpected("Call without a candidate or an arena")
+        self._open(fds)
+        self._stage[0] = CALL
+        return self._returned(message)
 
     def _returned(self, message):
         run, log = self._ready(), self._backend.log
@@ -138,8 +140,10 @@ class Runner:
                 value = run()
             self._backend.synchronize()
             spent = (_now() - began) * 1e3
-        launch_count, program_count = log.launches, log.programs
-        return made(wire.ReturnedT, trial=message.trial, outputs=self._placed(value), launches=launches(log.reset()),
+        launch_count, finished, records = log.launches, log.programs, log.reset()
+        # Only the interpreter counts programs one by one; elsewhere the recorded launches tell.
+        program_count = min(finished or sum(each["programs"] for each in records), COUNT_LIMIT)
+        return made(wire.ReturnedT, trial=message.trial, outputs=self._placed(value), launches=launches(records),
                     launch_count=launch_count, program_count=program_count,
                     native_code=self._backend.native_code, ms=spent)
 
@@ -164,19 +168,18 @@ class Runner:
 
     def time(self, message, fds):
         """Samples of the candidate's time on the arena of the last call."""
-        _close_all(fds)
         if self._callee is None or self._arena is None or self._device < 0:
             return failed("time", "infrastructure", "nothing to time, or no device to time it on")
-        try:
-            run = self._ready()
-            with self._guarding("time"):
-                found = timing.samples(run, message.warmup, message.calls, message.budgetMs, message.flushL2,
-                                       self._torch_device)
-        except Stop as stop:
-            return stop.reply
-        finally:
-            self._backend.log.reset()
+        run = self._ready()
+        with self._guarding("time"):
+            found = timing.samples(run, message.warmup, message.calls, message.budgetMs, message.flushL2,
+                                   self._torch_device)
+        self._backend.log.reset()
         return made(wire.TimedT, samples_ms=found, instrument=timing.INSTRUMENT)
+
+    def refuse(self, message, fds):
+        """What is meant for somebody else."""
+        return _unexpected(f"a runner does not answer {type(message).__name__}")
 
     def _guarding(self, stage):
         return Guard(stage, self._file)
@@ -185,8 +188,3 @@ class Runner:
 def backend_of(mode):
     """The name of a wire mode."""
     return {wire.Mode.interpret: "interpret", wire.Mode.compile: "compile", wire.Mode.cuda: "cuda"}.get(mode)
-
-
-def _close_all(fds):
-    for fd in fds:
-        _close(fd)

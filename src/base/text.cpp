@@ -55,6 +55,23 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+std::string to_plain_text(std::string_view bytes) {
+  std::string text;
+  std::string utf8 = to_utf8(bytes);
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    auto c = static_cast<unsigned char>(utf8[i]);
+    bool control = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F;
+    // U+0080 to U+009F, the C1 controls, are C2 80 to C2 9F.
+    bool c1 = c == 0xC2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xA0;
+    if (c1) ++i;
+    if (control || c1)
+      text += "\xEF\xBF\xBD";
+    else
+      text += utf8[i];
+  }
+  return text;
+}
+
 std::string shorten(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
   std::size_t cut = max_bytes;

@@ -31,6 +31,30 @@ Result<bool> is_parquet(const std::string& path) {
   return path.ends_with(".parquet") || (*line && (*line)->text.starts_with("PAR1"));
 }
 
+// A file without rows is an error of its own: it is hardly what was meant.
+class NotEmpty : public RowReader {
+ public:
+  explicit NotEmpty(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {}
+  const std::string& file() const override { return rows_->file(); }
+  std::optional<std::size_t> total() const override { return rows_->total(); }
+
+  Result<std::optional<RowOrError>> next() override {
+    auto row = rows_->next();
+    if (row && !*row && !any_) return fail(fmt::format("{} has no rows", file()), "is it the right file?");
+    any_ = true;
+    return row;
+  }
+
+ private:
+  std::unique_ptr<RowReader> rows_;
+  bool any_ = false;
+};
+
+Result<std::unique_ptr<RowReader>> not_empty(Result<std::unique_ptr<RowReader>> rows) {
+  if (!rows) return rows;
+  return std::make_unique<NotEmpty>(std::move(*rows));
+}
+
 Result<std::unique_ptr<JobSource>> open_run(const std::string& path, const OpenOptions& options) {
   if (options.kernelbench.empty())
     return fail(fmt::format("{} is a KernelBench run, and its tasks are not given", path),
@@ -70,10 +94,10 @@ Result<std::unique_ptr<JobSource>> open_kind(const std::string& path, InputKind 
 Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper) {
   auto parquet = is_parquet(path);
   if (!parquet) return std::unexpected(parquet.error());
-  if (*parquet) return read_parquet(path, helper);
+  if (*parquet) return not_empty(read_parquet(path, helper));
   auto list = starts_a_list(path);
   if (!list) return std::unexpected(list.error());
-  return *list ? read_json_list(path) : read_jsonl(path);
+  return not_empty(*list ? read_json_list(path) : read_jsonl(path));
 }
 
 Result<std::unique_ptr<JobSource>> open_source(const std::string& path, const OpenOptions& options) {

@@ -49,6 +49,11 @@ Attempt::Attempt(Context& context, const Job& job) : context_(context), job_(job
 
 Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const { return deadline_.or_in(at_most); }
 
+// An oracle's work is not the candidate's time.
+Deadline Attempt::oracle_deadline(std::chrono::milliseconds at_most) const {
+  return Deadline::in(std::min(at_most, context_.settings.timeout));
+}
+
 async::Task<> Attempt::run() {
   Step step = Step::go_on;
   {
@@ -97,7 +102,7 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
   request.tolerance->atol = settings.tolerance.atol;
   request.max_bytes = max_bytes;
   request.halvings = halvings;
-  auto task = co_await oracle_->prepare(std::move(request), job_.task.reference_code, Deadline::in(prepare_limit));
+  auto task = co_await oracle_->prepare(std::move(request), job_.task.reference_code, oracle_deadline(prepare_limit));
   if (!task) co_return refused_by_oracle(task.error(), Stage::prepare);
   prepared_ = std::move(task->facts);
   call_spec_ = std::move(task->call_spec);
@@ -157,7 +162,7 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
 async::Task<Step> Attempt::draw(std::uint32_t trial) {
   StageTimer timer(verdict_, Stage::prepare);
   trial_seed_ = context_.seeds.next();
-  auto arena = co_await oracle_->draw(trial, trial_seed_, Deadline::in(prepare_limit));
+  auto arena = co_await oracle_->draw(trial, trial_seed_, oracle_deadline(prepare_limit));
   if (!arena) co_return refused_by_oracle(arena.error(), Stage::prepare);
   arena_ = std::move(*arena);
   co_return Step::go_on;
@@ -184,7 +189,7 @@ async::Task<Step> Attempt::judge(std::uint32_t trial) {
   request.trial = trial;
   request.seed = trial_seed_;
   request.outputs = std::move(returned_.outputs);
-  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(judge_limit));
+  auto judged = co_await oracle_->judge(std::move(request), oracle_deadline(judge_limit));
   if (!judged) co_return refused_by_oracle(judged.error(), Stage::judge);
   verdict_.comparison->trials = std::max<std::size_t>(verdict_.comparison->trials, trial + 1);
   take_judgement(verdict_, *judged);
@@ -207,7 +212,7 @@ async::Task<bool> Attempt::right_without_launches() {
   request.seed = trial_seed_;
   request.outputs = std::move(returned_.outputs);
   request.outputs_only = true;
-  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(judge_limit));
+  auto judged = co_await oracle_->judge(std::move(request), oracle_deadline(judge_limit));
   co_return judged && judged->right;
 }
 
@@ -238,7 +243,7 @@ void Attempt::record_launches() {
   verdict_.launches.emplace();
   for (const auto& from : returned_.launches) {
     Launch launch;
-    launch.name = to_utf8(from->name);
+    launch.name = to_plain_text(from->name);
     launch.whose = "candidate";
     if (!from->cubin_sha256.empty()) launch.cubin_sha256 = from->cubin_sha256;
     launch.grid = from->grid;

@@ -57,6 +57,7 @@ class Attempt {
   void count();
   void finish_correct();
   async::Deadline own_deadline(std::chrono::milliseconds at_most) const;
+  async::Deadline oracle_deadline(std::chrono::milliseconds at_most) const;
 
   Context& context_;
   const Job& job_;

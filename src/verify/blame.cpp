@@ -32,10 +32,10 @@ ErrorClass class_of(const wire::FailedT& failed) {
 
 void take_detail(Verdict& verdict, const wire::FailedT& failed) {
   ErrorDetail detail;
-  detail.file = some(to_utf8(failed.file), !failed.file.empty());
+  detail.file = some(to_plain_text(failed.file), !failed.file.empty());
   detail.line = some<std::int64_t>(failed.line, failed.line >= 0);
-  detail.compiler_text = some(to_utf8(failed.compiler_text), !failed.compiler_text.empty());
-  detail.traceback = some(to_utf8(failed.traceback), !failed.traceback.empty());
+  detail.compiler_text = some(to_plain_text(failed.compiler_text), !failed.compiler_text.empty());
+  detail.traceback = some(to_plain_text(failed.traceback), !failed.traceback.empty());
   verdict.error_detail = detail;
 }
 
@@ -43,7 +43,7 @@ std::string last_words(const std::string& printed) {
   std::string words(trim(printed));
   if (words.empty()) return {};
   if (words.size() > 600) words = "... " + words.substr(words.size() - 600);
-  return "; it had printed: " + to_utf8(words);
+  return "; it had printed: " + to_plain_text(words);
 }
 
 void blame_death(Verdict& verdict, const Lost& lost, const RunnerLoss& where) {
@@ -82,11 +82,15 @@ void blame_candidate(Verdict& verdict, const engine::Refusal& refusal, const Run
     ErrorClass error_class = class_of(failed);
     verdict.stage = from_string<Stage>(failed.stage).value_or(where.stage);
     take_detail(verdict, failed);
+    // Whoever holds the channel after the import may be the candidate: from then on it cannot plead our fault.
+    if (error_class == ErrorClass::infrastructure && where.stage != Stage::import_)
+      return set(verdict, Status::failed, Fault::kernel, ErrorClass::process_died,
+                 "the candidate's process broke: " + to_plain_text(failed.error));
     if (error_class == ErrorClass::infrastructure)
-      return set(verdict, Status::error, Fault::infrastructure, error_class, to_utf8(failed.error));
-    bool untried = error_class == ErrorClass::unsupported_candidate || error_class == ErrorClass::too_large;
+      return set(verdict, Status::error, Fault::infrastructure, error_class, to_plain_text(failed.error));
+    bool untried = error_class == ErrorClass::unsupported_candidate;
     return set(verdict, untried ? Status::skipped : Status::failed,
-               untried ? std::nullopt : std::optional(Fault::kernel), error_class, to_utf8(failed.error));
+               untried ? std::nullopt : std::optional(Fault::kernel), error_class, to_plain_text(failed.error));
   }
   switch (refusal.lost->why) {
     case Lost::Why::died: return blame_death(verdict, *refusal.lost, where);
@@ -108,10 +112,10 @@ void blame_task(Verdict& verdict, const engine::Refusal& refusal, Stage stage) {
     ErrorClass error_class = class_of(failed);
     take_detail(verdict, failed);
     if (error_class == ErrorClass::too_large)
-      return set(verdict, Status::skipped, std::nullopt, error_class, to_utf8(failed.error));
+      return set(verdict, Status::skipped, std::nullopt, error_class, to_plain_text(failed.error));
     bool ours = error_class == ErrorClass::infrastructure || error_class == ErrorClass::out_of_memory;
     return set(verdict, Status::error, ours ? Fault::infrastructure : Fault::task,
-               ours ? ErrorClass::infrastructure : ErrorClass::task_invalid, to_utf8(failed.error));
+               ours ? ErrorClass::infrastructure : ErrorClass::task_invalid, to_plain_text(failed.error));
   }
   const Lost& lost = *refusal.lost;
   if (lost.why == Lost::Why::deadline)
@@ -137,11 +141,11 @@ void take_judgement(Verdict& verdict, const wire::JudgedT& judged) {
   worst(comparison.mismatched_share, judged.mismatched_share);
   for (const std::string& finding : judged.findings)
     if (std::ranges::find(comparison.findings, finding) == comparison.findings.end())
-      comparison.findings.push_back(to_utf8(finding));
+      comparison.findings.push_back(to_plain_text(finding));
   if (judged.right) return;
   verdict.stage = Stage::judge;
   ErrorClass error_class = from_string<ErrorClass>(judged.error_class).value_or(ErrorClass::wrong_value);
-  set(verdict, Status::incorrect, Fault::kernel, error_class, to_utf8(judged.error));
+  set(verdict, Status::incorrect, Fault::kernel, error_class, to_plain_text(judged.error));
   if (!judged.first_mismatch) return;
   const wire::MismatchT& first = *judged.first_mismatch;
   comparison.first_mismatch = FirstMismatch{first.output, first.index, first.expected, first.actual};

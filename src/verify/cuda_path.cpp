@@ -84,7 +84,7 @@ async::Task<Step> Attempt::time_both() {
     reference.calls = calls;
     reference.budget_ms = round_budget_ms;
     reference.flush_l2 = true;
-    auto theirs = co_await oracle_->time_reference(std::move(reference), async::Deadline::in(timing_limit + 40s));
+    auto theirs = co_await oracle_->time_reference(std::move(reference), oracle_deadline(timing_limit + 40s));
     if (!theirs) co_return refused_by_oracle(theirs.error(), Stage::time);
     wire::TimeCandidateT candidate;
     candidate.warmup = first ? settings.timing_warmup : 1;
@@ -96,7 +96,7 @@ async::Task<Step> Attempt::time_both() {
     if (own->samples_ms.empty() || theirs->samples_ms.empty()) break;
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
     std::ranges::copy(own->samples_ms, std::back_inserter(timing.kernel_samples_ms));
-    timing.instrument = to_utf8(own->instrument);
+    timing.instrument = to_plain_text(own->instrument);
     first = false;
   }
   verdict_.stages_ms[Stage::time] += async::ms_since(start);

@@ -11,7 +11,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 DEVICE = os.environ.get("KERNELWRIGHT_TEST_DEVICE", "cpu")
 LIMIT_S = 300
-OURS = ("kernelwright", "kw-", "victim-")
+OURS, OTHER_TESTS = ("kernelwright", "kw-", "victim-"), "kernelwright-test-"
 
 
 class Outcome(NamedTuple):
@@ -113,7 +113,7 @@ def our_cgroups():
 def our_files():
     """What the program or a victim may leave in the folders that everybody shares."""
     return {os.path.join(folder, name) for folder in ("/tmp", "/dev/shm", "/var/tmp") if os.path.isdir(folder)
-            for name in os.listdir(folder) if name.startswith(OURS)}
+            for name in os.listdir(folder) if name.startswith(OURS) and not name.startswith(OTHER_TESTS)}
 
 
 def settled(find, seconds=10):

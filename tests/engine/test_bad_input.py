@@ -28,7 +28,8 @@ BAD_LINES = {
                      ("no/such/kernel.py",)),
     "not UTF-8": (b'{"id": "bad", "reference_code": "\xff\xfe", "kernel_code": "x"}\n', ("utf-8",)),
     "deep nesting": (b"[" * 100_000 + b"]" * 100_000 + b"\n", ("json", "nest", "deep")),
-    "odd shapes": (line({**good("bad"), "input_shapes": {"x": {"shape": [-1], "dtype": "odd"}}}), ("input_shapes",)),
+    "odd shapes": (line({**good("bad"), "input_shapes": {"x": {"shape": [-1], "dtype": "odd"}}}),
+                   ("input shapes", "input_shapes")),
     "100 MB": (line({**good("bad"), "kernel_code": "#" * (100 << 20)}), ("mb", "mib", "bytes", "long", "large")),
 }
 
@@ -70,9 +71,8 @@ BAD_REFERENCES = {
     "no model": ("import torch\n\n\ndef get_inputs():\n    return [torch.ones(3)]\n", "model"),
     "raises": (REFERENCE.replace("return x + y", 'raise ValueError("reference refuses")'), "reference refuses"),
     "get_inputs raises": (REFERENCE.replace("return [", "return no_inputs_today + ["), "no_inputs_today"),
-    "exits": ("import os\nos._exit(0)\n" + REFERENCE, ""),
-    "loops": ("while True:\n    pass\n" + REFERENCE, ""),
 }
+EXITS = "import os\nos._exit(0)\n" + REFERENCE
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +101,13 @@ def test_a_bad_reference_is_a_verdict(bad_references):
     assert code == 0, stderr
     for number in range(len(BAD_REFERENCES) + 1):
         assert verdicts[f"honest-{number}"]["status"] == "correct", number
+
+
+def test_a_reference_that_ends_its_process(verify, batch):
+    _, verdicts, _ = verify("--batch", batch([{"id": "exits", "reference_code": EXITS, "kernel_code": KERNEL},
+                                              victims.honest_row(1)]))
+    found = {verdict["id"]: (verdict["status"], verdict["correctness"]) for verdict in verdicts}
+    assert found == {"exits": ("error", None), "honest-1": ("correct", True)}
 
 
 def assert_one_clear_error(outcome, path, *hints):

@@ -67,10 +67,12 @@ def test_agreement(with_constructors_weights):
     assert len(rows) == 43
     differ = {row: with_constructors_weights[path][row] for (path, row), said in rows.items()
               if judged(with_constructors_weights[path][row]) is not said}
-    assert set(differ) == DIFFERS, {row: (verdict["status"], verdict["error_class"], verdict["error"])
-                                    for row, verdict in differ.items()}
-    verdict = differ["kernelbench_9#1"]
-    assert "out_of_bounds" in (verdict["error_class"] or "") + findings(verdict) or program.DEVICE != "cpu"
+    told = {row: (verdict["status"], verdict["error_class"], verdict["error"]) for row, verdict in differ.items()}
+    assert set(differ) <= DIFFERS, told
+    if program.DEVICE == "cpu":
+        assert set(differ) == DIFFERS
+        verdict = differ["kernelbench_9#1"]
+        assert "out_of_bounds" in (verdict["error_class"] or "") + findings(verdict)
 
 
 def test_tasks_that_prove_nothing_are_named(with_constructors_weights):

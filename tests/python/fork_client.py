@@ -17,7 +17,7 @@ from kernelwright.wire import Mode, made
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEQPACKET = (socket.AF_UNIX, socket.SOCK_SEQPACKET)
 SPAWNED, EXITED = struct.Struct("=IIiiII16i64s"), struct.Struct("=IiQQQ")
-OUTPUT_BYTES = 1 << 20
+OUTPUT_BYTES = 8 << 20
 
 
 def memory_file(data):

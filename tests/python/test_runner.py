@@ -1,6 +1,8 @@
 """Fork server and runners, driven over their sockets as the supervisor drives them."""
 import os
+import select
 import signal
+import sys
 
 import pytest
 import torch
@@ -148,7 +150,8 @@ def test_a_missing_argument_is_named(interpreter, task):
 
 def test_a_caught_out_of_bounds_access_counts(interpreter, task):
     code = ADD.replace("mask=inside)", "mask=at < 2 * n)").replace(
-        "    add_kernel", "    try:\n        add_kernel").replace("    return out", "    except Exception: pass\n    return out")
+        "    add_kernel", "    try:\n        add_kernel").replace(
+        "    return out", "    except Exception: pass\n    return out")
     runner = interpreter.spawn()
     loaded(runner, code, task)
     assert failure(runner.call(task))[:2] == ("run", "out_of_bounds")
@@ -213,3 +216,41 @@ def test_wrappers_get_weights(interpreter):
     assert texts(answer.arguments) == ["x=input:0", "w=weight:fc.weight", "bias=weight:fc.bias"]
     x = task.arena.tensor(task.spec.inputs.items[0].tensor)
     assert torch.allclose(task.result(runner.call(task)), torch.nn.functional.linear(x, *weights.values()))
+
+
+def test_faults_of_ours_are_no_candidates(interpreter, task):
+    runner = interpreter.spawn()
+    assert failure(runner.call(task))[1] == "infrastructure"
+    assert failure(runner.ask(wire.made(wire.DrawT)))[1] == "infrastructure"
+    loaded(runner, ADD, task)
+    assert failure(runner.ask(wire.made(wire.CallT), [runner.page]))[1] == "infrastructure"
+    assert failure(runner.ask(wire.made(wire.TimeCandidateT)))[1] == "infrastructure"
+    assert isinstance(runner.call(task), wire.ReturnedT)
+
+
+def test_without_an_arena_weights_wait_for_the_first_call(interpreter):
+    task = Task([torch.ones(4, 8)], {"fc.weight": torch.ones(8, 8), "fc.bias": torch.zeros(8)}, init_args=[8])
+    runner = interpreter.spawn()
+    answer = loaded(runner, LINEAR, task, with_arena=False)
+    assert (text(answer.weights), answer.weightsDiffer) == ("", True)
+    assert (task.result(runner.call(task)) == 8).all()
+
+
+def test_a_runner_ends_when_nobody_listens(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, HEAD + "def triton_kernel_wrapper(x, y):\n    while True: pass\n", task)
+    runner.channel.send(wire.made(wire.CallT), [task.arena.export_fd()])
+    runner.status.close()
+    assert select.select([runner.pidfd], [], [], 10)[0]
+
+
+def test_a_confined_runner_does_the_same(interpreter, task):
+    pytest.importorskip("kernelwright.confine", exc_type=ImportError)
+    readable = [*sys.path, sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64", "/etc"]
+    runner = interpreter.spawn(unconfined=False, readable=[each for each in readable if each], uid=65534)
+    assert runner.spawn_error == 0
+    loaded(runner, "import os\nos.makedirs('here')\nprint(len(os.listdir('/proc/self/fd')))\n" + ADD, task)
+    x, y = (task.arena.tensor(each.tensor) for each in task.spec.inputs.items)
+    assert torch.equal(task.result(runner.call(task)), x + y)
+    # 0, 1, 2, the socket, what came with Load, two copies of those, and the folder that was listed.
+    assert runner.exited() == 0 and int(runner.printed().split()[0]) == 3 + 1 + 4 + 2 + 1

@@ -64,7 +64,8 @@ class Lazy(torch.Tensor):
 @pytest.mark.parametrize("value, name", [
     (object(), "object"), ({1, 2}, "set"), (1 << 63, "int"), (1j, "complex"), (lambda: 0, "function"),
     (torch.ones(2).as_subclass(Lazy), "Lazy"), (torch.ones(2).to_sparse(), "Tensor"),
-    (torch.empty(2, device="meta"), "Tensor"), ({object(): 1}, "dict"), ("x" * 5000, "str"), (torch.ones, "builtin_function_or_method"),
+    (torch.empty(2, device="meta"), "Tensor"), ({object(): 1}, "dict"), ("x" * 5000, "str"),
+    (torch.ones, "builtin_function_or_method"),
 ])
 def test_what_does_not_cross_is_named(value, name):
     tree = values.to_wire([value], None)

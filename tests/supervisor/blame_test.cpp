@@ -70,8 +70,13 @@ TEST(Blame, WhatTheInterpreterCannotDoIsSkipped) {
   EXPECT_FALSE(verdict.fault);
 }
 
+TEST(Blame, AfterTheImportACandidateCannotPleadOurFault) {
+  EXPECT_EQ(blamed(said("infrastructure")).fault, Fault::kernel);
+}
+
 TEST(Blame, OurOwnMistakeIsNeverTheKernels) {
-  Verdict verdict = blamed(said("infrastructure"));
+  Verdict verdict;
+  blame_candidate(verdict, said("infrastructure", "import"), {Stage::import_, Device::cpu, false, ""});
   EXPECT_EQ(verdict.status, Status::error);
   EXPECT_EQ(verdict.fault, Fault::infrastructure);
 }

@@ -90,6 +90,10 @@ def _writable(tensor):
 def signature(values):
     """What must be the same for every seed: all but the bits of tensors."""
     leaves, spec = tree_flatten(values)
-    return str(spec), [("tensor", str(leaf.dtype), tuple(leaf.shape), leaf.stride()) if isinstance(leaf, torch.Tensor)
-                       else (type(leaf).__name__, repr(leaf)[:1000] if isinstance(leaf, (bool, int, float, str)) else "")
-                       for leaf in leaves]
+    return str(spec), [_facts(leaf) for leaf in leaves]
+
+
+def _facts(leaf):
+    if isinstance(leaf, torch.Tensor):
+        return "tensor", str(leaf.dtype), tuple(leaf.shape), leaf.stride()
+    return type(leaf).__name__, repr(leaf)[:1000] if isinstance(leaf, (bool, int, float, str)) else ""

@@ -26,15 +26,16 @@ def taken(outputs, arena, plan):
     def one(ref):
         nonlocal room
         dtype, shape = dtype_of(ref.dtype), numbers(ref.shape)
-        stride, device = tuple(numbers(ref.stride)), text(ref.device)
-        count = 1
+        stride, device, count = tuple(numbers(ref.stride)), text(ref.device), 1
         for size in shape:
             if size < 0:
                 raise Malformed(f"a shape of {shape}")
             count *= size
         data = None
-        if count == 0:
-            data = torch.empty(shape, dtype=dtype, device=arena.device)
+        if dtype not in plan.output_dtypes:
+            pass  # wrong already, and perhaps of a kind that cannot be copied
+        elif count == 0:
+            data = torch.empty(0, dtype=dtype, device=arena.device)
         elif ref.bytes:
             room -= int(ref.bytes)
             _check(ref, count * dtype.itemsize, dtype, plan, room)
@@ -73,14 +74,14 @@ def judged(prepared, arena, request, pristine):
     """The JudgedT of one trial; `pristine` are its inputs, drawn anew."""
     try:
         actual = taken(request.outputs, arena, prepared.plan)
-    except (ValueError, TypeError, KeyError) as exc:
+    except (ValueError, TypeError, KeyError, AttributeError) as exc:
         return _reply(Comparison("wrong_structure", f"output: {exc}"))
     if not request.outputsOnly:
         changed = changed_names(arena, prepared.plan, pristine, prepared.reference.weights(),
                                 prepared.changed_inputs, prepared.changed_weights)
         if changed:
-            return _reply(Comparison("input_modified", f"the call changed {', '.join(changed[:8])}, which the reference "
-                                                       "leaves as it is"))
+            return _reply(Comparison("input_modified", f"the call changed {', '.join(changed[:8])}, which the "
+                                                       "reference leaves as it is"))
     expected, exact = prepared.expected(pristine, request.seed)
     devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
     found = compare(expected, actual, prepared.rule, exact, devices)

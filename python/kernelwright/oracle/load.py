@@ -88,10 +88,10 @@ def _recognise(code, entry_point, input_shapes):
     if code.modules():
         return ModuleTask(code, code.modules()[-1])
     if code.get("reference_impl") is not None:
-        raise TaskFault('the reference is a function, reference_impl, but no input shapes were given: add them as JSON, '
-                        'such as {"x": {"shape": [128, 64], "dtype": "float32"}}')
-    raise TaskFault("the reference defines no nn.Module and no reference_impl: add a class Model(nn.Module) with "
-                    "get_inputs(), or a function reference_impl with input shapes")
+        raise TaskFault('the reference is a function, reference_impl, but no input shapes were given: add them as '
+                        'JSON, such as {"x": {"shape": [128, 64], "dtype": "float32"}}')
+    raise TaskFault("the reference defines no nn.Module and no reference_impl: add a class Model(nn.Module) "
+                    "with get_inputs(), or a function reference_impl with input shapes")
 
 
 def parameter_names(function):

@@ -73,8 +73,8 @@ def _inputs_wire(inputs, layout):
     except TooLarge as exc:
         raise TaskFault(f"get_inputs() returns {exc}") from None
     if strange := unportable_in(tree):
-        raise TaskFault(f"get_inputs() returns a {strange[0]}, which cannot be handed to another process: let it return "
-                        "tensors, numbers and texts in lists, tuples and dicts")
+        raise TaskFault(f"get_inputs() returns a {strange[0]}, which cannot be handed to another process: let it "
+                        "return tensors, numbers and texts in lists, tuples and dicts")
     return tree
 
 

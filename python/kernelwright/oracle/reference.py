@@ -17,10 +17,13 @@ class State:
     """A module's buffers and plain attributes as they are now, to be put back."""
 
     def __init__(self, module):
-        self._buffers, self._attributes, self._parameters = [], [], []
+        self._buffers, self._attributes, self._tensors, self._parameters = [], [], [], []
         for each in module.modules() if isinstance(module, torch.nn.Module) else ():
-            self._attributes.append((each, {name: value for name, value in vars(each).items()
-                                            if name not in ("_parameters", "_buffers", "_modules")}))
+            own = {name: value for name, value in vars(each).items()
+                   if name not in ("_parameters", "_buffers", "_modules")}
+            self._attributes.append((each, own))
+            self._tensors += [(value, value.detach().clone()) for value in own.values()
+                              if isinstance(value, torch.Tensor)]
             self._buffers += [(each, name, buffer, buffer.detach().clone())
                               for name, buffer in each._buffers.items() if buffer is not None]
 
@@ -37,8 +40,15 @@ class State:
                 module._buffers[name] = buffer
             for module, attributes in self._attributes:
                 vars(module).update(attributes)
-            for parameter, kept in self._parameters:
-                parameter.copy_(kept)
+            for tensor, kept in (*self._tensors, *self._parameters):
+                tensor.copy_(kept)
+
+    def holds(self, tensor):
+        """Whether restore() would change this tensor, because it lies in the same memory."""
+        held = [*(buffer for _, _, buffer, _ in self._buffers), *(each for each, _ in self._tensors),
+                *(each for each, _ in self._parameters)]
+        return tensor.numel() and any(each.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+                                      for each in held)
 
 
 class Reference:
@@ -128,7 +138,7 @@ class Reference:
             found = target(*inputs)
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)  # a fault in its kernels is the reference's too
-        return plainly(found)
+        return plainly(found, lambda tensor: tensor.clone() if state.holds(tensor) else tensor)
 
 
 def _upcast(value):
@@ -140,6 +150,8 @@ def _construct(task, device, precision, move_weights, init_seed):
     with moved_initialisers(init_seed) if move_weights else contextlib.nullcontext():
         made_target = task.construct()
     if isinstance(made_target, torch.nn.Module):
+        if any(torch.nn.parameter.is_lazy(each) for each in made_target.parameters()):
+            raise TaskFault("the reference has lazy parameters, whose shapes only a call decides: give its layers sizes")
         # Constructed on the CPU and then moved, as runners do: equal seeds then give equal weights.
         dtype = drawing.CASTS[precision]
         if dtype is not None or device.type != "cpu":
@@ -150,22 +162,22 @@ def _construct(task, device, precision, move_weights, init_seed):
 @contextlib.contextmanager
 def _tf32(on, device):
     """TF32 as asked for, whatever the reference's module set on import; emulated where there is no GPU."""
-    torch.backends.cuda.matmul.allow_tf32 = on
-    torch.backends.cudnn.allow_tf32 = on
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    matmul.allow_tf32 = cudnn.allow_tf32 = on
     try:
         with Tf32Mode() if on and device.type == "cpu" else contextlib.nullcontext():
             yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32 = False
-        torch.backends.cudnn.allow_tf32 = False
+        matmul.allow_tf32, cudnn.allow_tf32 = before
 
 
-def plainly(found):
+def plainly(found, kept=lambda tensor: tensor):
     """Outputs as a candidate's come over the wire: named tuples as tuples, data classes as dicts."""
     tensors = []
 
     def place(tensor):
-        tensors.append(tensor.detach())
+        tensors.append(kept(tensor.detach()))
         return made(wire.TensorT, offset=len(tensors) - 1)
 
     try:
@@ -173,8 +185,8 @@ def plainly(found):
     except values.TooLarge as exc:
         raise TaskFault(f"the reference's output is {exc}") from None
     if strange := values.unportable_in(tree):
-        raise TaskFault(f"the reference's output holds a {strange[0]}, which cannot be compared: let it return tensors, "
-                        "numbers and texts in lists, tuples and dicts")
+        raise TaskFault(f"the reference's output holds a {strange[0]}, which cannot be compared: let it return "
+                        "tensors, numbers and texts in lists, tuples and dicts")
     if not tensors:
         raise TaskFault("the reference returns no tensor, so there is nothing to compare")
     return values.from_wire(tree, lambda ref: tensors[ref.offset])

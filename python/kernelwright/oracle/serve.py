@@ -15,21 +15,34 @@ _STAGES = {"PrepareT": "prepare", "DrawT": "prepare", "JudgeT": "judge", "TimeRe
 def serve(channel, device=-1):
     """Answer requests until the other side is gone; `device` is a CUDA ordinal, or -1 for the CPU.
 
-    Ends after a reply where the reference left something in the process that cannot be put back; the next
-    request then needs a fresh oracle.
+    Where a reference leaves something in the process that cannot be put back, the oracle serves this task to
+    its end, since a fresh one would fare no better, and answers the next Prepare with a failure of
+    infrastructure: the next task needs a fresh oracle.
     """
-    session = Session(device)
+    session, left = Session(device), []
     while True:
         before = Snapshot()
         request, fds = channel.receive()
+        last = bool(left) and isinstance(request, (wire.PrepareT, wire.ForgetT))
+        reply, replied_fds = (_spent(left), []) if last else answer(session, request, fds)
+        left += before.restore()
+        if left and isinstance(reply, wire.PreparedT):
+            reply.findings = [*reply.findings, _remark(left)]
         try:
-            reply, replied_fds = answer(session, request, fds)
             channel.send(reply, replied_fds)
         finally:
-            _close(fds)
-        _close(replied_fds)
-        if before.restore():
+            _close([*fds, *replied_fds])
+        if last:
             return
+
+
+def _remark(left):
+    return f"the reference leaves something behind in its process: {', '.join(dict.fromkeys(left))[:300]}"
+
+
+def _spent(left):
+    return made(wire.FailedT, stage="prepare", errorClass="infrastructure",
+                error=f"this oracle is used up, start another: an earlier task's {_remark(left)[4:]}")
 
 
 def answer(session, request, fds):

@@ -10,8 +10,9 @@ from . import timing
 from .faults import TaskFault
 from .judge import judged
 from .prepare import PreparedTask, key_of
+from .state import Snapshot
 
-TASKS_KEPT, ARENAS_KEPT = 4, 8
+TASKS_KEPT, ARENAS_KEPT = 4, 16
 BYTES_KEPT = {"cpu": 512 << 20, "cuda": 8 << 30}  # of inputs and weights of the tasks that are kept
 
 
@@ -34,7 +35,9 @@ class Session:
         self._leave()
         if key not in self._tasks:
             self._make_room(0)
+            before = Snapshot()
             self._tasks[key] = PreparedTask(request, source, self.device)
+            self._tasks[key].settings = before.differences()
         self._tasks.move_to_end(key)
         self._task = self._tasks[key]
         self._make_room(1)
@@ -62,7 +65,7 @@ class Session:
             raise LookupError(f"trial {request.trial} was not drawn, or too long ago")
         pristine = self._kept_inputs[request.trial] if task.unseeded else task.draw(request.seed)
         reply = judged(task, arena, request, pristine)
-        reply.findings = [*task.findings, *reply.findings][:16]
+        reply.findings = [*(each for each in task.findings if each not in task.reply.findings), *reply.findings][:16]
         return reply
 
     def time_reference(self, request):
@@ -85,6 +88,8 @@ class Session:
     def _current(self):
         if self._task is None:
             raise LookupError("no task was prepared")
+        for put, value in self._task.settings:
+            put(value)
         return self._task
 
     def _leave(self):

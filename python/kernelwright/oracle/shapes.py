@@ -61,5 +61,6 @@ def _in_order(specs, function):
     try:
         signature.bind(*specs)
     except TypeError as exc:
-        raise TaskFault(f"input shapes do not fit {getattr(function, '__name__', 'the function')}{signature}: {exc}") from None
+        name = getattr(function, "__name__", "the function")
+        raise TaskFault(f"input shapes do not fit {name}{signature}: {exc}") from None
     return specs

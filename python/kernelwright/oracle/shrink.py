@@ -4,7 +4,6 @@ Sizes are halved, the largest first, as long as the reference stays valid: it is
 the meta device, which computes shapes only, or where that cannot be, really.
 """
 import torch
-from torch.utils._pytree import tree_flatten
 
 from . import inputs as drawing
 from .faults import TaskFault
@@ -41,14 +40,14 @@ def shrink(source, entry_point, input_shapes, max_bytes, halvings):
     while max_bytes and weight > max_bytes:
         smaller = _halve(sizes, weigh, weight)
         if smaller is None:
-            raise TaskFault(f"inputs and weights take {_megabytes(weight)}, more than the {_megabytes(max_bytes)} that are "
-                            "tried without a GPU, and no further size of the task can be halved", "too_large")
+            raise TaskFault(f"inputs and weights take {_megabytes(weight)}, more than the {_megabytes(max_bytes)} that "
+                            "are tried without a GPU, and no further size of the task can be halved", "too_large")
         weight = smaller
     for done in range(halvings):
         smaller = _halve(sizes, weigh, weight)
         if smaller is None:
-            raise TaskFault(f"only {done} of {halvings} further halvings are possible: no other size of the task can be "
-                            "halved with the reference still valid", "too_large")
+            raise TaskFault(f"only {done} of {halvings} further halvings are possible: no other size of the task can "
+                            "be halved with the reference still valid", "too_large")
         weight = smaller
     source, input_shapes = sizes.written(source, input_shapes)
     return Shrunk(source, input_shapes, sizes.changed(), halvings)
@@ -106,7 +105,9 @@ def _tried(source, input_shapes, entry_point, device, limit):
 def _called(target, given):
     try:
         found = target(*given)
-        if all(each.device.type != "meta" for each in tree_flatten(found)[0] if isinstance(each, torch.Tensor)):
+        if not any(each.numel() for each in drawing.tensors_in(found)):
+            return False
+        if all(each.device.type != "meta" for each in drawing.tensors_in(found)):
             plainly(found)
         return True
     except BaseException:  # whatever it is, the reference isn't valid like this

@@ -130,7 +130,8 @@ class ShapeSizes:
 
     def changed(self):
         """{argument: new shape}."""
-        return {name: spec["shape"] for name, spec in self._shapes.items() if spec["shape"] != self._given[name]["shape"]}
+        return {name: spec["shape"] for name, spec in self._shapes.items()
+                if spec["shape"] != self._given[name]["shape"]}
 
     def written(self, source, input_shapes):
         """As for SourceSizes."""

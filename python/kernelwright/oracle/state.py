@@ -1,5 +1,6 @@
 """What a reference may change in its process: taken down before, put back and checked afterwards."""
 import builtins
+import contextlib
 import os
 import random
 import signal
@@ -70,7 +71,8 @@ _SETTINGS = [
     *(_switch(torch.backends.cuda.matmul, name) for name in (
         "allow_tf32", "allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")),
     ("flash attention", torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
-    ("efficient attention", torch.backends.cuda.mem_efficient_sdp_enabled, torch.backends.cuda.enable_mem_efficient_sdp),
+    ("efficient attention", torch.backends.cuda.mem_efficient_sdp_enabled,
+     torch.backends.cuda.enable_mem_efficient_sdp),
     ("math attention", torch.backends.cuda.math_sdp_enabled, torch.backends.cuda.enable_math_sdp),
     ("cudnn attention", torch.backends.cuda.cudnn_sdp_enabled, torch.backends.cuda.enable_cudnn_sdp),
     ("working directory", os.getcwd, os.chdir),
@@ -93,9 +95,10 @@ def _namespaces():
 
 
 def _plain(name):
-    # Hook tables and counters are compared by content below; lazily loaded names come and go.
-    return not (name.startswith("__") and name.endswith("__") and name not in (
-        "__init__", "__call__", "__new__", "__getattr__", "__setattr__", "__matmul__", "__add__", "__mul__", "__import__"))
+    # The others of these names come and go with the interpreter's own bookkeeping.
+    return not (name.startswith("__") and name.endswith("__")) or name in (
+        "__init__", "__call__", "__new__", "__getattr__", "__setattr__", "__matmul__", "__add__", "__mul__",
+        "__import__")
 
 
 def _hooks():
@@ -116,6 +119,15 @@ class Snapshot:
         self._threads = threading.active_count()
         self._modes = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
         self._random = random.getstate(), torch.random.get_rng_state()
+
+    def differences(self):
+        """[(put, value)] of the settings that are not as they were: a reference may count on what it set itself."""
+        found = []
+        for _, get, put, before in self._settings:
+            with contextlib.suppress(Exception):
+                if (now := get()) != before:
+                    found.append((put, now))
+        return found
 
     def restore(self):
         """Put everything back; the list of what could not be."""
@@ -153,6 +165,9 @@ class Snapshot:
                     setattr(holder, name, value)
                 except (AttributeError, TypeError):
                     stuck.append(f"{getattr(holder, '__name__', holder)}.{name}")
+            for name in set(now) - set(names):
+                if isinstance(holder, type) and _plain(name) and any(name in vars(base) for base in holder.__mro__[1:]):
+                    delattr(holder, name)  # it hides what is inherited
         return stuck
 
     def _restore_modules(self):

@@ -18,7 +18,8 @@ _OPERANDS = {
     **dict.fromkeys(("addmm", "addmm_", "addmv", "addbmm", "baddbmm", "baddbmm_", "addmm_out"), _AFTER_SUM),
     "scaled_dot_product_attention": (0, 1, 2), "einsum": None, "chain_matmul": None, "multi_dot": None,
 }
-_KEYWORDS = {"input", "other", "mat1", "mat2", "mat", "vec", "vec2", "batch1", "batch2", "weight", "query", "key", "value"}
+_KEYWORDS = {"input", "other", "mat1", "mat2", "mat", "vec", "vec2", "batch1", "batch2", "weight", "query", "key",
+             "value"}
 
 
 def rounded(tensor):

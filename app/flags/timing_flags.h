@@ -1,0 +1,18 @@
+// How speed is measured, and whose figures are believed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+#include "schema/enums.h"
+
+namespace kw {
+
+struct TimingFlags {
+  std::uint64_t trials = 100;
+  Trust min_trust = Trust::in_process;
+
+  void add(CLI::App& app);
+};
+
+}  // namespace kw

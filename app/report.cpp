@@ -1,0 +1,128 @@
+#include "report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "results/style.h"
+#include "results/summary.h"
+#include "results/table.h"
+
+namespace kw::app {
+namespace {
+
+// "kernelbench/LEVEL/PROBLEM_ID" and the sample's number, where a job has them.
+std::optional<KernelBenchResult> kernelbench_place(const Job& job) {
+  std::string_view id = job.task.task_id;
+  constexpr std::string_view prefix = "kernelbench/";
+  if (!id.starts_with(prefix)) return std::nullopt;
+  id.remove_prefix(prefix.size());
+  std::size_t slash = id.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  auto number = [](std::string_view text) -> std::optional<int> {
+    int value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  auto level = number(id.substr(0, slash));
+  auto problem = number(id.substr(slash + 1));
+  if (!level || !problem) return std::nullopt;
+  KernelBenchResult result;
+  result.level = *level;
+  result.problem_id = *problem;
+  result.sample_id = static_cast<int>(job.sample_number);
+  return result;
+}
+
+}  // namespace
+
+Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total)
+    : flags_(flags),
+      sink_(std::move(sink)),
+      progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total) {}
+
+void Report::starting(const verify::LocalVerifier::Options& options) {
+  if (!flags_.output.verbose) return;
+  progress_.say(fmt::format("python: {} (from {})", options.python.path.string(), options.python.chosen_by));
+  progress_.say(options.gpus.empty() ? "device: CPU (Triton's interpreter, compile for sm_90; speed is not measured)"
+                                     : fmt::format("device: {} x {}", options.gpus.size(), options.gpus.front().name));
+}
+
+void Report::started(std::string protocol) {
+  protocol_ = std::move(protocol);
+  if (flags_.output.verbose) progress_.say(fmt::format("ready after {:.1f} s", seconds()));
+  start_ = async::SteadyClock::now();
+}
+
+PipelineHooks Report::hooks() {
+  return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); },
+          [this](const RowError& error) { bad_row(error); },
+          [this](const Job& job) { return done_before(job); },
+          [this](const Job& job) { return known(job); }};
+}
+
+void Report::trouble(const Error& error) {
+  progress_.say("error: " + error.what + (error.remedy.empty() ? "" : "; " + error.remedy));
+  exit_status_ = 1;
+}
+
+void Report::judged(const Job& job, const Verdict& verdict) {
+  if (auto written = sink_.write(verdict, job.carried); !written) trouble(written.error());
+  add_row(job, verdict);
+  progress_.done(job.id, in_words(rows_.back()), seconds());
+}
+
+void Report::add_row(const Job& job, const Verdict& verdict) {
+  rows_.push_back(result_row(verdict, job.recorded, flags_.timing.min_trust));
+  bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
+  bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;
+  if (none || (wrong && flags_.output.fail_on_incorrect)) exit_status_ = 1;
+  if (auto place = kernelbench_place(job)) {
+    place->verdict = verdict;
+    kernelbench_.push_back(std::move(*place));
+  }
+}
+
+void Report::bad_row(const RowError& error) {
+  progress_.say("error: " + describe(error));
+  exit_status_ = 1;
+}
+
+bool Report::done_before(const Job& job) {
+  auto verdict = sink_.done(work_of(job, protocol_));
+  if (!verdict) {
+    trouble(verdict.error());
+    return false;
+  }
+  if (!*verdict) return false;
+  sink_.show(**verdict, job.carried);
+  add_row(job, **verdict);
+  progress_.skipped();
+  return true;
+}
+
+std::optional<Verdict> Report::known(const Job& job) {
+  auto verdict = sink_.equal(work_of(job, protocol_));
+  return verdict ? *verdict : std::nullopt;
+}
+
+void Report::tick() { progress_.tick(seconds()); }
+
+void Report::finish() {
+  progress_.finish();
+  if (!flags_.input.kernelbench_run.empty() && !kernelbench_.empty())
+    if (auto written = write_kernelbench_results(flags_.input.kernelbench_run, kernelbench_); !written)
+      trouble(written.error());
+  if (rows_.empty()) return;
+  bool to_stdout = !flags_.output.json;
+  std::FILE* out = to_stdout ? stdout : stderr;
+  int fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO;
+  if (to_stdout || !flags_.output.quiet) {
+    if (to_stdout) fmt::print(out, "{}", table(rows_, style_of(fd)));
+    fmt::print(out, "{}", in_words(summarise(rows_)));
+  }
+}
+
+}  // namespace kw::app

@@ -1,0 +1,13 @@
+// One line of --output: the verdict's fields, then the fields that the row carried.
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "schema/verdict.h"
+
+namespace kw {
+
+// A carried field whose name is one of the verdict's goes under "carried".
+boost::json::object output_object(const Verdict& verdict, const boost::json::object& carried);
+
+}  // namespace kw

@@ -1,0 +1,69 @@
+"""What a first launch would pay for, done in a parent that must not touch the device."""
+import contextlib
+import os
+import tempfile
+
+import torch
+
+
+@contextlib.contextmanager
+def hands_off():
+    """PyTorch's C++ extensions ask for a device on being imported, which would spoil CUDA for forked children."""
+    asked, torch.cuda.is_available = torch.cuda.is_available, lambda: True
+    try:
+        yield
+    finally:
+        torch.cuda.is_available = asked
+
+
+def compiler():
+    """Triton's hash of its own files, its late imports, and the compiler's tables."""
+    import triton.experimental.gluon  # noqa: F401  (imported by the first launch)
+    import triton.tools.tensor_descriptor  # noqa: F401
+    from triton._C.libtriton import get_cache_invalidating_env_vars, ir
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import compiler as triton_compiler
+    from triton.runtime.cache import triton_key
+
+    triton_key()
+    backend = triton_compiler.make_backend(GPUTarget("cuda", 90, 32))
+    backend.hash()
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    backend.get_codegen_implementation(backend.parse_options({}))
+    backend.get_module_map()
+    get_cache_invalidating_env_vars()
+
+
+def driver_helper():
+    """Compile and load Triton's C helper, which asks nothing of the device until it is called."""
+    from triton.backends.nvidia import driver
+    driver.compile_module_from_src = _remembering(driver.compile_module_from_src)
+    kept = os.environ.get("TRITON_CACHE_DIR")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        try:
+            driver.CudaUtils()
+        except Exception:
+            pass  # without a driver or a C compiler each child finds out for itself
+        finally:
+            _put_back("TRITON_CACHE_DIR", kept)
+
+
+def _remembering(build):
+    """The build function, giving what it built before for the same source: Triton asks anew in every driver."""
+    built = {}
+
+    def remembered(src, name, **more):
+        if (src, name) not in built:
+            built[src, name] = build(src=src, name=name, **more)
+        return built[src, name]
+    return remembered
+
+
+def _put_back(name, value):
+    if value is None:
+        del os.environ[name]
+    else:
+        os.environ[name] = value

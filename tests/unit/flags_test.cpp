@@ -1,0 +1,122 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "flags/correctness_flags.h"
+#include "flags/engine_flags.h"
+#include "flags/input_flags.h"
+#include "flags/output_flags.h"
+#include "flags/parse.h"
+#include "flags/timing_flags.h"
+#include "world.h"
+
+namespace kw {
+namespace {
+
+using testing::HasSubstr;
+
+struct Words {
+  EngineFlags engine;
+  CorrectnessFlags correctness;
+  TimingFlags timing;
+  OutputFlags output;
+  InputFlags input;
+
+  // What is wrong with the words, or nothing.
+  std::string parse(std::vector<std::string> words) {
+    CLI::App app;
+    engine.add(app);
+    correctness.add(app);
+    timing.add(app);
+    output.add(app);
+    input.add(app);
+    std::ranges::reverse(words);  // as CLI11 takes a vector
+    try {
+      app.parse(words);
+    } catch (const CLI::Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+};
+
+TEST(Flags, Defaults) {
+  Words words;
+  EXPECT_EQ(words.parse({"a", "b"}), "");
+  EXPECT_EQ(words.correctness.trials, 5U);
+  EXPECT_EQ(words.timing.trials, 100U);
+  EXPECT_TRUE(words.correctness.move_weights);
+  EXPECT_TRUE(words.input.is_pair());
+}
+TEST(Flags, Values) {
+  Words words;
+  EXPECT_EQ(words.parse({"--device", "cuda:1", "--tolerance", "rtol=1e-3,atol=0.1", "--weights",
+                         "constructor", "--tf32", "on", "--memory", "2G", "--limit", "3", "--min-trust",
+                         "replay", "--shapes", "given"}),
+            "");
+  EXPECT_EQ(words.engine.device.ordinal, 1);
+  EXPECT_EQ(words.correctness.tolerance.name, "custom");
+  EXPECT_EQ(words.correctness.tolerance.atol, 0.1);
+  EXPECT_FALSE(words.correctness.move_weights);
+  EXPECT_FALSE(words.correctness.reduce_shapes);
+  EXPECT_TRUE(words.correctness.tf32);
+  EXPECT_EQ(words.engine.memory_bytes, std::uint64_t{2} << 30);
+  EXPECT_EQ(words.output.limit, 3U);
+  EXPECT_EQ(words.timing.min_trust, Trust::replay);
+}
+
+class BadWords : public testing::TestWithParam<std::pair<std::vector<std::string>, std::string>> {};
+
+TEST_P(BadWords, NameTheFlagAndWhatIsAllowed) {
+  Words words;
+  std::string message = words.parse(GetParam().first);
+  EXPECT_THAT(message, HasSubstr(GetParam().first.front()));
+  EXPECT_THAT(message, HasSubstr(GetParam().second));
+}
+
+using Bad = std::pair<std::vector<std::string>, std::string>;
+INSTANTIATE_TEST_SUITE_P(
+    Flags, BadWords,
+    testing::Values(Bad{{"--device", "tpu"}, "cuda:N"}, Bad{{"--jobs", "many"}, "whole number"},
+                    Bad{{"--jobs", "0"}, "from 1"}, Bad{{"--timeout", "-1"}, "above 0"},
+                    Bad{{"--tolerance", "rtol=1"}, "rtol=R,atol=A"}, Bad{{"--precision", "fp8"}, "bf16"},
+                    Bad{{"--tf32", "yes"}, "on, off"}, Bad{{"--weights", "heavy"}, "constructor"},
+                    Bad{{"--min-trust", "interpreter"}, "replay"}, Bad{{"--memory", "lots"}, "size"},
+                    Bad{{"--input-shapes", "[1]"}, "input_shapes"},
+                    Bad{{"--input-shapes", "@/no/such"}, "/no/such"}));
+
+TEST(Flags, FreshNeedsAnOutput) {
+  Words words;
+  EXPECT_THAT(words.parse({"--fresh"}), HasSubstr("--output"));
+}
+TEST(Flags, InputShapesFromAFile) {
+  Folder folder;
+  Words words;
+  EXPECT_EQ(words.parse({"--input-shapes", "@" + folder.write("s.json", R"({"x":{"shape":[1]}})")}), "");
+  EXPECT_EQ(words.input.input_shapes, R"({"x":{"shape":[1]}})");
+}
+TEST(Flags, NothingToJudgeIsAnError) {
+  EXPECT_THAT(InputFlags{}.open({}).error().what, HasSubstr("nothing to judge"));
+}
+TEST(Flags, TwoThingsToJudgeAreAnError) {
+  InputFlags input;
+  input.batch = "a";
+  input.traces = "b";
+  EXPECT_THAT(input.open({}).error().what, HasSubstr("more than one"));
+}
+TEST(Flags, APairOpens) {
+  InputFlags input;
+  input.paths = {KW_SOURCE_DIR "/examples/pair/reference.py", KW_SOURCE_DIR "/examples/pair/kernel.py"};
+  input.kernel_name = "mine";
+  Yield yield = drain(input.open({}));
+  ASSERT_EQ(yield.jobs.size(), 1U) << yield.broken;
+  EXPECT_EQ(yield.jobs[0].candidate.kernel_name, "mine");
+}
+TEST(Flags, Sizes) {
+  EXPECT_EQ(parse_bytes("65536").value(), 65536U);
+  EXPECT_EQ(parse_bytes("1k").value(), 1024U);
+  EXPECT_FALSE(parse_bytes("99999999999T"));
+  EXPECT_FALSE(parse_bytes(""));
+}
+
+}  // namespace
+}  // namespace kw
