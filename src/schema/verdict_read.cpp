@@ -29,8 +29,10 @@ const json::array* array_at(const json::object& object, std::string_view key) {
 
 std::optional<std::int64_t> integer_at(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
-  if (!value || !value->is_int64()) return {};
-  return value->get_int64();
+  if (!value || !value->is_number()) return {};
+  boost::system::error_code inexact;
+  auto number = value->to_number<std::int64_t>(inexact);
+  return inexact ? std::nullopt : std::optional(number);
 }
 
 template <typename Enum>

@@ -36,9 +36,10 @@ class RunSource : public JobSource {
   RunSource(std::vector<RunKernel> kernels, KernelBenchTasks tasks)
       : kernels_(std::move(kernels)), tasks_(std::move(tasks)) {}
 
-  std::optional<std::size_t> total() const override { return kernels_.size(); }
+  std::optional<std::size_t> total() const override { return tasks_.errors().size() + kernels_.size(); }
 
   Result<std::optional<JobOrError>> next() override {
+    if (error_at_ < tasks_.errors().size()) return tasks_.errors()[error_at_++];
     if (at_ == kernels_.size()) return std::nullopt;
     const RunKernel& kernel = kernels_[at_++];
     auto job = read(kernel);
@@ -64,6 +65,7 @@ class RunSource : public JobSource {
 
   std::vector<RunKernel> kernels_;
   KernelBenchTasks tasks_;
+  std::size_t error_at_ = 0;  // bad rows of a table of tasks come first
   std::size_t at_ = 0;
 };
 

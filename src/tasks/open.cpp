@@ -64,11 +64,42 @@ Result<std::unique_ptr<JobSource>> open_run(const std::string& path, const OpenO
   return kernelbench_run_source(path, std::move(*tasks));
 }
 
+// One file after another, each opened when its turn comes.
+class TableFolder : public JobSource {
+ public:
+  TableFolder(const std::string& folder, OpenOptions options)
+      : files_(tables_in(folder, options.helper)), options_(std::move(options)) {
+    options_.kind.reset();
+  }
+
+  Result<std::optional<JobOrError>> next() override {
+    while (true) {
+      if (!current_) {
+        if (at_ == files_.size()) return std::optional<JobOrError>();
+        auto opened = open_source(files_[at_++], options_);
+        if (!opened) return std::unexpected(opened.error());
+        current_ = std::move(*opened);
+      }
+      auto job = current_->next();
+      if (!job || *job) return job;
+      current_.reset();
+    }
+  }
+
+ private:
+  std::vector<std::string> files_;
+  OpenOptions options_;
+  std::unique_ptr<JobSource> current_;
+  std::size_t at_ = 0;
+};
+
 Result<std::unique_ptr<JobSource>> open_kind(const std::string& path, InputKind kind,
                                              const OpenOptions& options) {
   switch (kind) {
     case InputKind::pairs:
       return pair_folder_source(path);
+    case InputKind::tables:
+      return std::make_unique<TableFolder>(path, options);
     case InputKind::kernelbench_run:
       return open_run(path, options);
     case InputKind::kernelbench_checkout:

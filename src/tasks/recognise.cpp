@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -20,10 +21,15 @@ constexpr const char* expected =
     ".parquet), a "
     "KernelBench checkout or run folder, a folder of pairs, or REFERENCE.py KERNEL.py";
 
-Result<InputKind> by_folder(const std::string& path) {
+bool holds_jobs(InputKind kind) {
+  return kind == InputKind::traces || kind == InputKind::batch || kind == InputKind::kernelbook;
+}
+
+Result<InputKind> by_folder(const std::string& path, const ParquetHelper& helper) {
   if (find_run_folder(path)) return InputKind::kernelbench_run;
   if (is_kernelbench_checkout(path)) return InputKind::kernelbench_checkout;
   if (pair_folder_source(path)) return InputKind::pairs;
+  if (!tables_in(path, helper).empty()) return InputKind::tables;
   return fail(fmt::format("the folder {} holds nothing that can be judged", path), expected);
 }
 
@@ -60,16 +66,30 @@ Result<InputKind> by_rows(RowReader& rows) {
 }  // namespace
 
 std::string_view to_string(InputKind kind) {
-  constexpr std::array<std::string_view, 8> names{
+  constexpr std::array<std::string_view, 9> names{
       "recorded traces",        "a batch",           "KernelBench tasks", "KernelBook rows",
-      "a KernelBench checkout", "a KernelBench run", "a folder of pairs", "a source file"};
+      "a KernelBench checkout", "a KernelBench run", "a folder of pairs", "a folder of tables",
+      "a source file"};
   return names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<std::string> tables_in(const std::string& folder, const ParquetHelper& helper) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::string suffix = entry.path().extension();
+    if (suffix != ".json" && suffix != ".jsonl" && suffix != ".parquet") continue;
+    auto kind = recognise(entry.path().string(), helper);
+    if (kind && holds_jobs(*kind)) found.push_back(entry.path().string());
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 Result<InputKind> recognise(const std::string& path, const ParquetHelper& helper) {
   std::error_code error;
   if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path), "check the path");
-  if (fs::is_directory(path, error)) return by_folder(path);
+  if (fs::is_directory(path, error)) return by_folder(path, helper);
   if (path.ends_with(".py") || path.ends_with(".md") || path.ends_with(".txt")) return InputKind::source;
   auto rows = open_rows(path, helper);
   if (!rows) return std::unexpected(rows.error());

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "tasks/row_reader.h"
@@ -17,10 +18,14 @@ enum class InputKind {
   kernelbench_checkout,  // a folder of tasks
   kernelbench_run,       // a folder of kernels
   pairs,                 // a folder of references and kernels
+  tables,                // a folder of traces, batches and KernelBook rows
   source                 // one .py, .md or .txt file: half a pair
 };
 
 std::string_view to_string(InputKind kind);
+
+// The files of a folder that hold jobs, by name; other files are passed over.
+std::vector<std::string> tables_in(const std::string& folder, const ParquetHelper& helper);
 
 // By the first row or the folder's file names; a foreign file gets an error that says what is expected.
 Result<InputKind> recognise(const std::string& path, const ParquetHelper& helper);

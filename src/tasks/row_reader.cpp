@@ -35,6 +35,12 @@ RowOrError parse_row(const std::string& file, const Line& line) {
 
 namespace {
 
+// Some editors begin a UTF-8 file with a mark that is no part of its text.
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
 class JsonlReader : public RowReader {
  public:
   JsonlReader(std::string path, LineReader lines) : path_(std::move(path)), lines_(std::move(lines)) {}
@@ -46,6 +52,7 @@ class JsonlReader : public RowReader {
       if (!line) return std::unexpected(line.error());
       if (!*line) return std::nullopt;
       if (!(*line)->too_long && trim((*line)->text).empty()) continue;
+      if ((*line)->number == 1) (*line)->text = without_mark((*line)->text);
       return parse_row(path_, **line);
     }
   }
@@ -108,7 +115,7 @@ Result<std::unique_ptr<RowReader>> read_jsonl(const std::string& path) {
 Result<std::unique_ptr<RowReader>> read_json_list(const std::string& path) {
   auto text = read_text_file(path);
   if (!text) return std::unexpected(text.error());
-  auto value = parse_json(*text);
+  auto value = parse_json(without_mark(*text));
   if (!value)
     return fail(fmt::format("{} is {}", path, value.error().what),
                 "is the file whole? A JSON list is expected");

@@ -88,9 +88,12 @@ void blame_candidate(Verdict& verdict, const engine::Refusal& refusal, const Run
                  "the candidate's process broke: " + to_plain_text(failed.error));
     if (error_class == ErrorClass::infrastructure)
       return set(verdict, Status::error, Fault::infrastructure, error_class, to_plain_text(failed.error));
-    bool untried = error_class == ErrorClass::unsupported_candidate;
-    return set(verdict, untried ? Status::skipped : Status::failed,
-               untried ? std::nullopt : std::optional(Fault::kernel), error_class, to_plain_text(failed.error));
+    if (error_class == ErrorClass::unsupported_candidate)
+      return set(verdict, Status::skipped, std::nullopt, error_class, to_plain_text(failed.error));
+    // It ran, and what it returned cannot even be carried over.
+    bool ran = error_class == ErrorClass::wrong_structure;
+    return set(verdict, ran ? Status::incorrect : Status::failed, Fault::kernel, error_class,
+               to_plain_text(failed.error));
   }
   switch (refusal.lost->why) {
     case Lost::Why::died: return blame_death(verdict, *refusal.lost, where);

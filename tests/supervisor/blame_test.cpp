@@ -70,6 +70,10 @@ TEST(Blame, WhatTheInterpreterCannotDoIsSkipped) {
   EXPECT_FALSE(verdict.fault);
 }
 
+TEST(Blame, AResultThatCannotBeCarriedOverIsIncorrect) {
+  EXPECT_EQ(blamed(said("wrong_structure")).status, Status::incorrect);
+}
+
 TEST(Blame, AfterTheImportACandidateCannotPleadOurFault) {
   EXPECT_EQ(blamed(said("infrastructure")).fault, Fault::kernel);
 }

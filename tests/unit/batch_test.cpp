@@ -101,6 +101,10 @@ TEST(Batch, AHundredMegabytes) {
 TEST(Batch, DeepNesting) {
   EXPECT_NE(bad_row(std::string(100000, '[')).what.find("JSON"), std::string::npos);
 }
+TEST(Batch, AByteOrderMarkIsNoPartOfTheFirstRow) {
+  Folder folder;
+  EXPECT_EQ(read(folder, "\xEF\xBB\xBF" + good).jobs.size(), 1U);
+}
 TEST(Batch, AnEmptyFile) {
   Folder folder;
   EXPECT_NE(read(folder, "").broken.find("no rows"), std::string::npos);

@@ -7,6 +7,7 @@
 #include "flags/output_flags.h"
 #include "flags/parse.h"
 #include "flags/timing_flags.h"
+#include "home.h"
 #include "world.h"
 
 namespace kw {
@@ -105,7 +106,7 @@ TEST(Flags, TwoThingsToJudgeAreAnError) {
 }
 TEST(Flags, APairOpens) {
   InputFlags input;
-  input.paths = {KW_SOURCE_DIR "/examples/pair/reference.py", KW_SOURCE_DIR "/examples/pair/kernel.py"};
+  input.paths = {source_file("examples/pair/reference.py"), source_file("examples/pair/kernel.py")};
   input.kernel_name = "mine";
   Yield yield = drain(input.open({}));
   ASSERT_EQ(yield.jobs.size(), 1U) << yield.broken;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "home.h"
 #include "tasks/kernelbench.h"
 #include "tasks/open.h"
 #include "world.h"
@@ -9,13 +10,12 @@
 namespace kw {
 namespace {
 
-const ParquetHelper helper{KW_TEST_PYTHON, KW_SOURCE_DIR "/python/kernelwright/parquet_rows.py"};
+const ParquetHelper helper{test_python(), source_file("python/kernelwright/parquet_rows.py")};
 
 class Parquet : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("\"" KW_TEST_PYTHON "\" -c 'import pyarrow' 2>/dev/null") != 0)
-      GTEST_SKIP() << "no Python with pyarrow at " KW_TEST_PYTHON;
+    if (!python_has("pyarrow")) GTEST_SKIP() << "no pyarrow in " << test_python();
   }
   // A table of these columns, written by pyarrow.
   std::string table(const std::string& columns) {
@@ -24,7 +24,7 @@ class Parquet : public testing::Test {
                                       "import pyarrow as pa, pyarrow.parquet as pq\n"
                                       "pq.write_table(pa.table(" +
                                           columns + "), '" + path + "')\n");
-    EXPECT_EQ(std::system(("\"" KW_TEST_PYTHON "\" " + script).c_str()), 0);
+    EXPECT_EQ(std::system(("\"" + test_python() + "\" " + script).c_str()), 0);
     return path;
   }
   Folder folder;

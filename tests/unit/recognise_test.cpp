@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "home.h"
 #include "world.h"
 
 namespace kw {
@@ -46,7 +47,7 @@ TEST(Recognise, AFolderOfNothing) {
   EXPECT_NE(nothing.error().what.find("nothing"), std::string::npos);
 }
 TEST(Recognise, TheExamplesPairs) {
-  EXPECT_EQ(recognise(KW_SOURCE_DIR "/examples/pair", {}), InputKind::pairs);
+  EXPECT_EQ(recognise(source_file("examples/pair"), {}), InputKind::pairs);
 }
 
 }  // namespace

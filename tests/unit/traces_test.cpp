@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "home.h"
 #include "schema/json.h"
 #include "tasks/open.h"
 #include "world.h"
@@ -79,11 +80,11 @@ TEST(Traces, ATruncatedFileIsOneError) {
 TEST(TracesOfTheSample, IdsAreThoseOfItsExpectations) {
   std::set<std::string> made;
   for (const char* name : {"single_turn.json", "multi_turn.json"}) {
-    Yield yield = read(std::string(KW_SOURCE_DIR "/examples/sample/") + name);
+    Yield yield = read(source_file(std::string("examples/sample/") + name));
     EXPECT_TRUE(yield.errors.empty() && yield.broken.empty()) << yield.broken;
     for (const Job& job : yield.jobs) made.insert(job.id);
   }
-  auto text = read_file(KW_SOURCE_DIR "/examples/sample/expected.json");
+  auto text = read_file(source_file("examples/sample/expected.json"));
   ASSERT_TRUE(text);
   auto expected = parse_json(*text);
   ASSERT_TRUE(expected);
@@ -95,7 +96,7 @@ TEST(TracesOfTheSample, IdsAreThoseOfItsExpectations) {
 class Recorded : public testing::TestWithParam<std::pair<const char*, std::size_t>> {};
 
 TEST_P(Recorded, EveryKernelIsAJobWithItsResult) {
-  std::string path = std::string(KW_SOURCE_DIR "/../shared/data/") + GetParam().first;
+  std::string path = recorded_file(GetParam().first);
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "the recorded completions are not at " << path;
   Yield yield = read(path);
   EXPECT_TRUE(yield.errors.empty()) << describe(yield.errors.front());

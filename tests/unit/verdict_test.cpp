@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/files.h"
+#include "home.h"
 #include "schema/json.h"
 
 namespace kw {
@@ -146,8 +147,7 @@ TEST(Verdict, ForeignJsonIsAnError) {
 // The schema is JSON Schema, for which the Python tests have a validator: they are handed what to_json
 // writes.
 TEST(Verdict, IsHeldToItsSchema) {
-  if (std::system("\"" KW_TEST_PYTHON "\" -c 'import jsonschema' 2>/dev/null") != 0)
-    GTEST_SKIP() << "no Python with jsonschema at " KW_TEST_PYTHON;
+  if (!python_has("jsonschema")) GTEST_SKIP() << "no jsonschema in " << test_python();
   Verdict skipped;
   skipped.task_id = "sample/rowsum";
   skipped.candidate_sha256 = std::string(64, 'a');
@@ -159,13 +159,14 @@ TEST(Verdict, IsHeldToItsSchema) {
   for (const Verdict& v : {correct(), wrong(), full(), skipped}) all.push_back(to_json(v));
   std::string path = testing::TempDir() + "kw-verdicts.json";
   ASSERT_TRUE(write_file(path, json::serialize(all)));
-  std::string command = "\"" KW_TEST_PYTHON
-                        "\" -c 'import json, sys, jsonschema\n"
-                        "schema = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))\n"
-                        "bad = [e.json_path + \": \" + e.message for v in json.load(open(sys.argv[2])) "
-                        "for e in schema.iter_errors(v)]\n"
-                        "sys.exit(\"\\n\".join(bad) or 0)' " KW_SOURCE_DIR "/docs/verdict.schema.json " +
-                        path;
+  std::string check =
+      "import json, sys, jsonschema\n"
+      "schema = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))\n"
+      "bad = [e.json_path + \": \" + e.message for v in json.load(open(sys.argv[2])) "
+      "for e in schema.iter_errors(v)]\n"
+      "sys.exit(\"\\n\".join(bad) or 0)";
+  std::string command =
+      "\"" + test_python() + "\" -c '" + check + "' " + source_file("docs/verdict.schema.json") + " " + path;
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::remove(path.c_str());
 }

@@ -88,10 +88,16 @@ def _recognise(code, entry_point, input_shapes):
     if code.modules():
         return ModuleTask(code, code.modules()[-1])
     if code.get("reference_impl") is not None:
-        raise TaskFault('the reference is a function, reference_impl, but no input shapes were given: add them as '
-                        'JSON, such as {"x": {"shape": [128, 64], "dtype": "float32"}}')
+        return _function_with_inputs(code)
     raise TaskFault("the reference defines no nn.Module and no reference_impl: add a class Model(nn.Module) "
                     "with get_inputs(), or a function reference_impl with input shapes")
+
+
+def _function_with_inputs(code):
+    if not callable(code.get("get_inputs")):
+        raise TaskFault('the reference is a function, reference_impl, but no input shapes were given: add a function '
+                        'get_inputs(), or shapes as JSON, such as {"x": {"shape": [128, 64], "dtype": "float32"}}')
+    return DrawnFunctionTask(code, "reference_impl")
 
 
 def parameter_names(function):
@@ -131,18 +137,10 @@ class FunctionTask:
         self.code.close()
 
 
-class ModuleTask:
-    """An nn.Module with get_inputs and, perhaps, get_init_inputs."""
+class DrawsInputs:
+    """A task whose source has get_inputs."""
 
     shapes = None
-
-    def __init__(self, code, entry_point):
-        self.code, self.entry_point = code, entry_point
-        self.kind = code.get(entry_point)
-        self.input_names = parameter_names(self.kind.forward)[1:]
-        if not callable(code.get("get_inputs")):
-            raise TaskFault("the reference has no get_inputs(): add a function get_inputs() that returns the list of "
-                            f"arguments of {entry_point}.forward")
 
     def inputs(self):
         """One fresh set of arguments, as a list."""
@@ -154,8 +152,41 @@ class ModuleTask:
             return list(found.values())
         if not isinstance(found, (list, tuple)):
             raise TaskFault(f"get_inputs() returned a {type(found).__name__}: let it return the list of arguments of "
-                            f"{self.entry_point}.forward")
+                            f"{self.entry_point}")
         return list(found)
+
+    def close(self):
+        """Forget the source."""
+        self.code.close()
+
+
+class DrawnFunctionTask(DrawsInputs):
+    """A function whose arguments get_inputs makes."""
+
+    def __init__(self, code, entry_point):
+        self.code, self.entry_point = code, entry_point
+        self.function = code.get(entry_point)
+        self.input_names = parameter_names(self.function)
+
+    def construct(self):
+        """What is called with the inputs."""
+        return self.function
+
+    def init_arguments(self):
+        """A function is not constructed."""
+        return [], {}
+
+
+class ModuleTask(DrawsInputs):
+    """An nn.Module with get_inputs and, perhaps, get_init_inputs."""
+
+    def __init__(self, code, entry_point):
+        self.code, self.entry_point = code, entry_point
+        self.kind = code.get(entry_point)
+        self.input_names = parameter_names(self.kind.forward)[1:]
+        if not callable(code.get("get_inputs")):
+            raise TaskFault("the reference has no get_inputs(): add a function get_inputs() that returns the list of "
+                            f"arguments of {entry_point}.forward")
 
     def init_arguments(self):
         """(args, kwargs) of the constructor. get_init_inputs may be missing, or return arguments, or a pair."""
@@ -170,10 +201,6 @@ class ModuleTask:
         args, kwargs = self.init_arguments()
         with blame(f"the constructor of {self.entry_point} raised", self.code.file):
             return self.kind(*args, **kwargs)
-
-    def close(self):
-        """Forget the source."""
-        self.code.close()
 
 
 def split_arguments(found):
