@@ -30,14 +30,19 @@ struct Finding {
 
 const char* to_string(Grade grade) {
   switch (grade) {
-    case Grade::fine: return "ok";
-    case Grade::less: return "less";
-    case Grade::missing: return "missing";
+    case Grade::fine:
+      return "ok";
+    case Grade::less:
+      return "less";
+    case Grade::missing:
+      return "missing";
   }
   return "?";
 }
 
-std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
 
 std::vector<Finding> examine_sandbox() {
   kw_probe_result probe{};
@@ -48,13 +53,15 @@ std::vector<Finding> examine_sandbox() {
   std::vector<Finding> found;
   std::string level = engine::isolation_level(probe.granted);
   found.push_back({level == "process" ? Grade::missing : Grade::fine,
-                   fmt::format("sandbox: {} ({}), {} µs to start", level, joined(engine::layer_names(probe.granted)),
-                               probe.spawn_us),
+                   fmt::format("sandbox: {} ({}), {} µs to start", level,
+                               joined(engine::layer_names(probe.granted)), probe.spawn_us),
                    level == "process" ? "allow user namespaces or run as root" : ""});
   for (std::uint32_t bit = 0; bit < KW_LAYER_COUNT; ++bit)
     if (probe.errors[bit] != 0)
-      found.push_back({Grade::less, fmt::format("sandbox: no {}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])),
-                       bit >= 11 ? "run as root, or delegate a cgroup: limits hold by rlimits alone till then" : ""});
+      found.push_back(
+          {Grade::less,
+           fmt::format("sandbox: no {}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])),
+           bit >= 11 ? "run as root, or delegate a cgroup: limits hold by rlimits alone till then" : ""});
   return found;
 }
 
@@ -94,10 +101,11 @@ void examine_packages(const json::object& probe, std::vector<Finding>& found) {
     std::string version = text_at(facts.as_object(), "version");
     bool needed = name != "pyarrow";
     if (version.empty())
-      found.push_back({needed ? Grade::missing : Grade::less,
-                       fmt::format("{}: {}", std::string_view(name), text_at(facts.as_object(), "error")),
-                       needed ? fmt::format("install {} into this Python, or run `make demo`", std::string_view(name))
-                              : "install pyarrow to read Parquet"});
+      found.push_back(
+          {needed ? Grade::missing : Grade::less,
+           fmt::format("{}: {}", std::string_view(name), text_at(facts.as_object(), "error")),
+           needed ? fmt::format("install {} into this Python, or run `make demo`", std::string_view(name))
+                  : "install pyarrow to read Parquet"});
     else
       found.push_back({Grade::fine, fmt::format("{} {}", std::string_view(name), version), ""});
   }
@@ -107,17 +115,20 @@ void examine_packages(const json::object& probe, std::vector<Finding>& found) {
 }
 
 void examine_ways(const json::object& probe, std::vector<Finding>& found) {
-  for (auto [key, words] : {std::pair{"compile_sm_90", "compiles for sm_90"}, std::pair{"interpreter", "interprets"}}) {
+  for (auto [key, words] :
+       {std::pair{"compile_sm_90", "compiles for sm_90"}, std::pair{"interpreter", "interprets"}}) {
     const json::value* facts = probe.if_contains(key);
     if (facts == nullptr || !facts->is_object()) continue;
     if (true_at(facts->as_object(), "ok"))
       found.push_back({Grade::fine, fmt::format("Triton {}", words), ""});
     else
-      found.push_back({Grade::missing, fmt::format("Triton: {} fails: {}", key, text_at(facts->as_object(), "error")),
+      found.push_back({Grade::missing,
+                       fmt::format("Triton: {} fails: {}", key, text_at(facts->as_object(), "error")),
                        "install triton 3.6.0 as `make demo` does"});
   }
   found.push_back(text_at(probe, "nvcc").empty()
-                      ? Finding{Grade::less, "no nvcc: candidates in CUDA (load_inline) are skipped", "install CUDA's nvcc"}
+                      ? Finding{Grade::less, "no nvcc: candidates in CUDA (load_inline) are skipped",
+                                "install CUDA's nvcc"}
                       : Finding{Grade::fine, "nvcc: " + text_at(probe, "nvcc"), ""});
 }
 
@@ -127,12 +138,15 @@ void examine_gpus(const json::object& probe, std::vector<Finding>& found) {
     found.push_back({Grade::less, "no NVIDIA GPU: candidates are interpreted, speed is not measured",
                      "run on a machine with a GPU, its driver and a PyTorch built for CUDA"});
   for (const auto& gpu : gpus)
-    found.push_back({Grade::fine, fmt::format("GPU {}: {}, driver {}", gpu.ordinal, gpu.name, verify::driver_version()), ""});
+    found.push_back({Grade::fine,
+                     fmt::format("GPU {}: {}, driver {}", gpu.ordinal, gpu.name, verify::driver_version()),
+                     ""});
   const json::value* cuda = probe.if_contains("cuda");
   bool seen = cuda != nullptr && cuda->is_object() && cuda->as_object().if_contains("devices") != nullptr &&
               !cuda->as_object().at("devices").as_array().empty();
   if (!gpus.empty() && !seen)
-    found.push_back({Grade::missing, "PyTorch does not see the GPU", "install a PyTorch that the driver supports"});
+    found.push_back(
+        {Grade::missing, "PyTorch does not see the GPU", "install a PyTorch that the driver supports"});
 }
 
 void print(const std::vector<Finding>& findings) {
@@ -145,7 +159,8 @@ void print(const std::vector<Finding>& findings) {
 json::object to_json(const std::vector<Finding>& findings, const json::object& probe) {
   json::array list;
   for (const Finding& finding : findings)
-    list.push_back(json::object{{"grade", to_string(finding.grade)}, {"what", finding.what}, {"remedy", finding.remedy}});
+    list.push_back(json::object{
+        {"grade", to_string(finding.grade)}, {"what", finding.what}, {"remedy", finding.remedy}});
   return {{"findings", std::move(list)}, {"python", probe}};
 }
 
@@ -165,7 +180,8 @@ int doctor(const DoctorOptions& options) {
   if (!python) {
     findings.push_back({Grade::missing, python.error().what, python.error().remedy});
   } else {
-    findings.push_back({Grade::fine, fmt::format("Python: {} (from {})", python->path.string(), python->chosen_by), ""});
+    findings.push_back(
+        {Grade::fine, fmt::format("Python: {} (from {})", python->path.string(), python->chosen_by), ""});
     if (auto answer = ask_python(*python, *installation)) {
       probe = std::move(*answer);
       examine_packages(probe, findings);

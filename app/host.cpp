@@ -39,7 +39,8 @@ Result<verify::LocalVerifier::Options> on_this_host(const HostOptions& options) 
   verify::LocalVerifier::Options result;
   auto gpus = choose_gpus(options.device);
   if (!gpus) return std::unexpected(gpus.error());
-  if (auto sandbox = check_sandbox(options.allow_unsandboxed); !sandbox) return std::unexpected(sandbox.error());
+  if (auto sandbox = check_sandbox(options.allow_unsandboxed); !sandbox)
+    return std::unexpected(sandbox.error());
   auto installation = engine::find_installation();
   if (!installation) return std::unexpected(installation.error());
   auto python = engine::find_python(options.python, *installation);

@@ -21,7 +21,8 @@ int run(int argc, char** argv) {
   verify.add(*verify_verb);
 
   kw::app::DoctorOptions doctor;
-  CLI::App* doctor_verb = app.add_subcommand("doctor", "What this machine can do, what is missing, how to fix it");
+  CLI::App* doctor_verb =
+      app.add_subcommand("doctor", "What this machine can do, what is missing, how to fix it");
   kw::app::add_doctor(*doctor_verb, doctor);
 
   try {

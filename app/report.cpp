@@ -46,8 +46,9 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
 void Report::starting(const verify::LocalVerifier::Options& options) {
   if (!flags_.output.verbose) return;
   progress_.say(fmt::format("python: {} (from {})", options.python.path.string(), options.python.chosen_by));
-  progress_.say(options.gpus.empty() ? "device: CPU (Triton's interpreter, compile for sm_90; speed is not measured)"
-                                     : fmt::format("device: {} x {}", options.gpus.size(), options.gpus.front().name));
+  progress_.say(options.gpus.empty()
+                    ? "device: CPU (Triton's interpreter, compile for sm_90; speed is not measured)"
+                    : fmt::format("device: {} x {}", options.gpus.size(), options.gpus.front().name));
 }
 
 void Report::started(std::string protocol) {
@@ -59,8 +60,7 @@ void Report::started(std::string protocol) {
 PipelineHooks Report::hooks() {
   return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); },
           [this](const RowError& error) { bad_row(error); },
-          [this](const Job& job) { return done_before(job); },
-          [this](const Job& job) { return known(job); }};
+          [this](const Job& job) { return done_before(job); }, [this](const Job& job) { return known(job); }};
 }
 
 void Report::trouble(const Error& error) {
@@ -108,7 +108,9 @@ std::optional<Verdict> Report::known(const Job& job) {
   return verdict ? *verdict : std::nullopt;
 }
 
-void Report::tick() { progress_.tick(seconds()); }
+void Report::tick() {
+  progress_.tick(seconds());
+}
 
 void Report::finish() {
   progress_.finish();

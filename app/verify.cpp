@@ -48,7 +48,8 @@ ParquetHelper parquet_helper(const VerifyFlags& flags) {
   ParquetHelper helper;
   auto installation = engine::find_installation();
   if (!installation) return helper;
-  if (auto python = engine::find_python(flags.engine.python, *installation)) helper.python = python->path.string();
+  if (auto python = engine::find_python(flags.engine.python, *installation))
+    helper.python = python->path.string();
   for (const auto& folder : installation->python_path)
     if (auto script = folder / "kernelwright/parquet_rows.py"; std::filesystem::exists(script))
       helper.script = script.string();
@@ -58,7 +59,8 @@ ParquetHelper parquet_helper(const VerifyFlags& flags) {
 // At most this many jobs of another source.
 class Limited : public JobSource {
  public:
-  Limited(std::unique_ptr<JobSource> source, std::uint64_t limit) : source_(std::move(source)), left_(limit) {}
+  Limited(std::unique_ptr<JobSource> source, std::uint64_t limit)
+      : source_(std::move(source)), left_(limit) {}
   Result<std::optional<JobOrError>> next() override {
     if (left_ == 0) return std::optional<JobOrError>();
     --left_;

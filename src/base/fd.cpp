@@ -40,7 +40,8 @@ Result<Fd> memory_file(std::string_view name, std::string_view bytes) {
 
 Result<std::string> read_memory_file(const Fd& fd, std::size_t max_bytes) {
   struct stat info{};
-  if (::fstat(fd.get(), &info) != 0) return fail(fmt::format("cannot stat a memory file: {}", errno_text(errno)));
+  if (::fstat(fd.get(), &info) != 0)
+    return fail(fmt::format("cannot stat a memory file: {}", errno_text(errno)));
   auto size = static_cast<std::size_t>(info.st_size);
   if (size > max_bytes) return fail(fmt::format("a memory file has {} bytes, over {}", size, max_bytes));
   std::string bytes(size, '\0');

@@ -34,7 +34,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t max_bytes) {
   auto bytes = read_file(path, max_bytes);
   if (bytes && !is_utf8(*bytes))
-    return fail(fmt::format("{} is not UTF-8 text", path.string()), "convert it to UTF-8, or name another file");
+    return fail(fmt::format("{} is not UTF-8 text", path.string()),
+                "convert it to UTF-8, or name another file");
   return bytes;
 }
 

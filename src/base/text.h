@@ -13,8 +13,8 @@ bool is_utf8(std::string_view bytes);
 // Invalid sequences become U+FFFD, so that what a candidate printed can stand in JSON.
 std::string to_utf8(std::string_view bytes);
 
-// As to_utf8, and control characters other than newline and tab become U+FFFD too: a candidate's words must not
-// drive the reader's terminal.
+// As to_utf8, and control characters other than newline and tab become U+FFFD too: a candidate's words must
+// not drive the reader's terminal.
 std::string to_plain_text(std::string_view bytes);
 
 // At most max_bytes, cut between characters, with a note of how much was left out.

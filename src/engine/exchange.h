@@ -25,7 +25,9 @@ struct Answered {
 template <typename Answer>
 using Exchanged = std::expected<Answered<Answer>, Refusal>;
 
-inline std::unexpected<Refusal> refused(Lost lost) { return std::unexpected(Refusal{{}, std::move(lost)}); }
+inline std::unexpected<Refusal> refused(Lost lost) {
+  return std::unexpected(Refusal{{}, std::move(lost)});
+}
 
 // `fds` must outlive the wait.
 template <typename Answer>

@@ -52,10 +52,14 @@ std::uint32_t next_slot() {
 
 const char* to_string(ServerMode mode) {
   switch (mode) {
-    case ServerMode::oracle: return "oracle";
-    case ServerMode::compile: return "compile";
-    case ServerMode::interpret: return "interpret";
-    case ServerMode::cuda: return "cuda";
+    case ServerMode::oracle:
+      return "oracle";
+    case ServerMode::compile:
+      return "compile";
+    case ServerMode::interpret:
+      return "interpret";
+    case ServerMode::cuda:
+      return "cuda";
   }
   return "?";
 }
@@ -68,7 +72,9 @@ ForkServer::ForkServer(async::Loop& loop, Options options, process::Channel cont
       output_(std::move(output)),
       watch_(std::move(watch)) {}
 
-ForkServer::~ForkServer() { watch_.kill(SIGKILL); }
+ForkServer::~ForkServer() {
+  watch_.kill(SIGKILL);
+}
 
 async::Task<Result<std::unique_ptr<ForkServer>>> ForkServer::start(async::Loop& loop, Options options,
                                                                    async::Deadline deadline) {
@@ -77,8 +83,9 @@ async::Task<Result<std::unique_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   auto output = process::OutputTail::open(loop);
   if (!output) co_return std::unexpected(output.error());
   process::Command command;
-  command.arguments = {options.python.path.string(), "-s", "-P",        "-m", "kernelwright.forkserver", "--mode",
-                       to_string(options.mode),      "--control", "3"};
+  command.arguments = {
+      options.python.path.string(), "-s",        "-P", "-m", "kernelwright.forkserver", "--mode",
+      to_string(options.mode),      "--control", "3"};
   command.environment = environment(options);
   command.inherited = channel->second.get();
   command.output = output->second.get();
@@ -90,19 +97,23 @@ async::Task<Result<std::unique_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   if (!watch) co_return std::unexpected(watch.error());
   std::unique_ptr<ForkServer> server(new ForkServer(loop, std::move(options), std::move(channel->first),
                                                     std::move(output->first), std::move(*watch)));
-  if (auto ready = co_await server->wait_until_ready(deadline); !ready) co_return std::unexpected(ready.error());
+  if (auto ready = co_await server->wait_until_ready(deadline); !ready)
+    co_return std::unexpected(ready.error());
   server->mapped_bytes_ = mapped_bytes(*pid);
   co_return server;
 }
 
 async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
   auto waited = co_await async::within(deadline, options_.stop, control_.receive());
-  if (!waited.value) co_return fail(fmt::format("the {} fork server was not ready in time", to_string(options_.mode)));
+  if (!waited.value)
+    co_return fail(fmt::format("the {} fork server was not ready in time", to_string(options_.mode)));
   std::string remedy = fmt::format("`kernelwright doctor` checks {}", options_.python.path.string());
   if (!*waited.value) {
     alive_ = false;
     co_await async::sleep_until(async::Deadline::in(std::chrono::milliseconds(100)));  // its last words
-    co_return fail(fmt::format("the {} fork server did not start: {}", to_string(options_.mode), output_->text()), remedy);
+    co_return fail(
+        fmt::format("the {} fork server did not start: {}", to_string(options_.mode), output_->text()),
+        remedy);
   }
   auto body = wire::decode((*waited.value)->bytes);
   if (!body || body->AsReady() == nullptr) co_return fail("the fork server sent a foreign message", remedy);
@@ -110,11 +121,13 @@ async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
   co_return Result<>{};
 }
 
-async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest request, async::Deadline deadline) {
+async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest request,
+                                                               async::Deadline deadline) {
   auto channel = process::Channel::open(loop_);
   auto status = process::Channel::open(loop_);
   auto output = process::OutputTail::open(loop_);
-  if (!channel || !status || !output) co_return fail("out of descriptors", "raise the limit: ulimit -n 65536");
+  if (!channel || !status || !output)
+    co_return fail("out of descriptors", "raise the limit: ulimit -n 65536");
   request.unconfined = options_.unconfined;
   // CUDA reserves far more addresses than it uses, so they are limited without a GPU only.
   request.mapped_bytes = options_.mode == ServerMode::cuda || request.device >= 0 ? 0 : mapped_bytes_;
@@ -122,7 +135,8 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
   request.readable.push_back(options_.installation.native.string());
   wire::SpawnT message = to_message(request, next_slot());
   std::string cgroup = message.cgroup;
-  std::vector<int> fds{channel->second.get(), output->second.get(), output->second.get(), status->second.get()};
+  std::vector<int> fds{channel->second.get(), output->second.get(), output->second.get(),
+                       status->second.get()};
   if (auto sent = co_await control_.send(wire::encode(std::move(message)), fds); !sent) {
     alive_ = false;
     co_return fail(fmt::format("the {} fork server is gone: {}", to_string(options_.mode), output_->text()));
@@ -133,7 +147,8 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
   auto worker = std::make_unique<Worker>(
       loop_, Worker::Parts{std::move(channel->first), std::move(status->first), std::move(output->first),
                            std::move(cgroup), options_.stop});
-  if (auto confined = co_await worker->confined(deadline); !confined) co_return std::unexpected(confined.error());
+  if (auto confined = co_await worker->confined(deadline); !confined)
+    co_return std::unexpected(confined.error());
   co_return worker;
 }
 

@@ -1,5 +1,5 @@
-// A warm Python process that has imported PyTorch and Triton and forks workers: a fork takes milliseconds where
-// a fresh interpreter takes seconds.
+// A warm Python process that has imported PyTorch and Triton and forks workers: a fork takes milliseconds
+// where a fresh interpreter takes seconds.
 #pragma once
 
 #include <memory>

@@ -26,9 +26,10 @@ Result<Installation> find_installation() {
     if (holds(folder, "kernelwright") || holds(folder, "kw"))
       found.python_path.push_back(fs::weakly_canonical(folder));
   if (found.native.empty() || found.python_path.empty())
-    return fail(fmt::format("the installation at {} is incomplete: libkwconfine.so or the python package is missing",
-                            here.string()),
-                "run `make build`, or unpack the tarball anew");
+    return fail(
+        fmt::format("the installation at {} is incomplete: libkwconfine.so or the python package is missing",
+                    here.string()),
+        "run `make build`, or unpack the tarball anew");
   return found;
 }
 

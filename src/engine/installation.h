@@ -12,7 +12,7 @@ namespace kw::engine {
 
 struct Installation {
   std::filesystem::path program;
-  std::filesystem::path native;                   // holds libkwconfine.so
+  std::filesystem::path native;                    // holds libkwconfine.so
   std::vector<std::filesystem::path> python_path;  // our package, the generated wire code, bundled runtimes
 };
 

@@ -28,8 +28,8 @@ class Lease {
   bool exclusive_ = false;
 };
 
-// Shares and exclusive leases of one device. While someone waits for all of it no new share is given, and those
-// who wait for all of it then follow one another: a drain is paid once for many timings, not for each.
+// Shares and exclusive leases of one device. While someone waits for all of it no new share is given, and
+// those who wait for all of it then follow one another: a drain is paid once for many timings, not for each.
 class LeaseDesk {
  public:
   LeaseDesk(async::Loop& loop, std::size_t shares) : loop_(loop), shares_(shares) {}

@@ -9,13 +9,14 @@ std::unexpected<Refusal> Oracle::refusal(std::expected<T, Refusal>& answer) {
   return std::unexpected(std::move(answer.error()));
 }
 
-async::Task<std::expected<PreparedTask, Refusal>> Oracle::prepare(wire::PrepareT request, std::string reference_code,
+async::Task<std::expected<PreparedTask, Refusal>> Oracle::prepare(wire::PrepareT request,
+                                                                  std::string reference_code,
                                                                   async::Deadline deadline) {
   auto source = memory_file("reference", reference_code);
   if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
   task_key_ = request.task_key;
-  auto answer =
-      co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)), {source->get()}, deadline);
+  auto answer = co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)),
+                                                   {source->get()}, deadline);
   if (!answer) co_return refusal(answer);
   if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "a prepared task without its call", {}});
   co_return PreparedTask{std::move(answer->message), std::move(answer->fds.front())};
@@ -32,7 +33,8 @@ async::Task<std::expected<Fd, Refusal>> Oracle::draw(std::uint32_t trial, std::u
   co_return std::move(answer->fds.front());
 }
 
-async::Task<std::expected<wire::JudgedT, Refusal>> Oracle::judge(wire::JudgeT request, async::Deadline deadline) {
+async::Task<std::expected<wire::JudgedT, Refusal>> Oracle::judge(wire::JudgeT request,
+                                                                 async::Deadline deadline) {
   auto answer = co_await exchange<wire::JudgedT>(*worker_, wire::encode(std::move(request)), {}, deadline);
   if (!answer) co_return refusal(answer);
   co_return std::move(answer->message);

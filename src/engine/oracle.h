@@ -17,11 +17,13 @@ class Oracle {
  public:
   explicit Oracle(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
 
-  async::Task<std::expected<PreparedTask, Refusal>> prepare(wire::PrepareT request, std::string reference_code,
+  async::Task<std::expected<PreparedTask, Refusal>> prepare(wire::PrepareT request,
+                                                            std::string reference_code,
                                                             async::Deadline deadline);
 
   // An arena with this trial's inputs and weights, and room for outputs.
-  async::Task<std::expected<Fd, Refusal>> draw(std::uint32_t trial, std::uint64_t seed, async::Deadline deadline);
+  async::Task<std::expected<Fd, Refusal>> draw(std::uint32_t trial, std::uint64_t seed,
+                                               async::Deadline deadline);
 
   async::Task<std::expected<wire::JudgedT, Refusal>> judge(wire::JudgeT request, async::Deadline deadline);
 

@@ -4,7 +4,8 @@
 
 namespace kw::engine {
 
-async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_key, async::Deadline deadline) {
+async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_key,
+                                                              async::Deadline deadline) {
   while (taken_ >= options_.size) {
     auto turn = std::make_shared<async::Event>(loop_);
     waiting_.push_back(turn);
@@ -12,7 +13,8 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_k
   }
   ++taken_;
   if (!idle_.empty()) {
-    auto known = std::ranges::find_if(idle_, [&](const Idle& idle) { return idle.oracle->task_key() == task_key; });
+    auto known =
+        std::ranges::find_if(idle_, [&](const Idle& idle) { return idle.oracle->task_key() == task_key; });
     if (known == idle_.end()) known = idle_.begin();
     std::unique_ptr<Oracle> oracle = std::move(known->oracle);
     tasks_.emplace_back(oracle.get(), known->tasks);

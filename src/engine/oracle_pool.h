@@ -1,4 +1,5 @@
-// Oracles serve task after task; a pool keeps those that live, since a GPU context costs more than most tasks.
+// Oracles serve task after task; a pool keeps those that live, since a GPU context costs more than most
+// tasks.
 #pragma once
 
 #include <deque>

@@ -11,9 +11,10 @@ namespace {
 // Above what distributions give to people and services, below nobody.
 constexpr std::uint32_t first_uid = 61184;
 
-constexpr std::uint32_t full_layers = KW_LAYER_MOUNT_NS | KW_LAYER_PID_NS | KW_LAYER_NET_NS | KW_LAYER_IPC_NS |
-                                      KW_LAYER_UTS_NS | KW_LAYER_ROOT | KW_LAYER_UID | KW_LAYER_NO_NEW_PRIVS |
-                                      KW_LAYER_LANDLOCK | KW_LAYER_RLIMITS | KW_LAYER_SECCOMP;
+constexpr std::uint32_t full_layers = KW_LAYER_MOUNT_NS | KW_LAYER_PID_NS | KW_LAYER_NET_NS |
+                                      KW_LAYER_IPC_NS | KW_LAYER_UTS_NS | KW_LAYER_ROOT | KW_LAYER_UID |
+                                      KW_LAYER_NO_NEW_PRIVS | KW_LAYER_LANDLOCK | KW_LAYER_RLIMITS |
+                                      KW_LAYER_SECCOMP;
 // Without these a candidate can read the reference from the disk or outlive its runner.
 constexpr std::uint32_t partial_layers = KW_LAYER_PID_NS | KW_LAYER_ROOT | KW_LAYER_UID | KW_LAYER_NET_NS;
 
@@ -24,7 +25,8 @@ wire::SpawnT to_message(const SpawnRequest& request, std::uint32_t slot) {
   spawn.role = request.role == Role::runner ? "runner" : "oracle";
   spawn.device = request.device;
   spawn.uid = first_uid + slot % 2048;
-  spawn.address_space_bytes = request.mapped_bytes == 0 ? 0 : request.mapped_bytes + request.limits.memory_bytes;
+  spawn.address_space_bytes =
+      request.mapped_bytes == 0 ? 0 : request.mapped_bytes + request.limits.memory_bytes;
   spawn.memory_bytes = request.limits.memory_bytes * 2;
   spawn.tmp_bytes = request.limits.tmp_bytes;
   spawn.file_bytes = request.limits.file_bytes;

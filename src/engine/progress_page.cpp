@@ -17,7 +17,8 @@ constexpr std::size_t page_bytes = 4096;
 
 Result<ProgressPage> ProgressPage::create() {
   Fd fd(::memfd_create("progress", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd || ::ftruncate(fd.get(), page_bytes) != 0) return fail("cannot create a memory file: " + errno_text(errno));
+  if (!fd || ::ftruncate(fd.get(), page_bytes) != 0)
+    return fail("cannot create a memory file: " + errno_text(errno));
   // A runner that shrank the file would have our read end in SIGBUS.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return fail("cannot seal a memory file: " + errno_text(errno));

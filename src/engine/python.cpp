@@ -11,7 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool runs(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path); }
+bool runs(const fs::path& path) {
+  return ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path);
+}
 
 fs::path on_path(const std::string& name) {
   const char* path = std::getenv("PATH");
@@ -28,10 +30,12 @@ Result<Python> find_python(const std::string& asked, const Installation& install
     fs::path path = asked.find('/') == std::string::npos ? on_path(asked) : fs::absolute(asked);
     if (fs::is_directory(path)) path /= "bin/python";
     if (path.empty() || !runs(path))
-      return fail(fmt::format("--python {}: no such program", asked), "name a python that has torch and triton");
+      return fail(fmt::format("--python {}: no such program", asked),
+                  "name a python that has torch and triton");
     return Python{path, "--python"};
   }
-  if (const char* active = std::getenv("VIRTUAL_ENV"); active != nullptr && runs(fs::path(active) / "bin/python"))
+  if (const char* active = std::getenv("VIRTUAL_ENV");
+      active != nullptr && runs(fs::path(active) / "bin/python"))
     return Python{fs::path(active) / "bin/python", "VIRTUAL_ENV"};
   fs::path beside = installation.program.parent_path() / "../.venv/bin/python";
   if (runs(beside)) return Python{beside.lexically_normal(), ".venv"};

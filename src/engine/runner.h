@@ -11,12 +11,15 @@ namespace kw::engine {
 
 class Runner {
  public:
-  Runner(std::unique_ptr<Worker> worker, ProgressPage page) : worker_(std::move(worker)), page_(std::move(page)) {}
+  Runner(std::unique_ptr<Worker> worker, ProgressPage page)
+      : worker_(std::move(worker)), page_(std::move(page)) {}
 
-  async::Task<std::expected<wire::LoadedT, Refusal>> load(wire::LoadT request, std::string code, int call_spec, int arena,
-                                                          async::Deadline deadline);
-  async::Task<std::expected<wire::ReturnedT, Refusal>> call(wire::CallT request, int arena, async::Deadline deadline);
-  async::Task<std::expected<wire::TimedT, Refusal>> time(wire::TimeCandidateT request, async::Deadline deadline);
+  async::Task<std::expected<wire::LoadedT, Refusal>> load(wire::LoadT request, std::string code,
+                                                          int call_spec, int arena, async::Deadline deadline);
+  async::Task<std::expected<wire::ReturnedT, Refusal>> call(wire::CallT request, int arena,
+                                                            async::Deadline deadline);
+  async::Task<std::expected<wire::TimedT, Refusal>> time(wire::TimeCandidateT request,
+                                                         async::Deadline deadline);
   async::Task<Exit> end() { return worker_->end(); }
 
   // What the runner itself last said of where it is: may be forged, and then to its own harm only.

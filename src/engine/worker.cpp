@@ -50,8 +50,12 @@ Exit to_exit(const kw_exited& exited) {
 
 }  // namespace
 
-int Exit::signal() const { return known && WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0; }
-int Exit::code() const { return known && WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1; }
+int Exit::signal() const {
+  return known && WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+}
+int Exit::code() const {
+  return known && WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+}
 
 Worker::Worker(async::Loop& loop, Parts parts)
     : state_(std::make_shared<State>(loop, std::move(parts.status))),
@@ -110,19 +114,22 @@ async::Task<Exit> Worker::end() {
 async::Task<Lost> Worker::lost(Lost::Why why, std::string detail) {
   // The exit's own account arrives a moment after the channel closes.
   if (why == Lost::Why::closed) {
-    auto waited = co_await async::within(Deadline::in(1s), stop_, [](std::shared_ptr<State> state) -> async::Task<bool> {
-      co_await state->ended.wait();
-      co_return true;
-    }(state_));
+    auto waited = co_await async::within(Deadline::in(1s), stop_,
+                                         [](std::shared_ptr<State> state) -> async::Task<bool> {
+                                           co_await state->ended.wait();
+                                           co_return true;
+                                         }(state_));
     if (waited.value) why = Lost::Why::died;
   }
   Exit exit = co_await end();
   co_return Lost{why, std::move(detail), exit};
 }
 
-async::Task<std::expected<Reply, Lost>> Worker::ask(std::string packet, std::vector<int> fds, Deadline deadline) {
+async::Task<std::expected<Reply, Lost>> Worker::ask(std::string packet, std::vector<int> fds,
+                                                    Deadline deadline) {
   using namespace boost::asio::experimental::awaitable_operators;
-  auto exchange = [](Worker* self, std::string bytes, std::vector<int> with) -> async::Task<Result<process::Packet>> {
+  auto exchange = [](Worker* self, std::string bytes,
+                     std::vector<int> with) -> async::Task<Result<process::Packet>> {
     if (auto sent = co_await self->channel_.send(std::move(bytes), std::move(with)); !sent)
       co_return std::unexpected(sent.error());
     // A descendant may hold the channel open, so its closing alone does not tell of the end.

@@ -59,7 +59,8 @@ class Worker {
   async::Task<Result<>> confined(async::Deadline deadline);
 
   // One message there, one back.
-  async::Task<std::expected<Reply, Lost>> ask(std::string packet, std::vector<int> fds, async::Deadline deadline);
+  async::Task<std::expected<Reply, Lost>> ask(std::string packet, std::vector<int> fds,
+                                              async::Deadline deadline);
 
   // Kills it with all that it started, and waits until that is so.
   async::Task<Exit> end();

@@ -42,7 +42,9 @@ std::vector<Fd> detach(msghdr& message) {
   return fds;
 }
 
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+bool would_block() {
+  return errno == EAGAIN || errno == EWOULDBLOCK;
+}
 
 }  // namespace
 
@@ -59,7 +61,8 @@ Result<std::pair<Channel, Fd>> Channel::open(async::Loop& loop) {
 
 async::Task<Result<>> Channel::send(std::string bytes, std::vector<int> fds) {
   if (bytes.size() > max_packet_bytes || fds.size() > max_fds)
-    co_return fail(fmt::format("a message of {} bytes and {} descriptors is over the limit", bytes.size(), fds.size()));
+    co_return fail(
+        fmt::format("a message of {} bytes and {} descriptors is over the limit", bytes.size(), fds.size()));
   while (true) {
     iovec part{bytes.data(), bytes.size()};
     Control control{};
@@ -71,7 +74,8 @@ async::Task<Result<>> Channel::send(std::string bytes, std::vector<int> fds) {
     if (errno == EINTR) continue;
     if (!would_block()) co_return fail(fmt::format("cannot send a message: {}", errno_text(errno)));
     boost::system::error_code error;
-    co_await socket_.async_wait(socket_.wait_write, boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    co_await socket_.async_wait(socket_.wait_write,
+                                boost::asio::redirect_error(boost::asio::use_awaitable, error));
     if (error) co_return fail("cannot send a message: the channel was closed");
   }
 }
@@ -98,7 +102,8 @@ async::Task<Result<Packet>> Channel::receive() {
     if (errno == EINTR) continue;
     if (!would_block()) co_return fail(fmt::format("cannot receive a message: {}", errno_text(errno)));
     boost::system::error_code error;
-    co_await socket_.async_wait(socket_.wait_read, boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    co_await socket_.async_wait(socket_.wait_read,
+                                boost::asio::redirect_error(boost::asio::use_awaitable, error));
     if (error) co_return fail("the channel was closed");
   }
 }

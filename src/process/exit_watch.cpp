@@ -19,20 +19,25 @@ ExitWatch::ExitWatch(async::Loop& loop, Fd pidfd) : pidfd_(loop, pidfd.release()
 
 Result<ExitWatch> ExitWatch::of(async::Loop& loop, pid_t pid) {
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!pidfd) return fail(fmt::format("cannot watch process {}: {}", pid, errno_text(errno)), "Linux 5.3 or newer is needed");
+  if (!pidfd)
+    return fail(fmt::format("cannot watch process {}: {}", pid, errno_text(errno)),
+                "Linux 5.3 or newer is needed");
   return ExitWatch(loop, std::move(pidfd));
 }
 
 void ExitWatch::kill(int signal) const {
-  ::syscall(SYS_pidfd_send_signal, const_cast<boost::asio::posix::stream_descriptor&>(pidfd_).native_handle(), signal,
-            nullptr, 0);
+  ::syscall(SYS_pidfd_send_signal, const_cast<boost::asio::posix::stream_descriptor&>(pidfd_).native_handle(),
+            signal, nullptr, 0);
 }
 
 async::Task<int> ExitWatch::wait() {
   boost::system::error_code error;
-  co_await pidfd_.async_wait(pidfd_.wait_read, boost::asio::redirect_error(boost::asio::use_awaitable, error));
+  co_await pidfd_.async_wait(pidfd_.wait_read,
+                             boost::asio::redirect_error(boost::asio::use_awaitable, error));
   siginfo_t info{};
-  if (!error) ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info, WEXITED | WNOHANG);
+  if (!error)
+    ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info,
+             WEXITED | WNOHANG);
   co_return info.si_status;
 }
 

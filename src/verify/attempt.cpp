@@ -47,7 +47,9 @@ Attempt::Attempt(Context& context, const Job& job) : context_(context), job_(job
   init_seed_ = context.seeds.next();
 }
 
-Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const { return deadline_.or_in(at_most); }
+Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const {
+  return deadline_.or_in(at_most);
+}
 
 // An oracle's work is not the candidate's time.
 Deadline Attempt::oracle_deadline(std::chrono::milliseconds at_most) const {
@@ -95,14 +97,16 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
   request.tf32 = settings.tf32;
   request.move_weights = settings.move_weights;
   request.init_seed = init_seed_;
-  for (std::uint32_t set = 0; set < certificate_sets; ++set) request.certificate_seeds.push_back(context_.seeds.next());
+  for (std::uint32_t set = 0; set < certificate_sets; ++set)
+    request.certificate_seeds.push_back(context_.seeds.next());
   request.tolerance = std::make_unique<wire::ToleranceT>();
   request.tolerance->name = settings.tolerance.name;
   request.tolerance->rtol = settings.tolerance.rtol;
   request.tolerance->atol = settings.tolerance.atol;
   request.max_bytes = max_bytes;
   request.halvings = halvings;
-  auto task = co_await oracle_->prepare(std::move(request), job_.task.reference_code, oracle_deadline(prepare_limit));
+  auto task =
+      co_await oracle_->prepare(std::move(request), job_.task.reference_code, oracle_deadline(prepare_limit));
   if (!task) co_return refused_by_oracle(task.error(), Stage::prepare);
   prepared_ = std::move(task->facts);
   call_spec_ = std::move(task->call_spec);
@@ -151,8 +155,8 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
   request.weights = weights;
   request.poison = std::move(poison);
   request.poison_seed = context_.seeds.next();
-  auto loaded = co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(), arena_.get(),
-                                       own_deadline(load_limit));
+  auto loaded = co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(),
+                                       arena_.get(), own_deadline(load_limit));
   if (!loaded) co_return refused_by_candidate(loaded.error(), Stage::import_);
   loaded_ = std::move(*loaded);
   verdict_.call = Call{loaded_.entry, loaded_.convention, loaded_.arguments, loaded_.weights};
@@ -205,7 +209,8 @@ async::Task<Step> Attempt::trial(std::uint32_t trial, std::chrono::milliseconds 
   co_return co_await judge(trial);
 }
 
-// The outputs of a call whose launches did nothing: where they are right all the same, the kernels are decoys.
+// The outputs of a call whose launches did nothing: where they are right all the same, the kernels are
+// decoys.
 async::Task<bool> Attempt::right_without_launches() {
   if (returned_.outputs == nullptr) co_return false;
   wire::JudgeT request;

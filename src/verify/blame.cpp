@@ -18,7 +18,8 @@ std::optional<T> some(T value, bool there) {
   return there ? std::optional<T>(std::move(value)) : std::nullopt;
 }
 
-void set(Verdict& verdict, Status status, std::optional<Fault> fault, ErrorClass error_class, std::string error) {
+void set(Verdict& verdict, Status status, std::optional<Fault> fault, ErrorClass error_class,
+         std::string error) {
   verdict.status = status;
   verdict.fault = fault;
   verdict.error_class = error_class;
@@ -82,7 +83,8 @@ void blame_candidate(Verdict& verdict, const engine::Refusal& refusal, const Run
     ErrorClass error_class = class_of(failed);
     verdict.stage = from_string<Stage>(failed.stage).value_or(where.stage);
     take_detail(verdict, failed);
-    // Whoever holds the channel after the import may be the candidate: from then on it cannot plead our fault.
+    // Whoever holds the channel after the import may be the candidate: from then on it cannot plead our
+    // fault.
     if (error_class == ErrorClass::infrastructure && where.stage != Stage::import_)
       return set(verdict, Status::failed, Fault::kernel, ErrorClass::process_died,
                  "the candidate's process broke: " + to_plain_text(failed.error));
@@ -96,15 +98,18 @@ void blame_candidate(Verdict& verdict, const engine::Refusal& refusal, const Run
                to_plain_text(failed.error));
   }
   switch (refusal.lost->why) {
-    case Lost::Why::died: return blame_death(verdict, *refusal.lost, where);
-    case Lost::Why::deadline: return blame_deadline(verdict, where);
+    case Lost::Why::died:
+      return blame_death(verdict, *refusal.lost, where);
+    case Lost::Why::deadline:
+      return blame_deadline(verdict, where);
     case Lost::Why::closed:
       return set(verdict, Status::failed, Fault::kernel, ErrorClass::process_died,
                  "the candidate's process closed its channel to us");
     case Lost::Why::malformed:
       return set(verdict, Status::failed, Fault::kernel, ErrorClass::process_died,
                  "the candidate's process answered with what is no message: " + refusal.lost->detail);
-    case Lost::Why::stopped: return;
+    case Lost::Why::stopped:
+      return;
   }
 }
 
@@ -122,7 +127,8 @@ void blame_task(Verdict& verdict, const engine::Refusal& refusal, Stage stage) {
   }
   const Lost& lost = *refusal.lost;
   if (lost.why == Lost::Why::deadline)
-    return set(verdict, Status::error, Fault::task, ErrorClass::task_invalid, "the reference did not end in time");
+    return set(verdict, Status::error, Fault::task, ErrorClass::task_invalid,
+               "the reference did not end in time");
   std::string how = lost.exit.signal() != 0 ? fmt::format(" ({})", ::strsignal(lost.exit.signal())) : "";
   set(verdict, Status::error, Fault::infrastructure, ErrorClass::infrastructure,
       fmt::format("the oracle was lost{}: {}", how, lost.detail));
@@ -138,7 +144,9 @@ void take_judgement(Verdict& verdict, const wire::JudgedT& judged) {
   Comparison& comparison = *verdict.comparison;
   comparison.tolerance.rtol = some(judged.rtol, judged.rtol >= 0);
   comparison.tolerance.atol = some(judged.atol, judged.atol >= 0);
-  auto worst = [](std::optional<double>& so_far, double now) { so_far = std::max(so_far.value_or(now), now); };
+  auto worst = [](std::optional<double>& so_far, double now) {
+    so_far = std::max(so_far.value_or(now), now);
+  };
   worst(comparison.max_abs_error, judged.max_abs_error);
   worst(comparison.max_rel_error, judged.max_rel_error);
   worst(comparison.mismatched_share, judged.mismatched_share);
@@ -161,12 +169,14 @@ void forgive_at_reduced_shapes(Verdict& verdict) {
     case ErrorClass::wrong_shape:
     case ErrorClass::nonfinite:
     case ErrorClass::out_of_bounds:
-    case ErrorClass::illegal_memory_access: break;
+    case ErrorClass::illegal_memory_access:
+      break;
     case ErrorClass::runtime_error:
       // Wrong arguments are wrong at any size; an assertion on a size is not.
       if (verdict.error->find("argument") != std::string::npos) return;
       break;
-    default: return;
+    default:
+      return;
   }
   if (!verdict.comparison) verdict.comparison.emplace();
   verdict.comparison->findings.push_back(

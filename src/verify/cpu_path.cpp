@@ -23,7 +23,8 @@ std::uint32_t halvings_for(double programs) {
   return static_cast<std::uint32_t>(std::clamp(std::ceil(std::log2(over)), 1.0, 12.0));
 }
 
-// Of what the compile stage finds, only this is certain: launches wrote nothing, so a later error proves nothing.
+// Of what the compile stage finds, only this is certain: launches wrote nothing, so a later error proves
+// nothing.
 bool stands_without_launches(ErrorClass error_class) {
   return error_class == ErrorClass::compile_error || error_class == ErrorClass::out_of_resources ||
          error_class == ErrorClass::syntax_error || error_class == ErrorClass::missing_entry;
@@ -63,14 +64,16 @@ async::Task<Step> Attempt::fit_shapes() {
     if (!context_.settings.reduce_shapes || halvings_ >= max_halvings) break;
     std::uint32_t before = halvings_;
     std::string sizes = prepared_.sizes;
-    if (co_await prepare(cpu_max_bytes, before + halvings_for(programs)) == Step::ended) co_return Step::ended;
+    if (co_await prepare(cpu_max_bytes, before + halvings_for(programs)) == Step::ended)
+      co_return Step::ended;
     if (prepared_.sizes == sizes) break;
   }
   verdict_.stage = Stage::compile;
   verdict_.status = Status::skipped;
   verdict_.error_class = ErrorClass::too_large;
-  verdict_.error = fmt::format("{} programs a call are too many to interpret, and the shapes cannot be halved further",
-                               returned_.program_count);
+  verdict_.error =
+      fmt::format("{} programs a call are too many to interpret, and the shapes cannot be halved further",
+                  returned_.program_count);
   co_return Step::ended;
 }
 
@@ -118,7 +121,8 @@ async::Task<Step> Attempt::interpret(wire::Weights weights) {
 async::Task<Step> Attempt::interpret_at_size(wire::Weights weights, bool* too_slow) {
   if (co_await start_runner(*context_.servers.interpret) == Step::ended) co_return Step::ended;
   static constexpr const char* poisons[] = {"nan", "data", "zeros"};
-  if (co_await load(wire::Mode::interpret, weights, poisons[init_seed_ % 3]) == Step::ended) co_return Step::ended;
+  if (co_await load(wire::Mode::interpret, weights, poisons[init_seed_ % 3]) == Step::ended)
+    co_return Step::ended;
   std::uint32_t trials = context_.settings.correctness_trials;
   // The first call shows what a call costs; the others have what it took, with room.
   milliseconds budget(static_cast<long>(cpu_call_budget_ms * 4));

@@ -1,5 +1,5 @@
-// On a GPU, until record and replay: judged and timed in the runner, which is why `trust` says in-process. What a
-// recording will replace is try_weights' judging and time_both's clock.
+// On a GPU, until record and replay: judged and timed in the runner, which is why `trust` says in-process.
+// What a recording will replace is try_weights' judging and time_both's clock.
 #include <algorithm>
 
 #include "base/text.h"
@@ -114,11 +114,13 @@ async::Task<Step> Attempt::time_both() {
   }
   verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
   timing.why_null.reset();
-  if (auto least = least_traffic_ms(context_.environment.gpu.value_or(""), spec_.input_bytes + spec_.output_bytes)) {
+  if (auto least =
+          least_traffic_ms(context_.environment.gpu.value_or(""), spec_.input_bytes + spec_.output_bytes)) {
     timing.roofline_share = *least / *verdict_.kernel_time_ms;
     if (*timing.roofline_share > 1)
       verdict_.comparison->findings.push_back(
-          "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the cache");
+          "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the "
+          "cache");
   }
   co_return Step::go_on;
 }

@@ -37,7 +37,8 @@ std::vector<int> minors() {
   std::vector<int> found;
   for (int minor = 0; minor < 64; ++minor) {
     struct stat info{};
-    if (::stat(fmt::format("/dev/nvidia{}", minor).c_str(), &info) == 0 && S_ISCHR(info.st_mode)) found.push_back(minor);
+    if (::stat(fmt::format("/dev/nvidia{}", minor).c_str(), &info) == 0 && S_ISCHR(info.st_mode))
+      found.push_back(minor);
   }
   return found;
 }
@@ -69,7 +70,8 @@ std::string driver_version() {
   if (!line) return {};
   std::istringstream words(*line);
   for (std::string word; words >> word;)
-    if (std::ranges::count(word, '.') >= 1 && word.find_first_not_of("0123456789.") == std::string::npos) return word;
+    if (std::ranges::count(word, '.') >= 1 && word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
   return {};
 }
 

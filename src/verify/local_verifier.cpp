@@ -17,7 +17,9 @@ namespace {
 constexpr int tries = 3;  // of what failed through no fault of task or kernel
 constexpr auto start_limit = 180s;
 
-std::size_t cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+std::size_t cores() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
 
 }  // namespace
 
@@ -27,8 +29,16 @@ struct LocalVerifier::Lane {
       : oracles(of.loop_, *of.servers_.oracle,
                 {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
         desk(of.loop_, width),
-        context{of.loop_, of.stop_, of.options_.settings, of.servers_, of.seeds_, oracles, desk,
-                engine::Limits{.memory_bytes = of.options_.memory_bytes}, device, std::move(environment)} {}
+        context{of.loop_,
+                of.stop_,
+                of.options_.settings,
+                of.servers_,
+                of.seeds_,
+                oracles,
+                desk,
+                engine::Limits{.memory_bytes = of.options_.memory_bytes},
+                device,
+                std::move(environment)} {}
 
   engine::OraclePool oracles;
   engine::LeaseDesk desk;
@@ -38,7 +48,8 @@ struct LocalVerifier::Lane {
 
 LocalVerifier::LocalVerifier(async::Loop& loop, async::Stop& stop, Options options)
     : loop_(loop), stop_(stop), options_(std::move(options)), seeds_(random_bytes(32)) {
-  if (options_.jobs == 0) options_.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
+  if (options_.jobs == 0)
+    options_.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
 }
 
 LocalVerifier::~LocalVerifier() = default;

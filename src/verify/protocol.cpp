@@ -14,12 +14,15 @@ constexpr int protocol_version = 1;
 
 std::string protocol_hash(const Settings& settings, const wire::ReadyT& versions, const std::string& gpu) {
   bool cuda = settings.device == Device::cuda;
-  std::string text = fmt::format("v{} device={} gpu={} trials={} tolerance={},{},{} precision={} tf32={} weights={}",
-                                 protocol_version, cuda ? "cuda" : "cpu", gpu, settings.correctness_trials,
-                                 settings.tolerance.name, settings.tolerance.rtol, settings.tolerance.atol,
-                                 settings.precision, settings.tf32, settings.move_weights);
-  text += cuda ? fmt::format(" timing={}", settings.timing_trials) : fmt::format(" reduce={}", settings.reduce_shapes);
-  text += fmt::format(" timeout={} torch={} triton={}", settings.timeout.count(), versions.torch, versions.triton);
+  std::string text =
+      fmt::format("v{} device={} gpu={} trials={} tolerance={},{},{} precision={} tf32={} weights={}",
+                  protocol_version, cuda ? "cuda" : "cpu", gpu, settings.correctness_trials,
+                  settings.tolerance.name, settings.tolerance.rtol, settings.tolerance.atol,
+                  settings.precision, settings.tf32, settings.move_weights);
+  text += cuda ? fmt::format(" timing={}", settings.timing_trials)
+               : fmt::format(" reduce={}", settings.reduce_shapes);
+  text += fmt::format(" timeout={} torch={} triton={}", settings.timeout.count(), versions.torch,
+                      versions.triton);
   return sha256_hex(text).substr(0, 16);
 }
 

@@ -43,8 +43,8 @@ bool examine_statically(Verdict& verdict, const Job& job) {
   StaticReport report = examine(job.candidate.code);
   if (!report.forbidden.empty()) {
     const StaticFinding& first = report.forbidden.front();
-    end_at_static(verdict, ErrorClass::forbidden, fmt::format("line {}: {} is forbidden", first.line, first.what),
-                  first.line);
+    end_at_static(verdict, ErrorClass::forbidden,
+                  fmt::format("line {}: {} is forbidden", first.line, first.what), first.line);
     return true;
   }
   // What does not parse has no names to look for: Python's own compile will say what is wrong.

@@ -7,8 +7,8 @@ namespace kw::verify {
 
 double median(std::vector<double> samples);
 
-// A 95% interval of the median by order statistics (binomial, normal approximation), which assumes nothing of how
-// the samples are distributed.
+// A 95% interval of the median by order statistics (binomial, normal approximation), which assumes nothing of
+// how the samples are distributed.
 std::pair<double, double> median_interval(std::vector<double> samples);
 
 }  // namespace kw::verify

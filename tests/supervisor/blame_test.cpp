@@ -14,7 +14,9 @@ engine::Refusal died(int wait_status, std::uint64_t oom_kills = 0) {
   return {{}, lost};
 }
 
-engine::Refusal lost(engine::Lost::Why why) { return {{}, engine::Lost{why, "", {}}}; }
+engine::Refusal lost(engine::Lost::Why why) {
+  return {{}, engine::Lost{why, "", {}}};
+}
 
 engine::Refusal said(std::string error_class, std::string stage = "run") {
   wire::FailedT failed;
@@ -47,7 +49,9 @@ TEST(Blame, LeavingEarlyWithCodeZeroIsTheKernelsFault) {
   EXPECT_EQ(verdict.error_class, ErrorClass::process_died);
 }
 
-TEST(Blame, AnOomKillIsNamed) { EXPECT_EQ(blamed(died(SIGKILL, 1)).error_class, ErrorClass::out_of_memory); }
+TEST(Blame, AnOomKillIsNamed) {
+  EXPECT_EQ(blamed(died(SIGKILL, 1)).error_class, ErrorClass::out_of_memory);
+}
 
 TEST(Blame, TheInterpretersDeadlineInALaunchIsNoFailure) {
   Verdict verdict = blamed(lost(engine::Lost::Why::deadline), true);

@@ -1,5 +1,5 @@
-// g++ 12 destroys a temporary aggregate twice when it is a coroutine's argument; built with the address sanitiser,
-// this case fails there, so that no compiler that does so comes back unnoticed.
+// g++ 12 destroys a temporary aggregate twice when it is a coroutine's argument; built with the address
+// sanitiser, this case fails there, so that no compiler that does so comes back unnoticed.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +21,8 @@ Task<std::size_t> measure(Aggregate aggregate) {
 }
 
 Task<std::size_t> pass_a_temporary() {
-  co_return co_await measure(Aggregate{std::string(100, 'x'), {std::string(100, 'y'), std::string(100, 'z')}});
+  co_return co_await measure(
+      Aggregate{std::string(100, 'x'), {std::string(100, 'y'), std::string(100, 'z')}});
 }
 
 TEST(Coroutine, DestroysATemporaryAggregateOnce) {

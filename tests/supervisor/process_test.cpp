@@ -14,7 +14,8 @@ namespace {
 using test::run_task;
 
 struct Pair {
-  explicit Pair(async::Loop& loop) : ends(*Channel::open(loop)), ours(std::move(ends.first)), theirs(loop, std::move(ends.second)) {}
+  explicit Pair(async::Loop& loop)
+      : ends(*Channel::open(loop)), ours(std::move(ends.first)), theirs(loop, std::move(ends.second)) {}
   std::pair<Channel, Fd> ends;
   Channel ours;
   Channel theirs;

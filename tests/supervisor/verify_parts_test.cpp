@@ -9,7 +9,9 @@
 namespace kw::verify {
 namespace {
 
-TEST(Median, OfAnEvenCountLiesBetween) { EXPECT_EQ(median({4, 1, 3, 2}), 2.5); }
+TEST(Median, OfAnEvenCountLiesBetween) {
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+}
 
 TEST(Median, ItsIntervalHoldsIt) {
   std::vector<double> samples;
@@ -61,7 +63,8 @@ Job job_with(std::string code) {
 
 TEST(Statics, AForbiddenImportEndsThere) {
   Verdict verdict;
-  EXPECT_TRUE(examine_statically(verdict, job_with("import ctypes\ndef triton_kernel_wrapper(x):\n    return x\n")));
+  EXPECT_TRUE(
+      examine_statically(verdict, job_with("import ctypes\ndef triton_kernel_wrapper(x):\n    return x\n")));
   EXPECT_EQ(verdict.error_class, ErrorClass::forbidden);
   EXPECT_EQ(verdict.error_detail->line, 1);
 }
@@ -74,8 +77,8 @@ TEST(Statics, NoEntryEndsThere) {
 
 TEST(Statics, AWordInAStringIsNotForbidden) {
   Verdict verdict;
-  EXPECT_FALSE(
-      examine_statically(verdict, job_with("def triton_kernel_wrapper(x):\n    '''import ctypes'''\n    return x\n")));
+  EXPECT_FALSE(examine_statically(
+      verdict, job_with("def triton_kernel_wrapper(x):\n    '''import ctypes'''\n    return x\n")));
 }
 
 TEST(Statics, ASyntaxErrorIsPythonsToName) {

@@ -33,7 +33,9 @@ ReturnedT returned() {
   return message;
 }
 
-std::filesystem::path golden() { return std::filesystem::path(KW_SOURCE_DIR) / "wire/golden/returned.bin"; }
+std::filesystem::path golden() {
+  return std::filesystem::path(KW_SOURCE_DIR) / "wire/golden/returned.bin";
+}
 
 void expect_the_golden_message(const ReturnedT& message) {
   EXPECT_EQ(message.trial, 3U);
