@@ -48,19 +48,19 @@ std::vector<Finding> examine_sandbox() {
   kw_probe_result probe{};
   kw_probe(&probe);
   if (probe.error != 0)
-    return {{Grade::missing, fmt::format("sandbox: refused at {}: {}", probe.step, errno_text(probe.error)),
+    return {{Grade::missing, fmt::format("isolation: refused at {}: {}", probe.step, errno_text(probe.error)),
              "allow user namespaces or run as root; --allow-unsandboxed does without"}};
   std::vector<Finding> found;
   std::string level = engine::isolation_level(probe.granted);
   found.push_back({level == "process" ? Grade::missing : Grade::fine,
-                   fmt::format("sandbox: {} ({}), {} µs to start", level,
+                   fmt::format("isolation: {} ({}), {} µs to start", level,
                                joined(engine::layer_names(probe.granted)), probe.spawn_us),
                    level == "process" ? "allow user namespaces or run as root" : ""});
   for (std::uint32_t bit = 0; bit < KW_LAYER_COUNT; ++bit)
     if (probe.errors[bit] != 0)
       found.push_back(
           {Grade::less,
-           fmt::format("sandbox: no {}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])),
+           fmt::format("isolation: no {}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])),
            bit >= 11 ? "run as root, or delegate a cgroup: limits hold by rlimits alone till then" : ""});
   return found;
 }

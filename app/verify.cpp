@@ -7,6 +7,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "confine.h"
 #include "host.h"
 #include "process/exit_watch.h"
 #include "report.h"
@@ -17,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int interrupted = 130;
+constexpr int usage = 2;
 
 void complain(const Error& error) {
   fmt::print(stderr, "error: {}\n", error.what);
@@ -154,6 +156,11 @@ void VerifyFlags::add(CLI::App& app) {
 }
 
 int verify(const VerifyFlags& flags) {
+  if (flags.input.is_empty()) {
+    complain({"nothing to judge was named",
+              "give REFERENCE KERNEL, or a file or folder; `kernelwright verify --help`"});
+    return usage;
+  }
   auto source = open_jobs(flags);
   if (!source) {
     complain(source.error());
@@ -170,6 +177,8 @@ int verify(const VerifyFlags& flags) {
     complain(sink.error());
     return 1;
   }
+  kw_cgroup_prepare();
+  kw_cgroup_sweep("kernelwright");
   if (auto reaper = process::become_subreaper(); !reaper) {
     complain(reaper.error());
     return 1;

@@ -25,6 +25,10 @@ struct InputFlags {
 
   void add(CLI::App& app);
 
+  bool is_empty() const {
+    return paths.empty() && batch.empty() && traces.empty() && kernelbench.empty() &&
+           kernelbench_run.empty() && kernelbook.empty();
+  }
   // REFERENCE KERNEL: one object on standard output rather than lines.
   bool is_pair() const { return paths.size() == 2; }
 

@@ -124,6 +124,9 @@ typedef struct {
 // in which the fork server was. Returns 0, or an errno if a folder is still there. `usage` may be NULL.
 KW_CONFINE_API int kw_cgroup_finish(const char* name, kw_cgroup_usage* usage);
 
+// Removes the empty cgroups PREFIX-PID-* of processes that are no more; returns how many.
+KW_CONFINE_API uint32_t kw_cgroup_sweep(const char* prefix);
+
 // For a supervisor in a delegated cgroup v2, before it has children: moves itself into a leaf, since a cgroup
 // with processes of its own can't limit its children. Returns 0 where there is nothing to do.
 KW_CONFINE_API int kw_cgroup_prepare(void);

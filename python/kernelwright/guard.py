@@ -20,7 +20,7 @@ class Guard:
         return self
 
     def __exit__(self, kind, exc, trace):
-        if isinstance(exc, Stop):
+        if issubclass(type(exc), Stop):  # an exception may lie of its class, or raise when it is asked
             return False
         first = next(iter(errors.take_raised()), exc)
         if first is not None:

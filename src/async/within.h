@@ -23,7 +23,9 @@ template <typename T>
 Task<Waited<T>> within(Deadline deadline, Stop* stop, Task<T> operation) {
   using namespace boost::asio::experimental::awaitable_operators;
   Waited<T> waited;
-  auto first = co_await (std::move(operation) || sleep_until(deadline) || stop->wait());
+  // Without a stop only the deadline ends it.
+  auto stopped = stop != nullptr ? stop->wait() : sleep_until(Deadline::never());
+  auto first = co_await (std::move(operation) || sleep_until(deadline) || std::move(stopped));
   if (first.index() == 0)
     waited.value.emplace(std::move(std::get<0>(first)));
   else

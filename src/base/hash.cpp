@@ -41,12 +41,16 @@ std::string sha256_hex_of(std::initializer_list<std::string_view> parts) {
 
 std::uint64_t SecretSeeds::next() {
   ++counter_;
-  std::array<unsigned char, sizeof counter_> message{};
+  std::array<char, sizeof counter_> message{};
   std::memcpy(message.data(), &counter_, sizeof counter_);
+  return of({message.data(), message.size()});
+}
+
+std::uint64_t SecretSeeds::of(std::string_view label) const {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
-  HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()), message.data(), message.size(),
-       digest.data(), &size);
+  HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
+       reinterpret_cast<const unsigned char*>(label.data()), label.size(), digest.data(), &size);
   std::uint64_t seed = 0;
   std::memcpy(&seed, digest.data(), sizeof seed);
   return seed >> 1;  // torch takes signed seeds

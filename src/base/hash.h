@@ -19,6 +19,9 @@ class SecretSeeds {
   explicit SecretSeeds(std::string secret) : secret_(std::move(secret)) {}
   std::uint64_t next();
 
+  // The same for the same label: what all candidates of one task may share.
+  std::uint64_t of(std::string_view label) const;
+
  private:
   std::string secret_;
   std::uint64_t counter_ = 0;

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <cstdlib>
 
 #include "async/within.h"
@@ -43,6 +45,11 @@ std::uint64_t mapped_bytes(pid_t pid) {
   return std::strtoull(statm->c_str(), nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+async::Task<> note_end(process::ExitWatch watch, std::shared_ptr<bool> alive) {
+  co_await watch.wait();
+  *alive = false;
+}
+
 std::uint32_t next_slot() {
   static std::atomic<std::uint32_t> slot{0};
   return slot++;
@@ -76,7 +83,7 @@ ForkServer::~ForkServer() {
   watch_.kill(SIGKILL);
 }
 
-async::Task<Result<std::unique_ptr<ForkServer>>> ForkServer::start(async::Loop& loop, Options options,
+async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::start(async::Loop& loop, Options options,
                                                                    async::Deadline deadline) {
   auto channel = process::Channel::open(loop);
   if (!channel) co_return std::unexpected(channel.error());
@@ -95,11 +102,13 @@ async::Task<Result<std::unique_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   output->second.reset();
   auto watch = process::ExitWatch::of(loop, *pid);
   if (!watch) co_return std::unexpected(watch.error());
-  std::unique_ptr<ForkServer> server(new ForkServer(loop, std::move(options), std::move(channel->first),
+  std::shared_ptr<ForkServer> server(new ForkServer(loop, std::move(options), std::move(channel->first),
                                                     std::move(output->first), std::move(*watch)));
   if (auto ready = co_await server->wait_until_ready(deadline); !ready)
     co_return std::unexpected(ready.error());
   server->mapped_bytes_ = mapped_bytes(*pid);
+  if (auto end = process::ExitWatch::of(loop, *pid))
+    boost::asio::co_spawn(loop, note_end(std::move(*end), server->alive_), boost::asio::detached);
   co_return server;
 }
 
@@ -109,7 +118,7 @@ async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
     co_return fail(fmt::format("the {} fork server was not ready in time", to_string(options_.mode)));
   std::string remedy = fmt::format("`kernelwright doctor` checks {}", options_.python.path.string());
   if (!*waited.value) {
-    alive_ = false;
+    *alive_ = false;
     co_await async::sleep_until(async::Deadline::in(std::chrono::milliseconds(100)));  // its last words
     co_return fail(
         fmt::format("the {} fork server did not start: {}", to_string(options_.mode), output_->text()),
@@ -138,7 +147,7 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
   std::vector<int> fds{channel->second.get(), output->second.get(), output->second.get(),
                        status->second.get()};
   if (auto sent = co_await control_.send(wire::encode(std::move(message)), fds); !sent) {
-    alive_ = false;
+    *alive_ = false;
     co_return fail(fmt::format("the {} fork server is gone: {}", to_string(options_.mode), output_->text()));
   }
   channel->second.reset();

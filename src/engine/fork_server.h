@@ -26,7 +26,7 @@ class ForkServer {
     async::Stop* stop = nullptr;
   };
 
-  static async::Task<Result<std::unique_ptr<ForkServer>>> start(async::Loop& loop, Options options,
+  static async::Task<Result<std::shared_ptr<ForkServer>>> start(async::Loop& loop, Options options,
                                                                 async::Deadline deadline);
   ~ForkServer();
 
@@ -34,7 +34,9 @@ class ForkServer {
   async::Task<Result<std::unique_ptr<Worker>>> spawn(SpawnRequest request, async::Deadline deadline);
 
   const wire::ReadyT& versions() const { return versions_; }
-  bool alive() const { return alive_; }
+  // False once it has ended, whoever ended it.
+  bool alive() const { return *alive_; }
+  const Options& options() const { return options_; }
 
  private:
   ForkServer(async::Loop& loop, Options options, process::Channel control,
@@ -48,7 +50,7 @@ class ForkServer {
   process::ExitWatch watch_;
   wire::ReadyT versions_;
   std::uint64_t mapped_bytes_ = 0;
-  bool alive_ = true;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace kw::engine

@@ -25,7 +25,8 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_k
   request.role = Role::oracle;
   request.device = options_.device;
   request.limits = options_.limits;
-  auto worker = co_await server_.spawn(std::move(request), deadline);
+  std::shared_ptr<ForkServer> server = server_;
+  auto worker = co_await server->spawn(std::move(request), deadline);
   if (!worker) {
     --taken_;
     co_return std::unexpected(worker.error());

@@ -22,7 +22,8 @@ class OraclePool {
     unsigned tasks_before_renewal = 64;  // what a reference leaves behind unseen does not pile up
   };
 
-  OraclePool(async::Loop& loop, ForkServer& server, Options options)
+  // The server is looked up at each spawn, since one that died is replaced.
+  OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
       : loop_(loop), server_(server), options_(options) {}
 
   // Exclusive use of one oracle, given back by give_back; one that knows the task is preferred.
@@ -37,7 +38,7 @@ class OraclePool {
   };
 
   async::Loop& loop_;
-  ForkServer& server_;
+  const std::shared_ptr<ForkServer>& server_;
   Options options_;
   std::vector<Idle> idle_;
   std::vector<std::pair<Oracle*, unsigned>> tasks_;

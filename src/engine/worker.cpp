@@ -103,7 +103,7 @@ async::Task<Exit> Worker::end() {
   channel_.close();
   if (state_->init) {
     state_->init->kill(SIGKILL);
-    co_await async::within(Deadline::in(10s), stop_, [](std::shared_ptr<State> state) -> async::Task<bool> {
+    co_await async::within(Deadline::in(10s), nullptr, [](std::shared_ptr<State> state) -> async::Task<bool> {
       co_await state->ended.wait();
       co_return true;
     }(state_));

@@ -44,7 +44,8 @@ Attempt::Attempt(Context& context, const Job& job) : context_(context), job_(job
   if (!job.candidate.kernel_name.empty()) verdict_.kernel_name = job.candidate.kernel_name;
   verdict_.environment = context.environment;
   verdict_.timing.why_null = "the candidate was not timed";
-  init_seed_ = context.seeds.next();
+  // Per task, not per candidate, so that an oracle can keep what it prepared.
+  init_seed_ = context.seeds.of(job.task.task_id);
 }
 
 Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const {
@@ -98,7 +99,7 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
   request.move_weights = settings.move_weights;
   request.init_seed = init_seed_;
   for (std::uint32_t set = 0; set < certificate_sets; ++set)
-    request.certificate_seeds.push_back(context_.seeds.next());
+    request.certificate_seeds.push_back(context_.seeds.of(fmt::format("{}#{}", job_.task.task_id, set)));
   request.tolerance = std::make_unique<wire::ToleranceT>();
   request.tolerance->name = settings.tolerance.name;
   request.tolerance->rtol = settings.tolerance.rtol;
@@ -126,12 +127,12 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
   co_return Step::go_on;
 }
 
-async::Task<Step> Attempt::start_runner(engine::ForkServer& server) {
+async::Task<Step> Attempt::start_runner(std::shared_ptr<engine::ForkServer> server) {
   engine::SpawnRequest request;
   request.role = engine::Role::runner;
   request.device = context_.device;
   request.limits = context_.limits;
-  auto worker = co_await server.spawn(std::move(request), Deadline::in(spawn_limit));
+  auto worker = co_await server->spawn(std::move(request), Deadline::in(spawn_limit));
   auto page = engine::ProgressPage::create();
   if (!worker || !page) {
     stopped_ = context_.stop.requested();

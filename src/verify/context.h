@@ -14,10 +14,10 @@ namespace kw::verify {
 
 // The fork servers of this machine; those that a device does not need are null.
 struct Servers {
-  std::unique_ptr<engine::ForkServer> oracle;
-  std::unique_ptr<engine::ForkServer> compile;
-  std::unique_ptr<engine::ForkServer> interpret;
-  std::unique_ptr<engine::ForkServer> cuda;
+  std::shared_ptr<engine::ForkServer> oracle;
+  std::shared_ptr<engine::ForkServer> compile;
+  std::shared_ptr<engine::ForkServer> interpret;
+  std::shared_ptr<engine::ForkServer> cuda;
 };
 
 struct Context {

@@ -79,7 +79,7 @@ async::Task<Step> Attempt::fit_shapes() {
 
 async::Task<Step> Attempt::compile_only(wire::Weights weights) {
   Verdict before = verdict_;
-  if (co_await start_runner(*context_.servers.compile) == Step::ended) co_return Step::ended;
+  if (co_await start_runner(context_.servers.compile) == Step::ended) co_return Step::ended;
   Step step = co_await load(wire::Mode::compile, weights, "zeros");
   if (step == Step::go_on) {
     auto start = async::SteadyClock::now();
@@ -119,9 +119,9 @@ async::Task<Step> Attempt::interpret(wire::Weights weights) {
 }
 
 async::Task<Step> Attempt::interpret_at_size(wire::Weights weights, bool* too_slow) {
-  if (co_await start_runner(*context_.servers.interpret) == Step::ended) co_return Step::ended;
+  if (co_await start_runner(context_.servers.interpret) == Step::ended) co_return Step::ended;
   static constexpr const char* poisons[] = {"nan", "data", "zeros"};
-  if (co_await load(wire::Mode::interpret, weights, poisons[init_seed_ % 3]) == Step::ended)
+  if (co_await load(wire::Mode::interpret, weights, poisons[context_.seeds.next() % 3]) == Step::ended)
     co_return Step::ended;
   std::uint32_t trials = context_.settings.correctness_trials;
   // The first call shows what a call costs; the others have what it took, with room.

@@ -42,7 +42,7 @@ async::Task<Step> Attempt::on_cuda() {
 }
 
 async::Task<Step> Attempt::try_weights(wire::Weights weights) {
-  if (co_await start_runner(*context_.servers.cuda) == Step::ended) co_return Step::ended;
+  if (co_await start_runner(context_.servers.cuda) == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   for (std::uint32_t k = 0; k < context_.settings.correctness_trials; ++k)
     if (co_await trial(k, context_.settings.timeout) == Step::ended) co_return Step::ended;
@@ -57,7 +57,7 @@ async::Task<Step> Attempt::try_weights(wire::Weights weights) {
     co_return Step::go_on;
   }
   co_await end_runner();
-  if (co_await start_runner(*context_.servers.cuda) == Step::ended) co_return Step::ended;
+  if (co_await start_runner(context_.servers.cuda) == Step::ended) co_return Step::ended;
   co_return co_await load(wire::Mode::cuda, weights, "nan");
 }
 

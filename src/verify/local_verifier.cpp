@@ -26,7 +26,7 @@ std::size_t cores() {
 // One device with its oracles and leases.
 struct LocalVerifier::Lane {
   Lane(LocalVerifier& of, int device, std::size_t width, Environment environment)
-      : oracles(of.loop_, *of.servers_.oracle,
+      : oracles(of.loop_, of.servers_.oracle,
                 {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
         desk(of.loop_, width),
         context{of.loop_,
@@ -62,30 +62,38 @@ async::Task<Result<std::unique_ptr<LocalVerifier>>> LocalVerifier::start(async::
   co_return verifier;
 }
 
+async::Task<Result<>> LocalVerifier::start_server(engine::ServerMode mode,
+                                                  std::shared_ptr<engine::ForkServer>* place) {
+  if (*place && (*place)->alive()) co_return Result<>{};
+  engine::ForkServer::Options options{options_.installation, options_.python, mode, options_.unconfined,
+                                      &stop_};
+  auto started =
+      co_await engine::ForkServer::start(loop_, std::move(options), async::Deadline::in(start_limit));
+  if (!started) co_return std::unexpected(started.error());
+  *place = std::move(*started);
+  co_return Result<>{};
+}
+
 async::Task<Result<>> LocalVerifier::start_servers() {
   using namespace boost::asio::experimental::awaitable_operators;
-  auto start = [](LocalVerifier* self, engine::ServerMode mode) {
-    engine::ForkServer::Options options{self->options_.installation, self->options_.python, mode,
-                                        self->options_.unconfined, &self->stop_};
-    return engine::ForkServer::start(self->loop_, std::move(options), async::Deadline::in(start_limit));
-  };
-  auto keep = [](auto& started, std::unique_ptr<engine::ForkServer>& place) -> Result<> {
-    if (!started) return std::unexpected(started.error());
-    place = std::move(*started);
-    return {};
-  };
+  using engine::ServerMode;
   if (options_.settings.device == Device::cuda) {
-    auto [oracle, cuda] =
-        co_await (start(this, engine::ServerMode::oracle) && start(this, engine::ServerMode::cuda));
-    if (auto kept = keep(oracle, servers_.oracle); !kept) co_return kept;
-    co_return keep(cuda, servers_.cuda);
+    auto [oracle, cuda] = co_await (start_server(ServerMode::oracle, &servers_.oracle) &&
+                                    start_server(ServerMode::cuda, &servers_.cuda));
+    co_return !oracle ? oracle : cuda;
   }
-  auto [oracle, compile, interpret] =
-      co_await (start(this, engine::ServerMode::oracle) && start(this, engine::ServerMode::compile) &&
-                start(this, engine::ServerMode::interpret));
-  if (auto kept = keep(oracle, servers_.oracle); !kept) co_return kept;
-  if (auto kept = keep(compile, servers_.compile); !kept) co_return kept;
-  co_return keep(interpret, servers_.interpret);
+  auto [oracle, compile, interpret] = co_await (start_server(ServerMode::oracle, &servers_.oracle) &&
+                                                start_server(ServerMode::compile, &servers_.compile) &&
+                                                start_server(ServerMode::interpret, &servers_.interpret));
+  co_return !oracle ? oracle : !compile ? compile : interpret;
+}
+
+// A fork server that died (the host ran out of memory, say) is replaced, once for all who need it.
+async::Task<> LocalVerifier::revive_servers() {
+  while (reviving_) co_await async::sleep_until(async::Deadline::in(50ms));
+  reviving_ = true;
+  (void)co_await start_servers();
+  reviving_ = false;
 }
 
 void LocalVerifier::open_lanes() {
@@ -129,6 +137,7 @@ async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job) {
     if (attempt.stopped() || stop_.requested()) co_return std::nullopt;
     verdict = std::move(attempt.verdict());
     if (verdict->fault != Fault::infrastructure) break;
+    co_await revive_servers();
   }
   co_return verdict;
 }

@@ -38,7 +38,9 @@ class LocalVerifier : public Verifier {
  private:
   struct Lane;
   LocalVerifier(async::Loop& loop, async::Stop& stop, Options options);
+  async::Task<Result<>> start_server(engine::ServerMode mode, std::shared_ptr<engine::ForkServer>* place);
   async::Task<Result<>> start_servers();
+  async::Task<> revive_servers();
   void open_lanes();
   Lane& least_busy();
 
@@ -48,6 +50,7 @@ class LocalVerifier : public Verifier {
   Servers servers_;
   SecretSeeds seeds_;
   std::string protocol_;
+  bool reviving_ = false;
   std::vector<std::unique_ptr<Lane>> lanes_;
 
  public:

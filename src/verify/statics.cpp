@@ -7,6 +7,8 @@
 namespace kw::verify {
 namespace {
 
+constexpr std::size_t max_source_bytes = std::size_t{4} << 20;
+
 void end_at_static(Verdict& verdict, ErrorClass error_class, std::string error, std::size_t line) {
   verdict.stage = Stage::static_;
   verdict.status = Status::failed;
@@ -40,6 +42,13 @@ bool may_have_entry(const StaticReport& report, const Job& job) {
 }  // namespace
 
 bool examine_statically(Verdict& verdict, const Job& job) {
+  if (job.candidate.code.size() > max_source_bytes) {
+    end_at_static(verdict, ErrorClass::forbidden,
+                  fmt::format("the source has {} bytes; at most {} are looked through",
+                              job.candidate.code.size(), max_source_bytes),
+                  0);
+    return true;
+  }
   StaticReport report = examine(job.candidate.code);
   if (!report.forbidden.empty()) {
     const StaticFinding& first = report.forbidden.front();

@@ -3,10 +3,9 @@ from collections import OrderedDict
 
 import torch
 
-from .. import wire
+from .. import timing, wire
 from ..arena import create_arena
 from ..wire import made
-from . import timing
 from .faults import TaskFault
 from .judge import judged
 from .prepare import PreparedTask, key_of
@@ -74,8 +73,9 @@ class Session:
             raise TaskFault("there is no GPU to time the reference on", "infrastructure", "time")
         task = self._current()
         inputs = task.draw(request.seed)
-        samples = timing.sample(task.reference.prepared(inputs, request.seed), request, self.device)
-        return made(wire.TimedT, samplesMs=samples, instrument="cuda-events")
+        samples = timing.samples(task.reference.prepared(inputs, request.seed), request.warmup, request.calls,
+                                 request.budgetMs, request.flushL2, self.device)
+        return made(wire.TimedT, samplesMs=samples, instrument=timing.INSTRUMENT)
 
     def forget(self):
         """Let go of every task and arena."""

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Everything that is measured on a GPU, in one run and by a deadline; bench/README.md tells what each part is.
+#
+# By environment: KW_DIST (folder of the tarballs that `make dist` and `make dist-tests` made), RECORDED (folder of
+# the recorded completions), KERNELBENCH (a checkout), OUT (for the results); where they differ from these:
+# KW_DEVICE (cuda), KW_PYTHON (python3), KW_SECONDS (560), KW_PARTS (all), KW_ROWS (300), KW_THROUGHPUT_S (38), KW_JOBS ("12 8 16").
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$(dirname "$here")")
+ALL_PARTS="unpack sample recorded kernelbench throughput tests overhead"
+
+absolute() { (cd "$1" && pwd); }
+
+# --- set up once; a part is this script again, under timeout
+
+if [ "${1-}" != --part ]; then
+  : "${KW_DIST:?}" "${RECORDED:?}" "${KERNELBENCH:?}" "${OUT:?}"
+  mkdir -p "$OUT"
+  KW_DIST=$(absolute "$KW_DIST") RECORDED=$(absolute "$RECORDED") OUT=$(absolute "$OUT")
+  KERNELBENCH=$(absolute "$KERNELBENCH")
+  export KW_DIST RECORDED KERNELBENCH OUT
+  export KW_DEVICE=${KW_DEVICE:-cuda} KW_ROWS=${KW_ROWS:-300} KW_JOBS=${KW_JOBS:-12 8 16}
+  KW_PYTHON=$(command -v "${KW_PYTHON:-python3}") || { echo "no ${KW_PYTHON:-python3}" >&2; exit 1; }
+  KW_END=$(($(date +%s) + ${KW_SECONDS:-560}))
+  WORK=$(mktemp -d "${TMPDIR:-/tmp}/bench.XXXXXX")
+  chmod 755 "$WORK"
+  trap 'rm -rf "$WORK"' EXIT
+  mkdir "$WORK/raw"
+  export KW_PYTHON KW_END WORK PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+fi
+kw=$WORK/program/bin/kernelwright
+raw=$WORK/raw
+parts=${KW_PARTS:-$ALL_PARTS}
+
+left() { echo $((KW_END - $(date +%s))); }
+
+# judge NAME SECONDS WORDS... : verify, with verdicts, record and log under raw/; never beyond the part's own end.
+judge() {
+  local name=$1 seconds=$2 room=$((PART_END - $(date +%s) - 13))
+  shift 2
+  if [ "$room" -lt "$seconds" ]; then seconds=$room; fi
+  if [ "$seconds" -lt 10 ]; then
+    echo "$name: no time left"
+    return 1
+  fi
+  "$KW_PYTHON" "$root/bench/judge.py" --name "$name" --kernelwright "$kw" --limit-s "$seconds" \
+    --verdicts "$raw/$name.jsonl" --record "$raw/$name.run.json" --log "$raw/$name.log" \
+    -- --device "$KW_DEVICE" --python "$KW_PYTHON" "$@"
+}
+compare() { "$KW_PYTHON" "$here/compare.py" "$@"; }
+
+# --- the parts
+
+part_unpack() {
+  mkdir -p "$WORK/program" "$WORK/tests"
+  local tarball
+  for tarball in "$KW_DIST"/kernelwright-*.tar.gz; do
+    case $(basename "$tarball") in
+      kernelwright-tests-*) tar -xzf "$tarball" -C "$WORK/tests" --strip-components=1 ;;
+      *) tar -xzf "$tarball" -C "$WORK/program" --strip-components=1 ;;
+    esac || return 1
+  done
+  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,temperature.gpu --format=csv,noheader || true
+  "$kw" --version
+  "$kw" doctor --json --python "$KW_PYTHON" >"$OUT/doctor.json"
+  local status=$?
+  "$KW_PYTHON" -c 'import json, sys
+for each in json.load(open(sys.argv[1]))["findings"]: print("  {grade}: {what}".format(**each))' "$OUT/doctor.json"
+  return "$status"
+}
+
+part_sample() {
+  judge sample 75 "$WORK/program/examples/sample" --timeout 60 || return 1
+  cp "$raw/sample.jsonl" "$OUT/sample.jsonl"
+  compare expected "$WORK/program/examples/sample/expected.json" "$raw/sample.jsonl" | tee "$raw/sample.agreement.txt"
+}
+
+part_recorded() {
+  local weights file name status=0
+  for weights in constructor moved; do
+    for file in "$RECORDED"/recorded_*.json; do
+      name=$(basename "$file" .json).$weights
+      judge "$name" 45 --traces "$file" --weights "$weights" --timeout 40 || { status=1; continue; }
+      compare recorded "$file" "$raw/$name.jsonl" | tee "$raw/$name.agreement.txt"
+    done
+  done
+  return "$status"
+}
+
+part_kernelbench() {
+  local status=0 kernel problem source=$WORK/kernelbench_run
+  mkdir -p "$source"
+  cp "$root"/bench/kernelbench/runs/ours/level_1_problem_*_kernel.py "$source"
+  judge kernelbench.ours 100 --kernelbench "$KERNELBENCH" --kernelbench-run "$source" --timeout 90 || status=1
+  if [ -f "$source/eval_results.json" ]; then cp "$source/eval_results.json" "$raw/kernelbench.eval_results.json"; fi
+  for problem in 19 88 26; do
+    kernel=$root/bench/kernelbench/runs/ours/level_1_problem_${problem}_sample_0_kernel.py
+    timeout -k 5 150 "$KW_PYTHON" "$here/kernelbench_eval.py" "$KERNELBENCH" \
+      "$KERNELBENCH"/KernelBench/level1/"$problem"_*.py "$kernel" "$raw/kernelbench.own_$problem.json" \
+      2>"$raw/kernelbench.own_$problem.log" || { echo "KernelBench's own, problem $problem: exit code $?"; status=1; }
+  done
+  return "$status"
+}
+
+part_throughput() {
+  local jobs status=0 sources=() file
+  for file in "$WORK"/program/examples/sample/{single,multi}_turn.json; do sources+=("$file=$raw/sample.jsonl"); done
+  for file in "$RECORDED"/recorded_*.json; do
+    sources+=("$file=$raw/$(basename "$file" .json).constructor.jsonl")
+  done
+  "$KW_PYTHON" "$here/copies.py" "$KW_ROWS" "$WORK/copies.jsonl" "${sources[@]}" || return 1
+  local common=(--batch "$WORK/copies.jsonl" --limit "$KW_ROWS" --weights constructor --timeout 40 --quiet)
+  local seconds=${KW_THROUGHPUT_S:-38}
+  for jobs in $KW_JOBS; do
+    judge "throughput.jobs_$jobs" "$seconds" "${common[@]}" --jobs "$jobs" || status=1
+  done
+  jobs=${KW_JOBS%% *}
+  judge "throughput.jobs_$jobs.untimed" "$seconds" "${common[@]}" --jobs "$jobs" --timing-trials 0 || status=1
+  return "$status"
+}
+
+# run_test NAME SECONDS COMMAND... in the unpacked tests.
+run_test() {
+  local name=$1 seconds=$2 status=0
+  shift 2
+  timeout -k 5 "$seconds" "$@" >"$raw/tests.$name.log" 2>&1 || status=$?
+  echo "$name: exit code $status; $(tail -n 1 "$raw/tests.$name.log")"
+  return "$status"
+}
+
+part_tests() {
+  cd "$WORK/tests" && [ -x run-tests.sh ] || { echo "no tests in $KW_DIST"; return 1; }
+  export KERNELWRIGHT=$WORK/tests/bin/kernelwright KERNELWRIGHT_NATIVE=$WORK/tests/lib KERNELWRIGHT_RECORDED=$RECORDED
+  export KERNELWRIGHT_TEST_DEVICE=$KW_DEVICE PYTHONPATH=$WORK/tests/python
+  local pytest=("$KW_PYTHON" -m pytest -c python/pyproject.toml --rootdir . -rfE --tb=short) status=0
+  local label=gpu label_files=() program kind
+  if [ "$KW_DEVICE" = cpu ]; then label="not gpu"; fi
+  mapfile -t label_files < <(grep -l 'mark\.gpu' tests/python/test_*.py)
+  run_test runner 60 "${pytest[@]}" -m "$label" "${label_files[@]}" || status=1
+  run_test victims 120 "${pytest[@]}" tests/engine/test_victims.py || status=1
+  while read -r kind program; do
+    run_test "$kind.$program" 30 "tests/bin/$program" --gtest_brief=1 || status=1
+  done < <(cat tests/programs 2>/dev/null)
+  return "$status"
+}
+
+part_overhead() {
+  "$KW_PYTHON" "$root/bench/overhead.py" --kernelwright "$kw" --device "$KW_DEVICE" --python "$KW_PYTHON" --limit-s 40 \
+    --output "$raw/overhead.json"
+}
+
+if [ "${1-}" = --part ]; then
+  PART_END=$(($(date +%s) + $3))
+  "part_$2"
+  exit
+fi
+
+# --- one after another, until the time is over
+
+# run NAME MOST KEPT: at most so many seconds, and KEPT are left for what comes after.
+run() {
+  local name=$1 seconds=$2 room=$(($(left) - $3)) began status=0
+  case " $parts " in *" $name "*) ;; *) return ;; esac
+  if [ "$room" -lt "$seconds" ]; then seconds=$room; fi
+  if [ "$seconds" -lt 15 ]; then
+    printf '%s\t%s\t%s\n' "$name" "not started" 0 >>"$raw/parts.tsv"
+    return
+  fi
+  echo "== $name (at most $seconds s)"
+  began=$(date +%s)
+  timeout -k 10 "$seconds" bash "$here/run_all.sh" --part "$name" "$seconds" || status=$?
+  printf '%s\t%s\t%s\n' "$name" "$status" $(($(date +%s) - began)) >>"$raw/parts.tsv"
+  tar -czf "$OUT/raw.tar.gz" -C "$WORK" raw
+}
+
+{
+  run unpack 60 0
+  run sample 90 0
+  run recorded 150 0
+  run kernelbench 330 0
+  run throughput 175 60
+  run tests 220 35
+  run overhead 60 0
+  "$KW_PYTHON" "$here/table.py" "$raw" "$OUT/summary.json"
+} 2>&1 | tee "$OUT/run.log"
+tar -czf "$OUT/raw.tar.gz" -C "$WORK" raw
