@@ -68,7 +68,7 @@ def main():
     parser.add_argument("words", nargs=argparse.REMAINDER)
     flags = parser.parse_args()
     words = flags.words[1:] if flags.words[:1] == ["--"] else flags.words
-    log = open(flags.log, "wb") if flags.log else None  # noqa: SIM115: handed to the program
+    log = open(flags.log, "wb") if flags.log else None
     verdicts, record = judge(flags.kernelwright, words, flags.limit_s, log)
     record["name"] = flags.name
     with open(flags.verdicts, "w", encoding="utf-8") as file:

@@ -59,6 +59,7 @@ def main():
     parser.add_argument("--python")
     parser.add_argument("--rows", type=int, default=20)
     parser.add_argument("--limit-s", type=float)
+    parser.add_argument("--note", help="what else is to be known of the machine")
     parser.add_argument("--output", required=True)
     flags = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
@@ -70,7 +71,7 @@ def main():
     sums = [sum(verdict["stages_ms"].values()) for verdict in verdicts]
     kept = ("kernels", "status", "wall_s", "first_verdict_s", "kernels_a_minute_second_half", "median_stage_ms")
     found = {"what": "one element copied, one candidate at a time; medians over the rows",
-             "device": flags.device, "processor": processor(), "cores": len(os.sched_getaffinity(0)),
+             "note": flags.note, "device": flags.device, "processor": processor(), "cores": len(os.sched_getaffinity(0)),
              "load_average": os.getloadavg(), "help_ms": help_ms(flags.kernelwright),
              "median_sum_of_stages_ms": round(statistics.median(sums), 3) if sums else None,
              **{key: record[key] for key in kept}}

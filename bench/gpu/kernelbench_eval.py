@@ -64,7 +64,7 @@ def main(checkout, problem, kernel, result):
     try:
         with contextlib.redirect_stdout(sys.stderr):
             found = evaluate(*texts)
-    except BaseException as error:  # noqa: BLE001: whatever it is, it is the result
+    except BaseException as error:  # whatever it is, it is the result
         found = {"error": f"{type(error).__name__}: {error}"}
     found = {"problem": Path(problem).name, "process_s": round(time.perf_counter() - STARTED, 3), "missing": MISSING, **found}
     Path(result).write_text(json.dumps(found, default=str) + "\n", encoding="utf-8")

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import torch
-import triton.language as tl
 import triton.runtime.interpreter as interpreter
 
 from ..errors import Unsupported
