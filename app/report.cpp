@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <filesystem>
 
 #include "results/style.h"
 #include "results/summary.h"
 #include "results/table.h"
+#include "tasks/kernelbench_run.h"
 
 namespace kw::app {
 namespace {
@@ -114,17 +116,23 @@ void Report::tick() {
 
 void Report::finish() {
   progress_.finish();
-  if (!flags_.input.kernelbench_run.empty() && !kernelbench_.empty())
-    if (auto written = write_kernelbench_results(flags_.input.kernelbench_run, kernelbench_); !written)
-      trouble(written.error());
-  if (rows_.empty()) return;
+  if (auto folder = run_folder(); !folder.empty() && !kernelbench_.empty())
+    if (auto written = write_kernelbench_results(folder, kernelbench_); !written) trouble(written.error());
+  if (rows_.empty() || flags_.output.quiet) return;
   bool to_stdout = !flags_.output.json;
   std::FILE* out = to_stdout ? stdout : stderr;
   int fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO;
-  if (to_stdout || !flags_.output.quiet) {
-    if (to_stdout) fmt::print(out, "{}", table(rows_, style_of(fd)));
-    fmt::print(out, "{}", in_words(summarise(rows_)));
-  }
+  if (to_stdout) fmt::print(out, "{}", table(rows_, style_of(fd)));
+  fmt::print(out, "{}", in_words(summarise(rows_)));
+}
+
+// The KernelBench run that was judged, whether a flag named it or it was recognised; else empty.
+std::string Report::run_folder() const {
+  std::string named = flags_.input.kernelbench_run;
+  if (named.empty() && flags_.input.paths.size() == 1) named = flags_.input.paths.front();
+  std::error_code ignored;
+  if (named.empty() || !std::filesystem::is_directory(named, ignored)) return {};
+  return find_run_folder(named).value_or("");
 }
 
 }  // namespace kw::app

@@ -35,6 +35,7 @@ class Report {
   std::optional<Verdict> known(const Job& job);
   void add_row(const Job& job, const Verdict& verdict);
   void remember_for_kernelbench(const Job& job, const Verdict& verdict);
+  std::string run_folder() const;
   void trouble(const Error& error);
   double seconds() const { return async::ms_since(start_) / 1000; }
 

@@ -32,10 +32,10 @@ void EngineFlags::add(CLI::App& app) {
       ->type_name("S")
       ->group(group);
   add_parsed<std::uint64_t>(app, "--memory", memory_bytes, parse_bytes,
-                            "memory of one candidate, like 8G [chosen by the machine]")
+                            "memory of one candidate, like 8G [4G]")
       ->type_name("SIZE")
       ->group(group);
-  app.add_option("--python", python, "Python with PyTorch and Triton [VIRTUAL_ENV, then PATH]")
+  app.add_option("--python", python, "Python with PyTorch and Triton [VIRTUAL_ENV, .venv, PATH]")
       ->type_name("PATH")
       ->group(group);
   app.add_flag("--allow-unsandboxed", allow_unsandboxed,

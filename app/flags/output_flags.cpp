@@ -28,7 +28,9 @@ void OutputFlags::add(CLI::App& app) {
       ->group(group);
   app.add_flag("--fresh", fresh, "start --output anew")->needs(file)->group(group);
   CLI::Option* less = app.add_flag("--quiet,-q", quiet, "no progress and no table")->group(group);
-  app.add_flag("--verbose,-v", verbose, "say what each candidate's stages do")->excludes(less)->group(group);
+  app.add_flag("--verbose,-v", verbose, "say which Python and device are used, and when they are ready")
+      ->excludes(less)
+      ->group(group);
 }
 
 }  // namespace kw

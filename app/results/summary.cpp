@@ -66,8 +66,9 @@ Summary summarise(const std::vector<ResultRow>& rows) {
 
 std::string in_words(const Summary& sum) {
   std::string text =
-      fmt::format("{} candidates: {} correct ({} count), {} incorrect, {} failed, {} skipped, {} error\n",
-                  sum.total, sum.correct, sum.counting, sum.incorrect, sum.failed, sum.skipped, sum.errors);
+      fmt::format("{} candidate{}: {} correct ({} count), {} incorrect, {} failed, {} skipped, {} error\n",
+                  sum.total, sum.total == 1 ? "" : "s", sum.correct, sum.counting, sum.incorrect, sum.failed,
+                  sum.skipped, sum.errors);
   if (sum.measured > 0)
     text += fmt::format("fast_1: {} of {} are correct, count and are faster than the reference ({:.1f}%)\n",
                         sum.faster, sum.total,

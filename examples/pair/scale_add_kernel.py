@@ -1,7 +1,7 @@
 """A Triton kernel for scale_add_reference.py; its inputs are described in scale_add_shapes.json.
 
 kernelwright verify examples/pair/scale_add_reference.py examples/pair/scale_add_kernel.py \\
-    --input-shapes examples/pair/scale_add_shapes.json
+    --input-shapes @examples/pair/scale_add_shapes.json
 """
 import torch
 import triton

@@ -30,6 +30,15 @@ async::Task<Lease> LeaseDesk::all() {
   co_return Lease(this, true);
 }
 
+async::Task<Lease> LeaseDesk::all_instead_of(Lease share) {
+  auto turn = std::make_shared<async::Event>(loop_);
+  for_all_.push_back(turn);
+  share.give_back();
+  admit();
+  co_await turn->wait();
+  co_return Lease(this, true);
+}
+
 void LeaseDesk::give_back(bool exclusive) {
   if (exclusive)
     exclusive_ = false;

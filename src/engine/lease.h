@@ -37,6 +37,10 @@ class LeaseDesk {
   async::Task<Lease> share();
   async::Task<Lease> all();
 
+  // From a share to all of it, in line before the share is given back: nobody who comes later slips in
+  // between.
+  async::Task<Lease> all_instead_of(Lease share);
+
  private:
   friend class Lease;
   void give_back(bool exclusive);

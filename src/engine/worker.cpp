@@ -69,6 +69,10 @@ Worker::~Worker() {
   if (state_->init && !state_->ended.is_set()) state_->init->kill(SIGKILL);
 }
 
+bool Worker::alive() const {
+  return state_->init && !state_->ended.is_set();
+}
+
 async::Task<Result<>> Worker::confined(Deadline deadline) {
   auto waited = co_await async::within(deadline, stop_, state_->status.receive());
   if (!waited.value) co_return fail("the sandbox did not stand in time");

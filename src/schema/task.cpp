@@ -19,10 +19,12 @@ std::string sample_task_id(std::string_view name) {
   return fmt::format("sample/{}", name);
 }
 
-std::string hashed_task_id(std::string_view reference_code, std::string_view input_shapes) {
+std::string hashed_task_id(std::string_view reference_code, std::string_view input_shapes,
+                           std::string_view entry_point) {
   std::string bytes(reference_code);
   bytes += '\0';
   bytes += canonical_json_text(input_shapes);
+  if (!entry_point.empty()) (bytes += '\0') += entry_point;
   return "sha256:" + sha256_hex(bytes).substr(0, 16);
 }
 

@@ -26,7 +26,9 @@ std::string kernelbook_task_id(std::string_view uuid_or_row);
 
 std::string sample_task_id(std::string_view name);
 
-// "sha256:" and 16 digits of reference bytes, a NUL, and the input spec as canonical JSON (nothing if empty).
-std::string hashed_task_id(std::string_view reference_code, std::string_view input_shapes);
+// "sha256:" and 16 digits of reference bytes, a NUL, and the input spec as canonical JSON (nothing if empty);
+// where an entry point was named, a NUL and its name follow, since one source may hold several tasks.
+std::string hashed_task_id(std::string_view reference_code, std::string_view input_shapes,
+                           std::string_view entry_point = {});
 
 }  // namespace kw

@@ -5,7 +5,6 @@
 #include "tasks/sources.h"
 
 namespace kw {
-namespace json = boost::json;
 namespace {
 
 class KernelBookSource : public JobSource {

@@ -95,7 +95,7 @@ Result<Job> read_pair(const std::string& reference, const std::string& kernel, c
   job.task.reference_code = std::move(*reference_code);
   job.task.input_shapes = options.input_shapes;
   job.task.entry_point = options.entry_point;
-  job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes);
+  job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
   job.candidate.code = is_completion_file(kernel) ? extract_code(*kernel_code) : std::move(*kernel_code);
   job.candidate.kernel_name = options.kernel_name;
   return job;

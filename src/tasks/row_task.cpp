@@ -91,7 +91,7 @@ void name_task(const json::object& row, Task& task) {
   else if (task.source == "sample" && !name.empty())
     task.task_id = sample_task_id(name);
   else
-    task.task_id = hashed_task_id(task.reference_code, task.input_shapes);
+    task.task_id = hashed_task_id(task.reference_code, task.input_shapes, task.entry_point);
 }
 
 void add_provenance(const json::object& row, Task& task) {

@@ -64,9 +64,11 @@ async::Task<> Attempt::run() {
     if (examine_statically(verdict_, job_)) step = Step::ended;
   }
   if (step == Step::go_on) {
+    // The oracle first: whoever holds a share can go on without waiting for those who wait for all of the
+    // device.
+    step = co_await take_oracle();
     lease_ = co_await context_.desk.share();
     deadline_ = Deadline::in(context_.settings.timeout);
-    step = co_await take_oracle();
     if (step == Step::go_on) step = co_await (context_.settings.device == Device::cpu ? on_cpu() : on_cuda());
     if (step == Step::go_on) finish_correct();
     co_await end_runner();
@@ -130,20 +132,26 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
 async::Task<Step> Attempt::start_runner(std::shared_ptr<engine::ForkServer> server) {
   engine::SpawnRequest request;
   request.role = engine::Role::runner;
-  request.device = context_.device;
   request.limits = context_.limits;
-  auto worker = co_await server->spawn(std::move(request), Deadline::in(spawn_limit));
+  co_return take_worker(co_await server->spawn(std::move(request), Deadline::in(spawn_limit)));
+}
+
+async::Task<Step> Attempt::start_gpu_runner() {
+  co_return take_worker(co_await context_.runners.take(Deadline::in(spawn_limit)));
+}
+
+Step Attempt::take_worker(Result<std::unique_ptr<engine::Worker>> worker) {
   auto page = engine::ProgressPage::create();
   if (!worker || !page) {
     stopped_ = context_.stop.requested();
     blame_infrastructure(verdict_, Stage::import_, !worker ? worker.error() : page.error());
-    co_return Step::ended;
+    return Step::ended;
   }
   std::uint32_t layers = (*worker)->layers();
   auto level = from_string<IsolationLevel>(engine::isolation_level(layers));
   verdict_.isolation = Isolation{level.value_or(IsolationLevel::process), engine::layer_names(layers)};
   runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
-  co_return Step::go_on;
+  return Step::go_on;
 }
 
 async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::string poison) {

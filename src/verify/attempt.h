@@ -33,6 +33,8 @@ class Attempt {
   async::Task<Step> take_oracle();
   async::Task<Step> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
   async::Task<Step> start_runner(std::shared_ptr<engine::ForkServer> server);
+  async::Task<Step> start_gpu_runner();
+  Step take_worker(Result<std::unique_ptr<engine::Worker>> worker);
   async::Task<Step> load(wire::Mode mode, wire::Weights weights, std::string poison);
   async::Task<Step> draw(std::uint32_t trial);
   async::Task<Step> call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget);

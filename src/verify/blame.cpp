@@ -181,6 +181,7 @@ void forgive_at_reduced_shapes(Verdict& verdict) {
   if (!verdict.comparison) verdict.comparison.emplace();
   verdict.comparison->findings.push_back(
       fmt::format("at reduced shapes: {}: {}", to_string(*verdict.error_class), *verdict.error));
+  verdict.error_detail.reset();
   set(verdict, Status::skipped, std::nullopt, ErrorClass::too_large,
       "too large to interpret at the given shapes, and not right at reduced ones, which proves nothing");
 }

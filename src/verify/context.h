@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "engine/lease.h"
 #include "engine/oracle_pool.h"
+#include "engine/spare_runners.h"
 #include "schema/verdict.h"
 #include "verify/settings.h"
 
@@ -27,6 +28,7 @@ struct Context {
   Servers& servers;
   SecretSeeds& seeds;
   engine::OraclePool& oracles;
+  engine::SpareRunners& runners;  // where there is a GPU
   engine::LeaseDesk& desk;
   engine::Limits limits;
   int device = -1;  // CUDA ordinal, or -1

@@ -26,8 +26,7 @@ async::Task<Step> Attempt::on_cuda() {
   if (co_await prepare(0, 0) == Step::ended) co_return Step::ended;
   if (spec_.input_bytes + spec_.output_bytes > heavy_bytes) {
     // About ten buffers of such a size fill a GPU: it runs alone.
-    lease_.give_back();
-    lease_ = co_await context_.desk.all();
+    lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
   }
   deadline_ = async::Deadline::in(context_.settings.timeout);
   Step step = co_await try_weights(wire::Weights::automatic);
@@ -42,7 +41,7 @@ async::Task<Step> Attempt::on_cuda() {
 }
 
 async::Task<Step> Attempt::try_weights(wire::Weights weights) {
-  if (co_await start_runner(context_.servers.cuda) == Step::ended) co_return Step::ended;
+  if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   for (std::uint32_t k = 0; k < context_.settings.correctness_trials; ++k)
     if (co_await trial(k, context_.settings.timeout) == Step::ended) co_return Step::ended;
@@ -57,7 +56,7 @@ async::Task<Step> Attempt::try_weights(wire::Weights weights) {
     co_return Step::go_on;
   }
   co_await end_runner();
-  if (co_await start_runner(context_.servers.cuda) == Step::ended) co_return Step::ended;
+  if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   co_return co_await load(wire::Mode::cuda, weights, "nan");
 }
 
@@ -65,8 +64,7 @@ async::Task<Step> Attempt::time_both() {
   const Settings& settings = context_.settings;
   if (settings.timing_trials == 0) co_return Step::go_on;
   if (spec_.input_bytes + spec_.output_bytes <= heavy_bytes) {
-    lease_.give_back();
-    lease_ = co_await context_.desk.all();
+    lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
   }
   auto start = async::SteadyClock::now();
   deadline_ = async::Deadline::in(settings.timeout);
@@ -84,14 +82,14 @@ async::Task<Step> Attempt::time_both() {
     reference.calls = calls;
     reference.budget_ms = round_budget_ms;
     reference.flush_l2 = true;
-    auto theirs = co_await oracle_->time_reference(std::move(reference), oracle_deadline(timing_limit + 40s));
+    auto theirs = co_await oracle_->time_reference(reference, oracle_deadline(timing_limit + 40s));
     if (!theirs) co_return refused_by_oracle(theirs.error(), Stage::time);
     wire::TimeCandidateT candidate;
     candidate.warmup = first ? settings.timing_warmup : 1;
     candidate.calls = calls;
     candidate.budget_ms = round_budget_ms;
     candidate.flush_l2 = true;
-    auto own = co_await runner_->time(std::move(candidate), own_deadline(timing_limit + 40s));
+    auto own = co_await runner_->time(candidate, own_deadline(timing_limit + 40s));
     if (!own) co_return refused_by_candidate(own.error(), Stage::time);
     if (own->samples_ms.empty() || theirs->samples_ms.empty()) break;
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));

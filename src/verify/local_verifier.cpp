@@ -28,6 +28,9 @@ struct LocalVerifier::Lane {
   Lane(LocalVerifier& of, int device, std::size_t width, Environment environment)
       : oracles(of.loop_, of.servers_.oracle,
                 {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
+        runners(of.loop_, of.servers_.cuda,
+                {device < 0 ? 0 : std::max<std::size_t>(1, width / 2), device,
+                 engine::Limits{.memory_bytes = of.options_.memory_bytes}}),
         desk(of.loop_, width),
         context{of.loop_,
                 of.stop_,
@@ -35,12 +38,14 @@ struct LocalVerifier::Lane {
                 of.servers_,
                 of.seeds_,
                 oracles,
+                runners,
                 desk,
                 engine::Limits{.memory_bytes = of.options_.memory_bytes},
                 device,
                 std::move(environment)} {}
 
   engine::OraclePool oracles;
+  engine::SpareRunners runners;
   engine::LeaseDesk desk;
   Context context;
   std::size_t busy = 0;
@@ -143,7 +148,10 @@ async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job) {
 }
 
 async::Task<> LocalVerifier::end() {
-  for (auto& lane : lanes_) co_await lane->oracles.end();
+  for (auto& lane : lanes_) {
+    co_await lane->runners.end();
+    co_await lane->oracles.end();
+  }
   servers_ = {};
 }
 

@@ -74,6 +74,19 @@ TEST(LeaseDesk, OneDrainServesAllWhoWaitForAll) {
   EXPECT_EQ(world.order, "aXYb");
 }
 
+TEST(LeaseDesk, AShareThatBecomesAllIsNotOvertaken) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->desk.share();
+    in->order += 'a';
+    lease = co_await in->desk.all_instead_of(std::move(lease));
+    in->order += 'A';
+  }(&world));
+  for (char name : {'b', 'c', 'd'}) world.go(world.share(name, 1ms));
+  world.loop.run();
+  EXPECT_LT(world.order.find('A'), world.order.find('c'));
+}
+
 TEST(Lease, GivenBackTwiceCountsOnce) {
   World world;
   world.go([](World* in) -> async::Task<> {

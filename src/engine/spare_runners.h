@@ -1,0 +1,39 @@
+// Runners that stand ready before a candidate is there: on a GPU a context takes longer to make than most
+// candidates run. Each still serves one candidate and dies.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "engine/fork_server.h"
+
+namespace kw::engine {
+
+class SpareRunners {
+ public:
+  struct Options {
+    std::size_t count = 0;  // kept ready; 0: each is forked when it is asked for
+    int device = -1;
+    Limits limits;
+  };
+
+  SpareRunners(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
+      : loop_(loop), server_(server), options_(options) {}
+
+  async::Task<Result<std::unique_ptr<Worker>>> take(async::Deadline deadline);
+  async::Task<> end();
+
+ private:
+  async::Task<Result<std::unique_ptr<Worker>>> fork(async::Deadline deadline);
+  void refill();
+  async::Task<> add_one();
+
+  async::Loop& loop_;
+  const std::shared_ptr<ForkServer>& server_;
+  Options options_;
+  std::deque<std::unique_ptr<Worker>> ready_;
+  std::size_t coming_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace kw::engine
