@@ -10,6 +10,7 @@ import subprocess
 
 ERROR_LIMIT, COMPILER_LIMIT, TRACEBACK_LIMIT = 2000, 8000, 8000
 CHAIN_LIMIT, FRAME_LIMIT, SCAN_LIMIT = 16, 48, 4000
+INSTALLED = re.compile(r"^/.*/(?:site-packages|dist-packages|(?=python3\.\d+/))/?")
 PTX_FILE = re.compile(r"[^\s'\"]*/tmp\w+\.ptx")
 
 
@@ -78,6 +79,11 @@ def frames(exc):
     return found if len(found) <= FRAME_LIMIT else found[:8] + found[8 - FRAME_LIMIT:]
 
 
+def _short(file):
+    """A library's file from its package on: where it is installed is nobody's business."""
+    return INSTALLED.sub("", file)
+
+
 def traceback(exc, hidden):
     """The chain as text, without frames of files under `hidden` and of the import system."""
     parts = []
@@ -87,7 +93,7 @@ def traceback(exc, hidden):
         for file, line, function in frames(each):
             if file.startswith(hidden) or file.startswith("<frozen"):
                 continue
-            parts.append(f'  File "{file}", line {line}, in {function}\n')
+            parts.append(f'  File "{_short(file)}", line {line}, in {function}\n')
             # A code object may call any file its own, even one that never ends.
             source = linecache.getline(file, line).strip()[:200] if os.path.isfile(file) else ""
             if source:

@@ -51,6 +51,7 @@ async::Task<> OraclePool::give_back(std::unique_ptr<Oracle> oracle) {
 }
 
 async::Task<> OraclePool::end() {
+  for (Idle& idle : idle_) idle.oracle->worker().kill();  // all at once: a GPU context takes long to end
   for (Idle& idle : idle_) co_await idle.oracle->end();
   idle_.clear();
 }

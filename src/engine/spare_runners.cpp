@@ -44,6 +44,7 @@ async::Task<> SpareRunners::add_one() {
 async::Task<> SpareRunners::end() {
   ended_ = true;
   while (coming_ > 0) co_await async::sleep_until(async::Deadline::in(20ms));
+  for (auto& worker : ready_) worker->kill();
   for (auto& worker : ready_) co_await worker->end();
   ready_.clear();
 }

@@ -66,6 +66,10 @@ Worker::Worker(async::Loop& loop, Parts parts)
 }
 
 Worker::~Worker() {
+  kill();
+}
+
+void Worker::kill() {
   if (state_->init && !state_->ended.is_set()) state_->init->kill(SIGKILL);
 }
 

@@ -65,6 +65,9 @@ class Worker {
   // Kills it with all that it started, and waits until that is so.
   async::Task<Exit> end();
 
+  // Kills it without waiting.
+  void kill();
+
   bool alive() const;
   std::uint32_t layers() const { return layers_; }
   std::string printed() const { return output_->text(); }

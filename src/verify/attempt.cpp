@@ -72,6 +72,7 @@ async::Task<> Attempt::run() {
     if (step == Step::go_on) step = co_await (context_.settings.device == Device::cpu ? on_cpu() : on_cuda());
     if (step == Step::go_on) finish_correct();
     co_await end_runner();
+    if (retire_oracle_ && oracle_) co_await oracle_->end();
     lease_.give_back();
     if (oracle_) co_await context_.oracles.give_back(std::move(oracle_));
   }

@@ -83,6 +83,7 @@ class Attempt {
   std::uint64_t launches_seen_ = 0;
   bool native_code_ = false;
   bool decoy_ = false;
+  bool retire_oracle_ = false;
 };
 
 }  // namespace kw::verify

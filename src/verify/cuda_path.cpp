@@ -25,7 +25,8 @@ async::Task<Step> Attempt::on_cuda() {
   verdict_.trust = Trust::in_process;
   if (co_await prepare(0, 0) == Step::ended) co_return Step::ended;
   if (spec_.input_bytes + spec_.output_bytes > heavy_bytes) {
-    // About ten buffers of such a size fill a GPU: it runs alone.
+    // About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it.
+    retire_oracle_ = true;
     lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
   }
   deadline_ = async::Deadline::in(context_.settings.timeout);
@@ -96,6 +97,7 @@ async::Task<Step> Attempt::time_both() {
     std::ranges::copy(own->samples_ms, std::back_inserter(timing.kernel_samples_ms));
     timing.instrument = to_plain_text(own->instrument);
     first = false;
+    if (is_settled(timing.kernel_samples_ms) && is_settled(timing.reference_samples_ms)) break;
   }
   verdict_.stages_ms[Stage::time] += async::ms_since(start);
   if (timing.kernel_samples_ms.empty()) {

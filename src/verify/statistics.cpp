@@ -22,4 +22,10 @@ std::pair<double, double> median_interval(std::vector<double> samples) {
   return {samples[low], samples[high]};
 }
 
+bool is_settled(const std::vector<double>& samples) {
+  if (samples.size() < 40) return false;
+  auto [low, high] = median_interval(samples);
+  return high - low <= 0.01 * median(samples);
+}
+
 }  // namespace kw::verify

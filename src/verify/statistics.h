@@ -11,4 +11,7 @@ double median(std::vector<double> samples);
 // how the samples are distributed.
 std::pair<double, double> median_interval(std::vector<double> samples);
 
+// Whether enough samples agree: at least 40, and the median's interval within 1% of it.
+bool is_settled(const std::vector<double>& samples);
+
 }  // namespace kw::verify

@@ -48,7 +48,8 @@ def test_entry():
 def test_pair_draws_every_dtype():
     names = ["float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"]
     shapes = ", ".join(f'"{each}_": {{"shape": [200], "dtype": "{each}"}}' for each in names)
-    task = load(f"def reference_impl({', '.join(each + '_' for each in names)}):\n    return float32_\n", "", "{" + shapes + "}")
+    arguments = ", ".join(each + "_" for each in names)
+    task = load(f"def reference_impl({arguments}):\n    return float32_\n", "", "{" + shapes + "}")
     values = draw(task, 2**64 - 3, CPU, "fp32")
     assert [str(each.dtype).removeprefix("torch.") for each in values] == names
     assert values[-2].max() <= 100 and values[4].min() < -50

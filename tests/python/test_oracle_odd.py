@@ -40,7 +40,8 @@ def test_odd_inputs(session):
     source = module("return a.sum() + b[0] * b[1].sum() + c['k'] * d.sum()", parameters="self, a, b, c, d=None", inputs=(
         "[torch.randn(1, 8).expand(4, 8), (2.5, torch.randn(3)), {'k': torch.randn(3, 4).T}, torch.randn(9)[2:7]]"))
     session.prepare(request(), source)
-    assert tried(session, lambda given, _: given[0].sum() + given[1][0] * given[1][1].sum() + given[2]["k"] * given[3].sum()).right
+    assert tried(session, lambda given, _: (given[0].sum() + given[1][0] * given[1][1].sum()
+                                            + given[2]["k"] * given[3].sum())).right
     assert session._task.plan.labels == ["a", "b[1]", "c[0]", "d"]
 
 

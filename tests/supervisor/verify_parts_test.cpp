@@ -23,6 +23,14 @@ TEST(Median, ItsIntervalHoldsIt) {
   EXPECT_LT(high, 65);
 }
 
+TEST(Median, IsSettledOnceItsIntervalIsNarrow) {
+  EXPECT_TRUE(is_settled(std::vector<double>(40, 2.0)));
+  EXPECT_FALSE(is_settled(std::vector<double>(39, 2.0)));
+  std::vector<double> wide;
+  for (int i = 0; i < 100; ++i) wide.push_back(i);
+  EXPECT_FALSE(is_settled(wide));
+}
+
 TEST(Roofline, AnH200MovesItsBandwidthInASecond) {
   EXPECT_DOUBLE_EQ(*least_traffic_ms("NVIDIA H200", 4'800'000'000'000), 1000.0);
   EXPECT_FALSE(least_traffic_ms("a GPU nobody knows", 1));

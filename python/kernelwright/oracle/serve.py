@@ -26,6 +26,7 @@ def serve(channel, device=-1):
         last = bool(left) and isinstance(request, (wire.PrepareT, wire.ForgetT))
         reply, replied_fds = (_spent(left), []) if last else answer(session, request, fds)
         left += before.restore()
+        session.trim()
         if left and isinstance(reply, wire.PreparedT):
             reply.findings = [*reply.findings, _remark(left)]
         try:

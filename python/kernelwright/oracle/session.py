@@ -12,7 +12,8 @@ from .prepare import PreparedTask, key_of
 from .state import Snapshot
 
 TASKS_KEPT, ARENAS_KEPT = 4, 16
-BYTES_KEPT = {"cpu": 512 << 20, "cuda": 8 << 30}  # of inputs and weights of the tasks that are kept
+BYTES_KEPT = {"cpu": 512 << 20, "cuda": 1 << 30}  # of inputs and weights of the tasks that are kept
+IDLE_BYTES = 2 << 30  # of device memory that may be reserved between requests
 
 
 class Session:
@@ -76,6 +77,11 @@ class Session:
         samples = timing.samples(task.reference.prepared(inputs, request.seed), request.warmup, request.calls,
                                  request.budgetMs, request.flushL2, self.device)
         return made(wire.TimedT, samplesMs=samples, instrument=timing.INSTRUMENT)
+
+    def trim(self):
+        """Give back what the allocator merely keeps: other oracles and runners share the device."""
+        if self.device.type == "cuda" and torch.cuda.memory_reserved(self.device) > IDLE_BYTES:
+            torch.cuda.empty_cache()
 
     def forget(self):
         """Let go of every task and arena."""
