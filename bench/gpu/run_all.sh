@@ -82,7 +82,7 @@ part_recorded() {
   for weights in constructor moved; do
     for file in "$RECORDED"/recorded_*.json; do
       name=$(basename "$file" .json).$weights
-      judge "$name" 45 --traces "$file" --weights "$weights" --timeout 40 || { status=1; continue; }
+      judge "$name" 75 --traces "$file" --weights "$weights" --timeout 40 || { status=1; continue; }
       compare recorded "$file" "$raw/$name.jsonl" | tee "$raw/$name.agreement.txt"
     done
   done
@@ -178,7 +178,7 @@ run() {
 {
   run unpack 60 0
   run sample 90 0
-  run recorded 150 0
+  run recorded 240 0
   run kernelbench 330 0
   run throughput 175 60
   run tests 220 35
