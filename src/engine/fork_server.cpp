@@ -144,6 +144,7 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
   request.readable.push_back(options_.installation.native.string());
   wire::SpawnT message = to_message(request, next_slot());
   std::string cgroup = message.cgroup;
+  std::uint64_t memory_bytes = message.memory_bytes;
   std::vector<int> fds{channel->second.get(), output->second.get(), output->second.get(),
                        status->second.get()};
   if (auto sent = co_await control_.send(wire::encode(std::move(message)), fds); !sent) {
@@ -155,7 +156,7 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
   output->second.reset();
   auto worker = std::make_unique<Worker>(
       loop_, Worker::Parts{std::move(channel->first), std::move(status->first), std::move(output->first),
-                           std::move(cgroup), options_.stop});
+                           std::move(cgroup), memory_bytes, options_.stop});
   if (auto confined = co_await worker->confined(deadline); !confined)
     co_return std::unexpected(confined.error());
   co_return worker;

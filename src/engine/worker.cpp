@@ -11,6 +11,7 @@
 #include "async/within.h"
 #include "base/text.h"
 #include "confine.h"
+#include "process/memory_use.h"
 
 namespace kw::engine {
 
@@ -25,7 +26,9 @@ struct Worker::State {
   process::Channel status;
   std::optional<process::ExitWatch> init;
   std::string cgroup;
+  std::uint64_t memory_bytes = 0;
   async::Event ended;
+  bool over_memory = false;
   Exit exit;
 };
 
@@ -63,6 +66,7 @@ Worker::Worker(async::Loop& loop, Parts parts)
       output_(std::move(parts.output)),
       stop_(parts.stop) {
   state_->cgroup = std::move(parts.cgroup);
+  state_->memory_bytes = parts.memory_bytes;
 }
 
 Worker::~Worker() {
@@ -92,6 +96,8 @@ async::Task<Result<>> Worker::confined(Deadline deadline) {
   layers_ = spawned.applied;
   state_->init.emplace(state_->loop, std::move(packet.fds.front()));
   boost::asio::co_spawn(state_->loop, watch(state_), boost::asio::detached);
+  if ((layers_ & KW_LAYER_CGROUP_MEMORY) == 0 && state_->memory_bytes > 0)
+    boost::asio::co_spawn(state_->loop, guard_memory(state_, spawned.init_pid), boost::asio::detached);
   co_return Result<>{};
 }
 
@@ -102,9 +108,21 @@ async::Task<> Worker::watch(std::shared_ptr<State> state) {
   co_await state->init->wait();
   kw_cgroup_usage usage{};
   kw_cgroup_finish(state->cgroup.c_str(), &usage);
-  state->exit.oom_kills = usage.oom_kills;
+  state->exit.oom_kills = usage.oom_kills + (state->over_memory ? 1 : 0);
   process::reap_orphans();
   state->ended.set();
+}
+
+// On hosts without a memory cgroup: what a candidate may take before it is noticed is bounded by the pause.
+async::Task<> Worker::guard_memory(std::shared_ptr<State> state, pid_t init) {
+  while (!state->ended.is_set()) {
+    if (process::tree_memory_bytes(init) > state->memory_bytes) {
+      state->over_memory = true;
+      state->init->kill(SIGKILL);
+      co_return;
+    }
+    co_await async::sleep_until(Deadline::in(200ms));
+  }
 }
 
 async::Task<Exit> Worker::end() {

@@ -47,6 +47,7 @@ class Worker {
     process::Channel status;
     std::shared_ptr<process::OutputTail> output;
     std::string cgroup;
+    std::uint64_t memory_bytes = 0;  // watched where no cgroup limits it; 0: unlimited
     async::Stop* stop;
   };
 
@@ -75,6 +76,7 @@ class Worker {
  private:
   struct State;
   static async::Task<> watch(std::shared_ptr<State> state);
+  static async::Task<> guard_memory(std::shared_ptr<State> state, pid_t init);
   async::Task<Lost> lost(Lost::Why why, std::string detail);
 
   std::shared_ptr<State> state_;

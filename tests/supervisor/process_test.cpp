@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "process/channel.h"
 #include "process/exit_watch.h"
+#include "process/memory_use.h"
 #include "process/output_tail.h"
 #include "process/spawn.h"
 #include "run_task.h"
@@ -89,6 +91,24 @@ TEST(OutputTail, KeepsHeadAndTailOfAFlood) {
   EXPECT_TRUE(text.ends_with("last\n"));
   EXPECT_NE(text.find("bytes left out"), std::string::npos);
   EXPECT_LT(text.size(), 3 * OutputTail::kept_bytes);
+}
+
+TEST(MemoryUse, CountsDescendants) {
+  async::Loop loop;
+  pid_t pid = *shell("sh -c 'x=$(head -c 30000000 /dev/zero | tr \"\\0\" x); sleep 60' & wait");
+  ExitWatch watch = *ExitWatch::of(loop, pid);
+  std::uint64_t seen = 0;
+  for (int i = 0; i < 200 && seen < 30'000'000; ++i) {
+    ::usleep(50'000);
+    seen = tree_memory_bytes(pid);
+  }
+  EXPECT_GE(seen, 30'000'000U);
+  ::kill(-pid, SIGKILL);  // the shell leads a group of its own
+  run_task(loop, watch.wait());
+}
+
+TEST(MemoryUse, OfNobodyIsNothing) {
+  EXPECT_EQ(tree_memory_bytes(0x7fffffff), 0U);
 }
 
 TEST(Spawn, NamesAProgramThatIsNotThere) {
