@@ -64,13 +64,12 @@ async::Task<Step> Attempt::try_weights(wire::Weights weights) {
 async::Task<Step> Attempt::time_both() {
   const Settings& settings = context_.settings;
   if (settings.timing_trials == 0) co_return Step::go_on;
-  if (spec_.input_bytes + spec_.output_bytes <= heavy_bytes) {
-    lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
-  }
-  auto start = async::SteadyClock::now();
-  deadline_ = async::Deadline::in(settings.timeout);
   // A late call on fresh inputs: judged like the others, and what it was given is what is timed.
   if (co_await trial(settings.correctness_trials, settings.timeout) == Step::ended) co_return Step::ended;
+  if (spec_.input_bytes + spec_.output_bytes <= heavy_bytes)
+    lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
+  auto start = async::SteadyClock::now();
+  deadline_ = async::Deadline::in(settings.timeout);
   Timing& timing = verdict_.timing;
   auto limit = async::Deadline::in(timing_limit);
   bool first = true;
