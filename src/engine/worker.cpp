@@ -129,7 +129,9 @@ async::Task<Exit> Worker::end() {
   channel_.close();
   if (state_->init) {
     state_->init->kill(SIGKILL);
-    co_await async::within(Deadline::in(10s), nullptr, [](std::shared_ptr<State> state) -> async::Task<bool> {
+    // A process whose kernel still runs on a GPU ends when that does; after Ctrl-C nobody waits so long.
+    auto patience = stop_ != nullptr && stop_->requested() ? 2s : 10s;
+    co_await async::within(Deadline::in(patience), nullptr, [](std::shared_ptr<State> state) -> async::Task<bool> {
       co_await state->ended.wait();
       co_return true;
     }(state_));
