@@ -131,10 +131,11 @@ async::Task<Exit> Worker::end() {
     state_->init->kill(SIGKILL);
     // A process whose kernel still runs on a GPU ends when that does; after Ctrl-C nobody waits so long.
     auto patience = stop_ != nullptr && stop_->requested() ? 2s : 10s;
-    co_await async::within(Deadline::in(patience), nullptr, [](std::shared_ptr<State> state) -> async::Task<bool> {
-      co_await state->ended.wait();
-      co_return true;
-    }(state_));
+    co_await async::within(Deadline::in(patience), nullptr,
+                           [](std::shared_ptr<State> state) -> async::Task<bool> {
+                             co_await state->ended.wait();
+                             co_return true;
+                           }(state_));
   }
   co_return state_->exit;
 }

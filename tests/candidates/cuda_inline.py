@@ -1,5 +1,4 @@
 """A candidate in CUDA C++: compiled by load_inline where nvcc is, else no fault of its own."""
-import torch
 from torch.utils.cpp_extension import load_inline
 
 CUDA = """
