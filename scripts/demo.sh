@@ -10,4 +10,5 @@ scripts/packages.sh build
 stage "Python environment" scripts/python.sh run
 stage "build" scripts/build.sh kernelwright kwconfine kw_messages
 say "== sample: build/kernelwright verify examples/sample"
-exec build/kernelwright verify ${KW_PYTHON:+--python "$KW_PYTHON"} examples/sample
+# Under the name of this very tree, so that a second call shows what it knows and a changed tree is judged anew.
+exec build/kernelwright verify ${KW_PYTHON:+--python "$KW_PYTHON"} examples/sample --output "build/demo-$(project_digest).jsonl"
