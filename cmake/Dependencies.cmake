@@ -6,7 +6,7 @@ find_package(CLI11 REQUIRED)
 find_program(KW_FLATC flatc REQUIRED)
 
 # Static archives, so that the program carries what it uses.
-set(KW_STATIC_LIBS boost_json boost_container crypto flatbuffers)
+set(KW_STATIC_LIBS boost_json boost_container crypto ssl flatbuffers SQLiteCpp sqlite3)
 foreach(lib IN LISTS KW_STATIC_LIBS)
   find_library(KW_LIB_${lib} NAMES lib${lib}.a REQUIRED)
   add_library(kw_${lib} INTERFACE)
@@ -14,6 +14,9 @@ foreach(lib IN LISTS KW_STATIC_LIBS)
 endforeach()
 target_link_libraries(kw_boost_json INTERFACE kw_boost_container)
 target_link_libraries(kw_crypto INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(kw_ssl INTERFACE kw_crypto)
+target_link_libraries(kw_sqlite3 INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_libraries(kw_SQLiteCpp INTERFACE kw_sqlite3)
 
 add_library(kw_json INTERFACE)
 target_link_libraries(kw_json INTERFACE kw_boost_json)
