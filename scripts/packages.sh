@@ -24,7 +24,7 @@ list_packages() {
     case $group in
       build)
         boost=$(boost_version)
-        echo clang-19 lld-19 binutils cmake ninja-build pkg-config "libboost$boost-dev" "libboost-json$boost-dev" \
+        echo clang-19 libclang-rt-19-dev lld-19 binutils cmake ninja-build pkg-config "libboost$boost-dev" "libboost-json$boost-dev" \
           libssl-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev libfmt-dev libsqlitecpp-dev libsqlite3-dev libtomlplusplus-dev libgtest-dev libgmock-dev \
           python3-venv git ca-certificates ;;
       lint) echo clang-format-19 clang-tidy-19 ;;
