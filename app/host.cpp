@@ -35,6 +35,37 @@ Result<> check_sandbox(bool allow_unsandboxed) {
 
 }  // namespace
 
+HostOptions host_options(const EngineFlags& engine, const CorrectnessFlags& correctness,
+                         const TimingFlags& timing) {
+  HostOptions options;
+  options.device = engine.device;
+  options.python = engine.python;
+  options.jobs = engine.jobs;
+  if (engine.memory_bytes > 0) options.memory_bytes = engine.memory_bytes;
+  options.allow_unsandboxed = engine.allow_unsandboxed;
+  verify::Settings& settings = options.settings;
+  settings.correctness_trials = static_cast<std::uint32_t>(correctness.trials);
+  settings.timing_trials = static_cast<std::uint32_t>(timing.trials);
+  settings.tolerance = {correctness.tolerance.name, correctness.tolerance.rtol, correctness.tolerance.atol};
+  settings.precision = correctness.precision;
+  settings.tf32 = correctness.tf32;
+  settings.move_weights = correctness.move_weights;
+  settings.reduce_shapes = correctness.reduce_shapes;
+  settings.timeout = std::chrono::milliseconds(static_cast<long>(engine.timeout_s * 1000));
+  return options;
+}
+
+ParquetHelper parquet_helper(const std::string& chosen_python) {
+  ParquetHelper helper;
+  auto installation = engine::find_installation();
+  if (!installation) return helper;
+  if (auto python = engine::find_python(chosen_python, *installation)) helper.python = python->path.string();
+  for (const auto& folder : installation->python_path)
+    if (auto script = folder / "kernelwright/parquet_rows.py"; std::filesystem::exists(script))
+      helper.script = script.string();
+  return helper;
+}
+
 Result<verify::LocalVerifier::Options> on_this_host(const HostOptions& options) {
   verify::LocalVerifier::Options result;
   auto gpus = choose_gpus(options.device);

@@ -3,7 +3,10 @@
 
 #include <memory>
 
+#include "flags/correctness_flags.h"
 #include "flags/engine_flags.h"
+#include "flags/timing_flags.h"
+#include "tasks/row_reader.h"
 #include "verify/local_verifier.h"
 
 namespace kw::app {
@@ -16,6 +19,12 @@ struct HostOptions {
   bool allow_unsandboxed = false;
   verify::Settings settings;
 };
+
+HostOptions host_options(const EngineFlags& engine, const CorrectnessFlags& correctness,
+                         const TimingFlags& timing);
+
+// The helper that reads Parquet runs under the Python that candidates run under.
+ParquetHelper parquet_helper(const std::string& python);
 
 // The local verifier's options for this machine; errors name what is missing and the remedy.
 Result<verify::LocalVerifier::Options> on_this_host(const HostOptions& options);

@@ -1,0 +1,65 @@
+#include "session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "confine.h"
+#include "process/exit_watch.h"
+
+namespace kw::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+async::Task<> keep_time(std::function<void()> tick) {
+  while (true) {
+    co_await async::sleep_until(async::Deadline::in(1s));
+    tick();
+  }
+}
+
+async::Task<> run_to_end(std::function<async::Task<int>()> work, async::Loop* loop, int* status) {
+  *status = co_await work();
+  loop->stop();
+}
+
+}  // namespace
+
+void complain(const Error& error) {
+  fmt::print(stderr, "error: {}\n", error.what);
+  if (!error.remedy.empty()) fmt::print(stderr, "  -> {}\n", error.remedy);
+}
+
+void Session::heed_signals() {
+  signals_.async_wait([this](boost::system::error_code error, int signal) {
+    if (error) return;
+    stop.request(fmt::format("signal {}", signal));
+    // A second one does not wait for order: what is left dies with us.
+    signals_.async_wait([](boost::system::error_code again, int) {
+      if (!again) ::_exit(exit_interrupted);
+    });
+  });
+}
+
+int Session::run(std::function<async::Task<int>()> work, std::function<void()> tick) {
+  int status = 0;
+  auto rethrow = [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  };
+  heed_signals();
+  boost::asio::co_spawn(loop, keep_time(std::move(tick)), boost::asio::detached);
+  boost::asio::co_spawn(loop, run_to_end(std::move(work), &loop, &status), rethrow);
+  loop.run();
+  return stop.requested() ? exit_interrupted : status;
+}
+
+Result<> own_processes() {
+  kw_cgroup_prepare();
+  kw_cgroup_sweep("kernelwright");
+  return process::become_subreaper();
+}
+
+}  // namespace kw::app
