@@ -1,6 +1,7 @@
-"""Makes single_turn.json, multi_turn.json and expected.json from tasks/, completions/ and rows.toml.
+"""Makes single_turn.json, multi_turn.json, expected.json and ../loop/conversations.json from tasks/, completions/ and
+rows.toml.
 
-    python examples/sample/build.py           writes the three files
+    python examples/sample/build.py           writes the four files
     python examples/sample/build.py --check   exits 1 when one of them is stale
 """
 import argparse
@@ -26,6 +27,8 @@ FEEDBACK = {
     "wrong_shape": "The result has the wrong shape. It has to have the shape that the PyTorch code returns.",
     "wrong_value": "The kernel runs, but its values differ from the PyTorch code's. Please find out why and correct it.",
 }
+OTHER_FEEDBACK = "That did not work. Please correct it and send the whole module again."
+MOST_WRONG = 2  # answers before the right one in a conversation that is put together
 
 
 def split_completion(text):
@@ -95,6 +98,7 @@ def single_trace(row):
 
 
 def multi_trace(row):
+    """A conversation: its answers are turn1, turn2, ... unless the row says otherwise."""
     fields = task_fields(row["task"])
     messages = [
         {"role": "system", "content": SYSTEM_PROMPT},
@@ -102,11 +106,11 @@ def multi_trace(row):
     ]
     turns = []
     for number, verdict in enumerate(row["verdicts"], start=1):
-        text = read_completion(row["task"], f"turn{number}")
+        text = read_completion(row["task"], row.get("labels", {}).get(number, f"turn{number}"))
         prose, code = split_completion(text)
         expected = expectation(verdict)
         last = number == len(row["verdicts"])
-        feedback = None if last else FEEDBACK[expected["error_class"]]
+        feedback = None if last else FEEDBACK.get(expected["error_class"], OTHER_FEEDBACK)
         turns.append({
             "turn": number,
             "reasoning": prose,
@@ -127,6 +131,24 @@ def multi_trace(row):
         "full_messages": messages,
         "timestamp": None,
     }
+
+
+def conversations(rows):
+    """One conversation a task, as a model that learns from feedback would have it: wrong answers, then a right one."""
+    tasks = {row["task"]: [] for row in rows["single"]}
+    for row in rows["single"]:
+        tasks[row["task"]].append(row)
+    traces = []
+    for task, answers in tasks.items():
+        right = [row for row in answers if row["verdict"] == "counts"][:1]
+        wrong = [row for row in answers if row["verdict"] != "counts"][:MOST_WRONG]
+        chosen = wrong + right
+        traces.append(multi_trace({
+            "task": task,
+            "labels": {number: row["label"] for number, row in enumerate(chosen, start=1)},
+            "verdicts": [row["verdict"] for row in chosen],
+        }))
+    return traces + [multi_trace(row) for row in rows["multi"]]
 
 
 def expected_rows(rows):
@@ -156,6 +178,7 @@ def build():
         "single_turn.json": [single_trace(row) for row in rows["single"]],
         "multi_turn.json": [multi_trace(row) for row in rows["multi"]],
         "expected.json": expected_rows(rows),
+        "../loop/conversations.json": conversations(rows),
     }
     return {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in documents.items()}
 
