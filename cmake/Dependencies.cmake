@@ -27,3 +27,7 @@ target_link_libraries(kw_fmt INTERFACE fmt::fmt-header-only)
 add_library(kw_boost INTERFACE)
 target_include_directories(kw_boost SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
 target_compile_definitions(kw_boost INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)
+
+find_path(KW_TOML_DIR toml++/toml.h REQUIRED)
+add_library(kw_toml INTERFACE)
+target_include_directories(kw_toml SYSTEM INTERFACE ${KW_TOML_DIR})

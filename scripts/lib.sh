@@ -29,7 +29,7 @@ digest() { sha256sum | cut -c1-16; }
 # Every file that is part of the project, with or without git, NUL-separated.
 project_files() {
   if ! git -c safe.directory="$ROOT" ls-files -z -co --exclude-standard 2>/dev/null; then
-    find . -type f -not -path './.git/*' -not -path './.venv/*' -not -path './build*/*' -not -path './dist/*' \
+    find . -type f -not -path './.git/*' -not -path './.venv*/*' -not -path './build*/*' -not -path './dist/*' \
       -not -path './third_party/*' -not -name '*.pyc' -print0
   fi
 }

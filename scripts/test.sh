@@ -14,12 +14,25 @@ if [ "$again" = no ] && [ "$(head -n 1 "$passed" 2>/dev/null)" = "$state" ]; the
   exit 0
 fi
 
-needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed test)
+# Peers have a Python of their own on top of the tests'. Where that is a user's, it need not bear them.
+with_peers=no
+case " ${labels[*]} " in *" peers "*) with_peers=yes ;; esac
+
+needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed test &&
+  { [ "$with_peers" = no ] || scripts/python-peers.sh --needed; })
 if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed"; fi
 scripts/packages.sh build
 stage "Python environment" scripts/python.sh test
 KW_TEST_PYTHON=$(scripts/python.sh test)
 export KW_TEST_PYTHON
+if [ "$with_peers" = yes ] && ! stage "Python environment for peers" scripts/python-peers.sh; then
+  if [ "$KW_TEST_PYTHON" = "$ROOT/.venv/bin/python" ]; then
+    fail 'the tests labelled peers lack their environment; make test KW_LABELS="unit engine" does without'
+  fi
+  say "The tests labelled peers are left out: they cannot be added to $KW_TEST_PYTHON"
+  kept=() && for label in "${labels[@]}"; do [ "$label" = peers ] || kept+=("$label"); done
+  labels=(${kept[@]+"${kept[@]}"})
+fi
 stage "build" scripts/build.sh
 
 count=0 skipped=0

@@ -9,7 +9,7 @@ set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$(dirname "$here")")
-ALL_PARTS="unpack sample recorded kernelbench throughput tests overhead"
+ALL_PARTS="unpack sample recorded loop kernelbench throughput tests overhead"
 
 absolute() { (cd "$1" && pwd); }
 
@@ -89,6 +89,23 @@ part_recorded() {
   return "$status"
 }
 
+# loop NAME TRACES: the recorded conversations played through the loop, judged here.
+loop() {
+  local status=0
+  "$kw" run --device "$KW_DEVICE" --python "$KW_PYTHON" --traces "$2" --model-replay "$2" --multi-turn --verbose --json \
+    --timeout 40 --output "$OUT/$1.json" >"$raw/$1.summary.json" 2>"$raw/$1.log" || status=$?
+  echo "$1: exit code $status; $(cat "$raw/$1.summary.json")"
+  rm -rf "$OUT/$1.run"
+  return "$status"
+}
+
+part_loop() {
+  local status=0
+  loop loop.sample "$WORK/program/examples/loop/conversations.json" || status=1
+  loop loop.recorded "$RECORDED/recorded_qwen3_multi_turn.json" || status=1
+  return "$status"
+}
+
 part_kernelbench() {
   local status=0 kernel problem source=$WORK/kernelbench_run
   mkdir -p "$source"
@@ -139,6 +156,7 @@ part_tests() {
   if [ "$KW_DEVICE" = cpu ]; then label="not gpu"; fi
   mapfile -t label_files < <(grep -l 'mark\.gpu' tests/python/test_*.py)
   run_test runner 60 "${pytest[@]}" -m "$label" "${label_files[@]}" || status=1
+  run_test four_turns 90 "${pytest[@]}" -m "$label" tests/engine/test_loop_four_turns.py || status=1
   run_test victims 120 "${pytest[@]}" tests/engine/test_victims.py || status=1
   while read -r kind program; do
     run_test "$kind.$program" 30 "tests/bin/$program" --gtest_brief=1 || status=1
@@ -179,6 +197,7 @@ run() {
   run unpack 60 0
   run sample 90 0
   run recorded 240 0
+  run loop 150 0
   run kernelbench 330 0
   run throughput 175 60
   run tests 220 35

@@ -1,0 +1,207 @@
+#include "run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "config/config.h"
+#include "host.h"
+#include "llm/scripted_model.h"
+#include "revision.h"
+#include "run_report.h"
+#include "session.h"
+#include "store/run_store.h"
+#include "store/trace_files.h"
+#include "version.h"
+
+namespace kw::app {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+// Flags that may change from one call to the next: they change neither answers nor verdicts, or only which of the
+// tasks are done now.
+constexpr std::string_view free_to_change[] = {
+    "vllm-url", "model",    "model-replay", "replay-delay", "batch-size", "request-timeout", "no-stream", "limit",
+    "output",   "sample-id", "save-interval", "fresh",      "json",       "dry-run",         "quiet",     "verbose",
+    "config",   "jobs",     "python",       "memory",       "system-prompt", "device", "allow-unsandboxed", "help"};
+
+// What makes two runs the same run; the model's name joins when it is known.
+json::object identity(const RunFlags& flags, const CLI::App& verb, const refine::Settings& settings,
+                      const verify::LocalVerifier::Options& host) {
+  json::object values = resolved_values(verb);
+  for (std::string_view name : free_to_change) values.erase(name);
+  values["system-prompt-sha256"] = sha256_hex(settings.system_prompt);
+  values["device"] = host.gpus.empty() ? "cpu" : host.gpus.front().name;
+  if (!flags.source.shuffle && !flags.model.sampling.seed) values.erase("seed");
+  return values;
+}
+
+struct World {
+  const RunFlags& flags;
+  refine::Settings settings;
+  std::unique_ptr<TaskSource> source;
+  verify::LocalVerifier::Options host;
+  store::RunInfo info;
+  RunReport report;
+  Session session;
+
+  std::unique_ptr<llm::ScriptedModel> scripted;
+  std::unique_ptr<llm::OpenAiClient> chat;
+  std::unique_ptr<store::RunStore> store;
+  std::size_t unsaved = 0;
+};
+
+// The scripted model is a server like any other, in this process.
+async::Task<Result<>> connect(World* world) {
+  llm::ServerOptions options = world->flags.model.server_options();
+  if (const std::string& recorded = world->flags.model.replay; !recorded.empty()) {
+    llm::ScriptedModel::Options script;
+    script.files = {recorded};
+    script.delay = std::chrono::milliseconds(
+        static_cast<long>(world->flags.model.replay_delay_s.value_or(0) * 1000));
+    auto scripted = llm::ScriptedModel::start(world->session.loop, std::move(script));
+    if (!scripted) co_return std::unexpected(scripted.error());
+    world->scripted = std::move(*scripted);
+    options.base_url = world->scripted->url();
+    options.model.clear();
+    options.api_key.clear();
+  }
+  auto chat = co_await llm::OpenAiClient::connect(world->session.loop, world->session.stop, std::move(options));
+  if (!chat) co_return std::unexpected(chat.error());
+  world->chat = std::move(*chat);
+  world->info.settings["model"] = world->chat->model().name;
+  co_return Result<>();
+}
+
+Result<> open_store(World* world) {
+  fs::path folder = world->flags.output.run_folder();
+  auto store = store::RunStore::open(world->session.loop, folder, world->info, world->flags.output.fresh);
+  if (!store) return std::unexpected(store.error());
+  world->store = std::move(*store);
+  return write_file(folder / "config.toml", world->info.config_toml);
+}
+
+async::Task<Result<>> write_exports(World* world) {
+  auto form = world->settings.multi_turn ? store::Form::multi_turn : store::Form::single_turn;
+  co_return co_await store::save_traces(*world->store, world->flags.output.output, form);
+}
+
+async::Task<> save_now_and_then(World* world) {
+  if (auto saved = co_await write_exports(world); !saved) world->report.say("error: " + saved.error().what);
+}
+
+void trace_ended(World* world) {
+  if (++world->unsaved < world->flags.output.save_interval) return;
+  world->unsaved = 0;
+  boost::asio::co_spawn(world->session.loop, save_now_and_then(world), boost::asio::detached);
+}
+
+async::Task<Result<>> converse(World* world) {
+  async::Loop& loop = world->session.loop;
+  async::Stop& stop = world->session.stop;
+  auto verifier = co_await verify::LocalVerifier::start(loop, stop, world->host);
+  if (!verifier) co_return std::unexpected(verifier.error());
+  world->report.started();
+  refine::Loop refinement(loop, stop, *world->chat, **verifier, *world->store, world->settings,
+                          world->report.hooks([world] { trace_ended(world); }));
+  auto ended = co_await refinement.run(*world->source);
+  co_await (*verifier)->end();
+  co_return ended;
+}
+
+async::Task<Result<>> run_and_save(World* world) {
+  if (auto connected = co_await connect(world); !connected) co_return connected;
+  if (auto opened = open_store(world); !opened) co_return opened;
+  auto ended = co_await converse(world);
+  auto saved = co_await write_exports(world);
+  world->report.finish();
+  auto summary = co_await world->store->summary();
+  if (summary) world->report.summary(*summary);
+  if (!ended) co_return ended;
+  if (!saved) co_return saved;
+  if (!summary) co_return std::unexpected(summary.error());
+  co_return Result<>();
+}
+
+async::Task<int> run_loop(World* world) {
+  auto ended = co_await run_and_save(world);
+  world->report.finish();
+  if (world->session.stop.requested()) {
+    fmt::print(stderr, "interrupted; nothing that was answered is lost: the same command goes on\n");
+    co_return exit_interrupted;
+  }
+  if (!ended) complain(ended.error());
+  co_return ended && !world->report.had_bad_tasks() ? 0 : exit_failure;
+}
+
+// Says what would be asked; nothing is.
+int dry_run(TaskSource& source) {
+  bool bad = false;
+  while (true) {
+    auto next = source.next();
+    if (!next) {
+      complain(next.error());
+      return exit_failure;
+    }
+    if (!*next) return bad ? exit_failure : 0;
+    if (auto* error = std::get_if<RowError>(&**next)) {
+      fmt::print(stderr, "error: {}\n", describe(*error));
+      bad = true;
+    } else {
+      const TaskItem& item = std::get<TaskItem>(**next);
+      fmt::print("{}  {}  {} bytes\n", sample_key(item.task), item.task.task_id, item.task.reference_code.size());
+    }
+  }
+}
+
+}  // namespace
+
+void RunFlags::add(CLI::App& app) {
+  source.add(app);
+  model.add(app);
+  loop.add(app);
+  engine.add(app);
+  correctness.add(app);
+  timing.add(app);
+  output.add(app);
+}
+
+int run(const RunFlags& flags, const CLI::App& verb) {
+  auto failed = [](const Error& error) {
+    complain(error);
+    return exit_failure;
+  };
+  auto settings = flags.loop.settings();
+  if (!settings) return failed(settings.error());
+  settings->sampling = flags.model.sampling;
+  settings->requests_in_flight = flags.model.batch_size;
+  auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
+  auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
+  if (!source) return failed(source.error());
+  if (flags.output.dry_run) return dry_run(**source);
+  auto host = on_this_host(host_options(flags.engine, flags.correctness, flags.timing));
+  if (!host) return failed(host.error());
+  if (auto owner = own_processes(); !owner) return failed(owner.error());
+
+  store::RunInfo info;
+  info.settings = identity(flags, verb, *settings, *host);
+  info.config_toml = resolved_toml(verb);
+  info.program_version = kw_version;
+  info.git_revision = kw_revision;
+  auto total = (*source)->total();
+  if (total) *total *= settings->samples_per_task;
+  World world{flags,
+              std::move(*settings),
+              std::move(*source),
+              std::move(*host),
+              std::move(info),
+              RunReport(flags.output, total),
+              {}, {}, {}, {}, 0};
+  return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
+}
+
+}  // namespace kw::app

@@ -1,0 +1,32 @@
+// `kernelwright run`: tasks → model → verdict → feedback → traces.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "flags/correctness_flags.h"
+#include "flags/engine_flags.h"
+#include "flags/loop_flags.h"
+#include "flags/model_flags.h"
+#include "flags/run_output_flags.h"
+#include "flags/source_flags.h"
+#include "flags/timing_flags.h"
+
+namespace kw::app {
+
+struct RunFlags {
+  SourceFlags source;
+  ModelFlags model;
+  LoopFlags loop;
+  EngineFlags engine;
+  CorrectnessFlags correctness;
+  TimingFlags timing;
+  RunOutputFlags output;
+
+  void add(CLI::App& app);
+};
+
+// `verb` is the parsed verb: what it resolved to is kept with the run. The exit status: 0 where every task had its
+// conversation, 1 where the run broke off or a task could not be read, 130 after Ctrl-C.
+int run(const RunFlags& flags, const CLI::App& verb);
+
+}  // namespace kw::app

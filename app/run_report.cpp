@@ -1,0 +1,80 @@
+#include "run_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/json/serialize.hpp>
+
+#include "results/result_row.h"
+#include "results/style.h"
+
+namespace kw::app {
+namespace {
+
+std::string turn_words(const Turn& turn) {
+  if (!turn.verdict) return "not judged";
+  std::string words = in_words(result_row(*turn.verdict, std::nullopt, Trust::in_process));
+  if (turn.verdict->speedup) words += fmt::format(", {:.2f}x", *turn.verdict->speedup);
+  return words;
+}
+
+std::string trace_words(const Trace& trace) {
+  const Conversation* round = best_round(trace);
+  if (round == nullptr) return "no answer";
+  const Turn* best = best_turn(*round);
+  std::string words = best ? turn_words(*best) : "no answer";
+  if (round->stop_reason) words += fmt::format("; {}", to_string(*round->stop_reason));
+  std::size_t turns = 0;
+  for (const Conversation& each : trace.rounds) turns += each.turns.size();
+  if (turns > 1) words += fmt::format(" after {} turns", turns);
+  if (!round->error.empty()) words += fmt::format(" ({})", round->error);
+  return words;
+}
+
+// "kernelbook_12", and "kernelbook_12~2" for its second sample.
+std::string label(const Trace& trace) {
+  std::string key = sample_key(trace.task);
+  return trace.sample_number == 0 ? key : fmt::format("{}~{}", key, trace.sample_number + 1);
+}
+
+}  // namespace
+
+RunReport::RunReport(const RunOutputFlags& flags, std::optional<std::size_t> total)
+    : flags_(flags), progress_({stderr, is_terminal(STDERR_FILENO), flags.quiet}, total) {}
+
+void RunReport::started() {
+  start_ = async::SteadyClock::now();
+}
+
+void RunReport::note(const std::string& line) {
+  if (flags_.verbose) progress_.say(line);
+}
+
+refine::Hooks RunReport::hooks(std::function<void()> after) {
+  return {[this](const Trace& trace, const Turn& turn) { judged(trace, turn); },
+          [this, after = std::move(after)](const Trace& trace, bool resumed) {
+            ended(trace, resumed);
+            if (!resumed) after();
+          },
+          [this](const RowError& error) {
+            bad_tasks_ = true;
+            progress_.say("error: " + describe(error));
+          }};
+}
+
+void RunReport::judged(const Trace& trace, const Turn& turn) {
+  note(fmt::format("  {}#{}: {}", label(trace), turn.turn, turn_words(turn)));
+}
+
+void RunReport::ended(const Trace& trace, bool resumed) {
+  if (resumed) return progress_.skipped();
+  progress_.done(label(trace), trace_words(trace), seconds());
+}
+
+void RunReport::summary(const store::Summary& summary) const {
+  if (flags_.json) fmt::print("{}\n", boost::json::serialize(store::to_json(summary)));
+  if (flags_.quiet || flags_.json) return;
+  fmt::print("{}", store::in_words(summary));
+}
+
+}  // namespace kw::app

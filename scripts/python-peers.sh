@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes .venv-peers, in which the tests labelled `peers` run, and prints its Python. python-peers.sh [--needed]
+# It sees the packages of the Python that runs the other tests and adds those of python/requirements-peers.txt, so
+# that PyTorch is not installed twice and .venv stays as it is. With --needed it only says what would be installed.
+. "$(dirname "$0")/lib.sh"
+
+requirements=python/requirements-peers.txt
+own=.venv-peers/bin/python
+stamp=.venv-peers/.filled
+
+# Where a Python that is there already has its packages.
+packages_of() {
+  "$1" -c 'import sys; print(*(each for each in sys.path if each.endswith("-packages")), sep="\n")'
+}
+
+if [ "${1-}" = --needed ]; then
+  if [ ! -x "$own" ] || ! "$own" scripts/check_python.py "$requirements" >/dev/null 2>&1; then
+    say "Python packages into .venv-peers: $(sed -n 's/#.*//; /^\(transformers\|trl\|datasets\|accelerate\)=/p' "$requirements" | xargs)"
+    say "  (with what they need: 47 MB to download, 315 MB on disk; make test KW_LABELS=\"unit engine\" does without)"
+  fi
+  exit 0
+fi
+
+base=$(scripts/python.sh test)
+wanted=$({ echo "$base" && packages_of "$base" && cat "$requirements"; } | digest)
+if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || [ ! -x "$own" ]; then
+  "$base" -m venv --clear --without-pip .venv-peers >&2 || fail "$base cannot make environments: venv is missing"
+  packages_of "$base" >"$(packages_of "$ROOT/$own" | tail -n 1)/base.pth"
+  "$base" -m pip --python "$own" install --disable-pip-version-check --progress-bar off --no-deps -r "$requirements" \
+    </dev/null | sed -u -n -E 's/^ *(Downloading .* \([0-9.]+ [MG]B\).*)/  \1/p' >&2 || fail "pip could not install $requirements"
+  echo "$wanted" >"$stamp"
+fi
+echo "$ROOT/$own"
