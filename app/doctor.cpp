@@ -1,32 +1,19 @@
 #include "doctor.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <boost/json/parse.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
-#include <cstring>
-#include <vector>
+#include <cstdlib>
 
-#include "base/text.h"
-#include "confine.h"
-#include "engine/policy.h"
-#include "engine/python.h"
-#include "tasks/child.h"
-#include "verify/devices.h"
+#include "doctor_machine.h"
+#include "doctor_server.h"
+#include "findings.h"
 
 namespace kw::app {
 namespace {
 
 namespace json = boost::json;
-
-enum class Grade { fine, less, missing };
-
-struct Finding {
-  Grade grade = Grade::fine;
-  std::string what;
-  std::string remedy;
-};
 
 const char* to_string(Grade grade) {
   switch (grade) {
@@ -40,123 +27,14 @@ const char* to_string(Grade grade) {
   return "?";
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
-std::vector<Finding> examine_sandbox() {
-  kw_probe_result probe{};
-  kw_probe(&probe);
-  if (probe.error != 0)
-    return {{Grade::missing, fmt::format("isolation: refused at {}: {}", probe.step, errno_text(probe.error)),
-             "allow user namespaces or run as root; --allow-unsandboxed does without"}};
-  std::vector<Finding> found;
-  std::string level = engine::isolation_level(probe.granted);
-  found.push_back({level == "process" ? Grade::missing : Grade::fine,
-                   fmt::format("isolation: {} ({}), {} µs to start", level,
-                               joined(engine::layer_names(probe.granted)), probe.spawn_us),
-                   level == "process" ? "allow user namespaces or run as root" : ""});
-  for (std::uint32_t bit = 0; bit < KW_LAYER_COUNT; ++bit)
-    if (probe.errors[bit] != 0)
-      found.push_back(
-          {Grade::less,
-           fmt::format("isolation: no {}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])),
-           bit >= 11 ? "run as root, or delegate a cgroup: limits hold by rlimits alone till then" : ""});
-  return found;
-}
-
-Result<json::object> ask_python(const engine::Python& python, const engine::Installation& installation) {
-  for (const auto& folder : installation.python_path) {
-    auto script = folder / "kernelwright/doctor_probe.py";
-    if (!std::filesystem::exists(script)) continue;
-    auto child = start_child({python.path.string(), "-s", script.string()});
-    if (!child) return std::unexpected(child.error());
-    FILE* stream = ::fdopen(child->second.release(), "r");
-    std::string text;
-    for (int c = ::fgetc(stream); c != EOF; c = ::fgetc(stream)) text += static_cast<char>(c);
-    ::fclose(stream);
-    if (auto finished = child->first.finish(); !finished) return std::unexpected(finished.error());
-    boost::system::error_code error;
-    json::value value = json::parse(text, error);
-    if (error || !value.is_object()) return fail("the Python probe answered with something else than JSON");
-    return value.as_object();
-  }
-  return fail("doctor_probe.py is missing from the installation", "unpack or build it anew");
-}
-
-std::string text_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : "";
-}
-
-bool true_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_bool() && value->as_bool();
-}
-
-void examine_packages(const json::object& probe, std::vector<Finding>& found) {
-  const json::value* packages = probe.if_contains("packages");
-  if (packages == nullptr || !packages->is_object()) return;
-  for (const auto& [name, facts] : packages->as_object()) {
-    std::string version = text_at(facts.as_object(), "version");
-    bool needed = name != "pyarrow";
-    if (version.empty())
-      found.push_back(
-          {needed ? Grade::missing : Grade::less,
-           fmt::format("{}: {}", std::string_view(name), text_at(facts.as_object(), "error")),
-           needed ? fmt::format("install {} into this Python, or run `make demo`", std::string_view(name))
-                  : "install pyarrow to read Parquet"});
-    else
-      found.push_back({Grade::fine, fmt::format("{} {}", std::string_view(name), version), ""});
-  }
-  if (!true_at(probe, "numpy_ok"))
-    found.push_back({Grade::less, "numpy 2.4 or newer: Triton's interpreter needs a work-around",
-                     "install numpy 2.3.5 to judge without a GPU as we tested it"});
-}
-
-void examine_ways(const json::object& probe, std::vector<Finding>& found) {
-  for (auto [key, words] :
-       {std::pair{"compile_sm_90", "compiles for sm_90"}, std::pair{"interpreter", "interprets"}}) {
-    const json::value* facts = probe.if_contains(key);
-    if (facts == nullptr || !facts->is_object()) continue;
-    if (true_at(facts->as_object(), "ok"))
-      found.push_back({Grade::fine, fmt::format("Triton {}", words), ""});
-    else
-      found.push_back({Grade::missing,
-                       fmt::format("Triton: {} fails: {}", key, text_at(facts->as_object(), "error")),
-                       "install triton 3.6.0 as `make demo` does"});
-  }
-  found.push_back(text_at(probe, "nvcc").empty()
-                      ? Finding{Grade::less, "no nvcc: candidates in CUDA (load_inline) are skipped",
-                                "install CUDA's nvcc"}
-                      : Finding{Grade::fine, "nvcc: " + text_at(probe, "nvcc"), ""});
-}
-
-void examine_gpus(const json::object& probe, std::vector<Finding>& found) {
-  std::vector<verify::Gpu> gpus = verify::visible_gpus();
-  if (gpus.empty())
-    found.push_back({Grade::less, "no NVIDIA GPU: candidates are interpreted, speed is not measured",
-                     "run on a machine with a GPU, its driver and a PyTorch built for CUDA"});
-  for (const auto& gpu : gpus)
-    found.push_back({Grade::fine,
-                     fmt::format("GPU {}: {}, driver {}", gpu.ordinal, gpu.name, verify::driver_version()),
-                     ""});
-  const json::value* cuda = probe.if_contains("cuda");
-  bool seen = cuda != nullptr && cuda->is_object() && cuda->as_object().if_contains("devices") != nullptr &&
-              !cuda->as_object().at("devices").as_array().empty();
-  if (!gpus.empty() && !seen)
-    found.push_back(
-        {Grade::missing, "PyTorch does not see the GPU", "install a PyTorch that the driver supports"});
-}
-
-void print(const std::vector<Finding>& findings) {
+void print(const Findings& findings) {
   for (const Finding& finding : findings) {
     fmt::print("{:<8} {}\n", to_string(finding.grade), finding.what);
     if (!finding.remedy.empty()) fmt::print("{:<8} -> {}\n", "", finding.remedy);
   }
 }
 
-json::object to_json(const std::vector<Finding>& findings, const json::object& probe) {
+json::object to_json(const Findings& findings, const json::object& probe) {
   json::array list;
   for (const Finding& finding : findings)
     list.push_back(json::object{
@@ -164,33 +42,35 @@ json::object to_json(const std::vector<Finding>& findings, const json::object& p
   return {{"findings", std::move(list)}, {"python", probe}};
 }
 
+Findings examine_remote(const DoctorOptions& options) {
+  Findings findings;
+  if (!options.launch.empty()) findings = examine_launch_line(options.launch);
+  if (options.vllm_url.empty()) return findings;
+  llm::ServerOptions server;
+  server.base_url = options.vllm_url;
+  server.model = options.model;
+  if (const char* key = std::getenv("OPENAI_API_KEY")) server.api_key = key;
+  for (Finding& finding : examine_server(server)) findings.push_back(std::move(finding));
+  return findings;
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, DoctorOptions& options) {
   app.add_option("--python", options.python, "The Python that has PyTorch and Triton");
+  app.add_option("--vllm-url", options.vllm_url, "Look at a model's server, and not at this machine")
+      ->type_name("URL");
+  app.add_option("--model", options.model, "A model of that server, where it lists several")
+      ->type_name("NAME");
+  app.add_option("--launch", options.launch, "The line or script that starts vLLM: are its flags right?")
+      ->type_name("LINE|F");
   app.add_flag("--json", options.json, "One JSON object on standard output");
 }
 
 int doctor(const DoctorOptions& options) {
-  std::vector<Finding> findings = examine_sandbox();
   json::object probe;
-  auto installation = engine::find_installation();
-  auto python = installation ? engine::find_python(options.python, *installation)
-                             : Result<engine::Python>(std::unexpected(installation.error()));
-  if (!python) {
-    findings.push_back({Grade::missing, python.error().what, python.error().remedy});
-  } else {
-    findings.push_back(
-        {Grade::fine, fmt::format("Python: {} (from {})", python->path.string(), python->chosen_by), ""});
-    if (auto answer = ask_python(*python, *installation)) {
-      probe = std::move(*answer);
-      examine_packages(probe, findings);
-      examine_ways(probe, findings);
-    } else {
-      findings.push_back({Grade::missing, answer.error().what, answer.error().remedy});
-    }
-    examine_gpus(probe, findings);
-  }
+  bool remote = !options.vllm_url.empty() || !options.launch.empty();
+  Findings findings = remote ? examine_remote(options) : examine_machine(options.python, probe);
   bool able = true;
   for (const Finding& finding : findings) able = able && finding.grade != Grade::missing;
   if (options.json)

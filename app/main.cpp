@@ -2,7 +2,11 @@
 #include <cstdio>
 #include <exception>
 
+#include "config/config.h"
 #include "doctor.h"
+#include "export.h"
+#include "models.h"
+#include "run.h"
 #include "verify.h"
 #include "version.h"
 
@@ -10,8 +14,8 @@ namespace {
 
 constexpr int usage = 2;
 
-int run(int argc, char** argv) {
-  CLI::App app{"Judges GPU kernels against PyTorch references: right, fast, honest.", "kernelwright"};
+int main_verb(int argc, char** argv) {
+  CLI::App app{"Has models write GPU kernels, and judges them against PyTorch: right, fast, honest.", "kernelwright"};
   app.set_version_flag("--version", kw_version);
   app.require_subcommand(1);
   app.footer("`kernelwright VERB --help` tells what a verb takes.");
@@ -19,6 +23,20 @@ int run(int argc, char** argv) {
   kw::app::VerifyFlags verify;
   CLI::App* verify_verb = app.add_subcommand("verify", "Candidates in, verdicts out");
   verify.add(*verify_verb);
+  kw::add_config(*verify_verb);
+
+  kw::app::RunFlags run;
+  CLI::App* run_verb = app.add_subcommand("run", "A model in the loop: tasks in, traces out");
+  run.add(*run_verb);
+  kw::add_config(*run_verb);
+
+  kw::ExportFlags export_flags;
+  CLI::App* export_verb = app.add_subcommand("export", "A run into files that trainers read");
+  export_flags.add(*export_verb);
+
+  kw::app::ModelsOptions models;
+  CLI::App* models_verb = app.add_subcommand("models", "Model servers: launch lines and scripts");
+  kw::app::add_models(*models_verb, models);
 
   kw::app::DoctorOptions doctor;
   CLI::App* doctor_verb =
@@ -26,18 +44,22 @@ int run(int argc, char** argv) {
   kw::app::add_doctor(*doctor_verb, doctor);
 
   try {
-    app.parse(argc, argv);
+    kw::parse_arguments(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : usage;
   }
-  return verify_verb->parsed() ? kw::app::verify(verify) : kw::app::doctor(doctor);
+  if (verify_verb->parsed()) return kw::app::verify(verify);
+  if (run_verb->parsed()) return kw::app::run(run, *run_verb);
+  if (export_verb->parsed()) return kw::app::export_run(export_flags);
+  if (models_verb->parsed()) return kw::app::models(models);
+  return kw::app::doctor(doctor);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return main_verb(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/json/array.hpp>
 #include <filesystem>
 
 #include "base/files.h"
@@ -22,22 +25,57 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Flags that may change from one call to the next: they change neither answers nor verdicts, or only which of the
-// tasks are done now.
-constexpr std::string_view free_to_change[] = {
-    "vllm-url", "model",    "model-replay", "replay-delay", "batch-size", "request-timeout", "no-stream", "limit",
-    "output",   "sample-id", "save-interval", "fresh",      "json",       "dry-run",         "quiet",     "verbose",
-    "config",   "jobs",     "python",       "memory",       "system-prompt", "device", "allow-unsandboxed", "help"};
+json::array words(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
+}
 
-// What makes two runs the same run; the model's name joins when it is known.
-json::object identity(const RunFlags& flags, const CLI::App& verb, const refine::Settings& settings,
+json::object source_identity(const SourceFlags& source) {
+  json::array levels(source.levels.begin(), source.levels.end());
+  return {{"paths", words(source.paths)},
+          {"traces", source.traces},
+          {"kernelbook", source.kernelbook},
+          {"kernelbench", source.kernelbench},
+          {"kernelbook-samples", source.kernelbook_samples},
+          {"kernelbench-samples", source.kernelbench_samples},
+          {"levels", std::move(levels)},
+          {"shuffle", source.shuffle}};
+}
+
+json::object judging_identity(const verify::LocalVerifier::Options& host) {
+  const verify::Settings& settings = host.settings;
+  return {{"device", host.gpus.empty() ? "cpu" : host.gpus.front().name},
+          {"trials", settings.correctness_trials},
+          {"timing-trials", settings.timing_trials},
+          {"tolerance", settings.tolerance.name},
+          {"rtol", settings.tolerance.rtol},
+          {"atol", settings.tolerance.atol},
+          {"precision", settings.precision},
+          {"tf32", settings.tf32},
+          {"move-weights", settings.move_weights},
+          {"reduce-shapes", settings.reduce_shapes},
+          {"timeout-ms", settings.timeout.count()}};
+}
+
+json::object loop_identity(const refine::Settings& settings) {
+  return {{"multi-turn", settings.multi_turn},
+          {"max-turns", settings.max_turns},
+          {"target-speedup", settings.target_speedup},
+          {"require-speed", settings.require_speed == refine::RequireSpeed::always ? "always" : "auto"},
+          {"retry-failed", settings.retry_failed},
+          {"samples-per-task", settings.samples_per_task},
+          {"prompt-style", settings.style == refine::PromptStyle::wrapper ? "wrapper" : "modelnew"},
+          {"system-prompt-sha256", sha256_hex(settings.system_prompt)},
+          {"sampling", llm::to_json(settings.sampling)}};
+}
+
+// What makes two runs the same run: all that changes tasks, answers or verdicts. --limit and --sample-id only say
+// which of the tasks are done now. The model's name joins when it is known.
+json::object identity(const SourceFlags& source, const refine::Settings& settings,
                       const verify::LocalVerifier::Options& host) {
-  json::object values = resolved_values(verb);
-  for (std::string_view name : free_to_change) values.erase(name);
-  values["system-prompt-sha256"] = sha256_hex(settings.system_prompt);
-  values["device"] = host.gpus.empty() ? "cpu" : host.gpus.front().name;
-  if (!flags.source.shuffle && !flags.model.sampling.seed) values.erase("seed");
-  return values;
+  json::object all = loop_identity(settings);
+  for (const json::object& part : {source_identity(source), judging_identity(host)})
+    for (const auto& [name, value] : part) all[name] = value;
+  return all;
 }
 
 struct World {
@@ -59,9 +97,9 @@ struct World {
 async::Task<Result<>> connect(World* world) {
   llm::ServerOptions options = world->flags.model.server_options();
   if (const std::string& recorded = world->flags.model.replay; !recorded.empty()) {
-    llm::ScriptedModel::Options script;
+    llm::ScriptedOptions script;
     script.files = {recorded};
-    script.delay = std::chrono::milliseconds(
+    script.answer_time = std::chrono::milliseconds(
         static_cast<long>(world->flags.model.replay_delay_s.value_or(0) * 1000));
     auto scripted = llm::ScriptedModel::start(world->session.loop, std::move(script));
     if (!scripted) co_return std::unexpected(scripted.error());
@@ -188,7 +226,7 @@ int run(const RunFlags& flags, const CLI::App& verb) {
   if (auto owner = own_processes(); !owner) return failed(owner.error());
 
   store::RunInfo info;
-  info.settings = identity(flags, verb, *settings, *host);
+  info.settings = identity(flags.source, *settings, *host);
   info.config_toml = resolved_toml(verb);
   info.program_version = kw_version;
   info.git_revision = kw_revision;

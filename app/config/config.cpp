@@ -46,6 +46,8 @@ class Filler {
     if (!seen_.insert(option).second) return wrong(setting, "is set twice", "keep one of the two");
     if (auto fits = check_kind(setting, *option); !fits) return fits;
     if (given_.contains(option) || is_excluded(*option) || setting.texts.empty()) return {};
+    // A flag that is off is one that was not given, and excludes nothing.
+    if (is_flag(*option) && setting.texts.front() == "false") return {};
     try {
       for (const std::string& text : setting.texts)
         option->add_result(is_flag(*option) ? option->get_flag_value(name_of(*option), text) : text);
@@ -91,7 +93,8 @@ class Filler {
                                    : fmt::format("write a string or a number ({})", option.get_type_name()));
     if (setting.kind == Kind::list && !is_list(option))
       return wrong(setting, "takes one value, not a list", "write it without brackets");
-    if (setting.kind == Kind::list && setting.texts.size() > static_cast<std::size_t>(option.get_items_expected_max()))
+    if (setting.kind == Kind::list &&
+        setting.texts.size() > static_cast<std::size_t>(option.get_items_expected_max()))
       return wrong(setting, fmt::format("takes {} values at most", option.get_items_expected_max()), "");
     return {};
   }

@@ -45,7 +45,7 @@ class Reader {
   }
 
   std::vector<Setting> take() {
-    std::ranges::stable_sort(settings_, {}, &Setting::line);
+    std::ranges::sort(settings_, {}, &Setting::line);
     return std::move(settings_);
   }
 

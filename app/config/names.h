@@ -12,12 +12,17 @@ namespace kw {
 inline std::string name_of(const CLI::Option& option) {
   if (!option.get_lnames().empty()) return option.get_lnames().front();
   std::string name = option.get_positional() ? option.get_name(true) : "";
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
 }
 
-inline bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
-inline bool is_list(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
+inline bool is_flag(const CLI::Option& option) {
+  return option.get_items_expected_max() == 0;
+}
+inline bool is_list(const CLI::Option& option) {
+  return option.get_items_expected_max() > 1;
+}
 
 // --help and the file itself are no settings.
 inline bool is_setting(const CLI::Option& option) {

@@ -17,17 +17,21 @@ std::optional<Number> exactly(const std::string& text) {
   Number number{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   // "007" and "1.0" stay text: a name could be written so.
-  if (error != std::errc() || end != text.data() + text.size() || fmt::format("{}", number) != text) return {};
+  if (error != std::errc() || end != text.data() + text.size() || fmt::format("{}", number) != text)
+    return {};
   return number;
 }
 
 json::value value_of(const std::string& text) {
   if (auto number = exactly<std::int64_t>(text)) return *number;
-  if (auto number = exactly<double>(text); number && text.find_first_of("ni") == std::string::npos) return *number;
+  if (auto number = exactly<double>(text); number && text.find_first_of("ni") == std::string::npos)
+    return *number;
   return json::value(text);
 }
 
-bool is_secret(const std::string& name) { return name.find("key") != std::string::npos; }
+bool is_secret(const std::string& name) {
+  return name.find("key") != std::string::npos;
+}
 
 // A flag is on where its words came to what the flag itself stands for: "false" for a negated one.
 bool is_on(const CLI::Option& option, const std::string& name) {
@@ -61,6 +65,8 @@ json::object resolved_values(const CLI::App& verb) {
   return values;
 }
 
-std::string resolved_toml(const CLI::App& verb) { return write_settings(resolved_values(verb)); }
+std::string resolved_toml(const CLI::App& verb) {
+  return write_settings(resolved_values(verb));
+}
 
 }  // namespace kw

@@ -2,7 +2,7 @@
 
 #include "base/files.h"
 #include "flags/parse.h"
-#include "refine/prompts.h"
+#include "refine/prompt.h"
 
 namespace kw {
 namespace {

@@ -1,8 +1,9 @@
 """Streams the rows of a Parquet file as JSON lines on standard output.
 
-    python parquet_rows.py FILE [--columns a,b] [--schema]
+    python parquet_rows.py FILE [--columns a,b] [--count] [--schema]
 
 Bytes become text (what is not UTF-8 becomes U+FFFD), NaN and infinities become null, dates become ISO text.
+--count prints {"rows": N} before the rows. Columns that the file lacks are passed over.
 --schema prints one line, {"columns": [...], "rows": N}, and stops. Exit 2: the file cannot be read; the last line
 on standard error says why.
 """
@@ -47,6 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file")
     parser.add_argument("--columns")
+    parser.add_argument("--count", action="store_true")
     parser.add_argument("--schema", action="store_true")
     options = parser.parse_args()
     try:
@@ -60,6 +62,8 @@ def main():
             names = file.schema_arrow.names
             print(json.dumps({"columns": names, "rows": file.metadata.num_rows}))
         else:
+            if options.count:
+                print(json.dumps({"rows": file.metadata.num_rows}))
             stream(file, options.columns.split(",") if options.columns else None, sys.stdout)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has had enough

@@ -29,8 +29,8 @@ enum class Fault {
 
 struct Failure {
   Fault fault = Fault::broken;
-  std::string what;    // names the host, never a key
-  std::string remedy;  // or empty
+  std::string what;       // names the host, never a key
+  std::string remedy;     // or empty
   bool answered = false;  // some byte of an answer had come
 };
 
@@ -41,8 +41,8 @@ struct ClientOptions {
   std::size_t max_header_bytes = std::size_t{64} << 10;
   std::size_t idle_connections = 256;  // kept open for the next request, over all hosts
   unsigned max_redirects = 5;
-  std::string ca_file;                // empty: SSL_CERT_FILE, else where Linux distributions keep theirs
-  bool use_environment_proxy = true;  // HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY; never for loopback
+  std::string ca_file{};              // empty: SSL_CERT_FILE, else where Linux distributions keep theirs
+  bool use_environment_proxy = true;  // https_proxy, http_proxy, all_proxy, no_proxy; never for loopback
   std::string user_agent = "kernelwright";
 };
 

@@ -19,15 +19,15 @@ std::string_view header(const Headers& headers, std::string_view name);
 
 struct Request {
   std::string method = "GET";
-  std::string url;  // client: absolute; server: the target, "/v1/models?x=1"
-  Headers headers;
-  std::string body;
+  std::string url{};  // client: absolute; server: the target, "/v1/models?x=1"
+  Headers headers{};
+  std::string body{};
 };
 
 struct Response {
   int status = 0;
-  Headers headers;
-  std::string body;
+  Headers headers{};
+  std::string body{};
 };
 
 }  // namespace kw::http

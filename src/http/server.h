@@ -20,7 +20,7 @@ class Responder {
   virtual async::Task<> send(Response response) = 0;
   // Chunked; the body of `head` is not sent.
   virtual async::Task<> begin(Response head) = 0;
-  // False where the client is gone: the handler can end.
+  // False where the client is gone, or has said that it sends no more: the handler can end.
   virtual async::Task<bool> write(std::string piece) = 0;
   virtual async::Task<> end() = 0;
   // Cuts the connection without an end: what a crashing server looks like.

@@ -18,10 +18,10 @@ namespace kw::llm {
 struct Sampling {
   std::optional<double> temperature;
   std::optional<double> top_p;
-  std::optional<std::int64_t> seed;           // of the run; each request adds its own number
-  std::optional<std::uint64_t> max_tokens;    // none: what the context leaves
-  std::string reasoning_effort;               // empty: not sent
-  boost::json::object chat_template_kwargs;   // empty: not sent
+  std::optional<std::int64_t> seed;          // of the run; each request adds its own number
+  std::optional<std::uint64_t> max_tokens;   // none: what the context leaves
+  std::string reasoning_effort;              // empty: not sent
+  boost::json::object chat_template_kwargs;  // empty: not sent
 };
 
 boost::json::object to_json(const Sampling& sampling);
@@ -38,7 +38,7 @@ struct ChatAnswer {
   Usage usage;
   std::string model;
   std::string finish_reason;  // "stop", "length", ...
-  double total_ms = 0;
+  double total_ms = 0;        // of the request that was answered, without waits and earlier attempts
   std::optional<double> first_token_ms;
   std::size_t attempts = 1;
 };

@@ -20,10 +20,10 @@ struct ServerOptions {
   std::string api_key;  // sent as a bearer token; never shown
   std::string model;    // empty: the only one that the server lists
   bool stream = true;
-  std::size_t in_flight = 10;                         // at most at once; fewer while the server is overloaded
+  std::size_t in_flight = 10;  // at most at once; fewer while the server is overloaded
   std::chrono::milliseconds request_timeout{1'800'000};
-  std::size_t max_attempts = 6;                       // of one request
-  std::chrono::milliseconds first_backoff{500};       // doubled each time, with jitter, up to max_backoff
+  std::size_t max_attempts = 6;                  // of one request
+  std::chrono::milliseconds first_backoff{500};  // doubled each time, with jitter, up to max_backoff
   std::chrono::milliseconds max_backoff{30'000};
   std::size_t max_content_bytes = std::size_t{8} << 20;  // of one answer; more is malformed
   http::ClientOptions http;

@@ -1,5 +1,5 @@
-// The loop: tasks → model → verdict → feedback → the model again. Generation and verification overlap, there is
-// no batch: each conversation goes on as soon as it can.
+// The loop: tasks → model → verdict → feedback → the model again. Generation and verification overlap, there
+// is no batch: each conversation goes on as soon as it can.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,10 @@ class Loop {
   ~Loop();
 
   // Until the source is exhausted and every conversation has ended, or a stop is requested: then requests are
-  // dropped, and answers that are there already are kept. An error where the source or the store is broken.
+  // dropped, and answers that are there already are kept. All work has ended when it returns.
+  // An error where the source is broken (what is open is brought to its end first), where the store is, or
+  // where one request after another goes unanswered; the last two request a stop with their cause, and what
+  // is open stays open for the next run.
   async::Task<Result<>> run(TaskSource& source);
 
  private:

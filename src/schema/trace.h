@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "schema/task.h"
 #include "schema/verdict.h"
 
@@ -34,8 +35,9 @@ struct Turn {
   std::string finish_reason;
   Usage usage;
   double generation_ms = 0;
-  std::string answered_at;  // ISO 8601, UTC
+  std::string answered_at;         // ISO 8601, UTC
   std::optional<Verdict> verdict;  // none: not judged yet
+  std::string judged_at;           // ISO 8601, UTC; empty: the log says when
   std::string feedback;            // what the model was told next; empty on a last turn
 };
 
@@ -46,7 +48,7 @@ enum class StopReason {
   context_overflow,
   generation_failed,
   refused,
-  task_invalid,          // the reference itself is broken
+  task_invalid,         // the reference itself is broken
   verifier_unavailable  // no verdict, through no fault of the candidate's
 };
 
@@ -69,8 +71,8 @@ struct Trace {
   std::string ended_at;
 };
 
-// The better of two turns: correct and counting, then correct, then judged at all; among the correct the faster;
-// else the later. Empty conversations have none.
+// The better of two turns: correct and counting, then correct, then judged at all; among the correct the
+// faster; else the later. Empty conversations have none.
 const Turn* best_turn(const Conversation& conversation);
 
 // The round that speaks for the trace: the one with the better best turn, the later where they are equal.
@@ -86,6 +88,9 @@ std::string sample_key(const Task& task);
 // added. docs/formats.md lists them.
 boost::json::object single_turn_json(const Trace& trace);
 boost::json::object multi_turn_json(const Trace& trace);
+
+// The inverse of both: recorded rows, in which what is ours is missing, and our own without loss.
+Result<Trace> trace_from_json(const boost::json::object& row);
 
 // The messages of the whole conversation, as a model server takes them: prompt, answers, feedback.
 std::vector<Message> messages_of(const Trace& trace, const Conversation& conversation);

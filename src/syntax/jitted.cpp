@@ -22,15 +22,6 @@ bool is_triton_decorator(Node expression, const Aliases& aliases) {
   return path && is_triton_decorator(resolved(aliases, *path));
 }
 
-bool is_jitted(Node decorated, const Aliases& aliases) {
-  if (!decorated.field("definition").is("function_definition")) return false;
-  return std::ranges::any_of(decorated.named_children(), [&](Node child) {
-    if (!child.is("decorator")) return false;
-    auto parts = child.named_children();
-    return !parts.empty() && is_triton_decorator(parts.front(), aliases);
-  });
-}
-
 void find_torch_calls(Node function, const Aliases& aliases, StaticReport& report) {
   std::string name(function.field("name").text());
   walk(function.field("body"), [&](Node node) {
@@ -77,6 +68,15 @@ void find_native_code(Node root, const Aliases& aliases, StaticReport& report) {
 }
 
 }  // namespace
+
+bool is_jitted(Node decorated, const Aliases& aliases) {
+  if (!decorated.field("definition").is("function_definition")) return false;
+  return std::ranges::any_of(decorated.named_children(), [&](Node child) {
+    if (!child.is("decorator")) return false;
+    auto parts = child.named_children();
+    return !parts.empty() && is_triton_decorator(parts.front(), aliases);
+  });
+}
 
 void find_jitted(Node root, const Aliases& aliases, StaticReport& report) {
   std::set<std::string> used = names_used(root);

@@ -20,5 +20,9 @@ std::string resolved(const Aliases& aliases, std::string_view path);
 void find_bindings(Node root, StaticReport& report);
 void find_forbidden(Node root, const Aliases& aliases, StaticReport& report);
 void find_jitted(Node root, const Aliases& aliases, StaticReport& report);
+void find_torch_on_values(Node root, const Aliases& aliases, StaticReport& report);
+
+// Whether the decorated_definition is a function under a Triton decorator.
+bool is_jitted(Node decorated, const Aliases& aliases);
 
 }  // namespace kw::syntax

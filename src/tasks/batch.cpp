@@ -44,7 +44,7 @@ class BatchSource : public JobSource {
     auto id = new_id(row);
     if (!id) return std::unexpected(id.error());
     job.id = *id;
-    auto task = read_task(row.fields);
+    auto task = batch_task(row.fields, folder_);
     if (!task) return std::unexpected(task.error());
     job.task = std::move(*task);
     auto code = read_kernel(row.fields);
@@ -67,41 +67,11 @@ class BatchSource : public JobSource {
     return *id;
   }
 
-  Result<Task> read_task(const json::object& row) {
-    Task task;
-    auto reference = code_or_path(row, "reference_code", "reference_path");
-    if (!reference) return std::unexpected(reference.error());
-    task.reference_code = std::move(*reference);
-    auto shapes = input_shapes_of(row);
-    if (!shapes) return std::unexpected(shapes.error());
-    task.input_shapes = std::move(*shapes);
-    task.source = string_at(row, "source").value_or("batch");
-    task.level = text_at(row, "level").value_or("");
-    task.name = string_at(row, "name").value_or("");
-    task.entry_point = string_at(row, "entry_point").value_or("");
-    name_task(row, task);
-    add_provenance(row, task);
-    return task;
-  }
-
   Result<std::string> read_kernel(const json::object& row) {
     auto completion = string_at(row, "full_completion");
     bool has_code = string_at(row, "kernel_code") || string_at(row, "kernel_path");
     if (!has_code && completion) return extract_code(*completion);
-    return code_or_path(row, "kernel_code", "kernel_path");
-  }
-
-  Result<std::string> code_or_path(const json::object& row, std::string_view code, std::string_view path) {
-    if (auto text = string_at(row, code)) return *text;
-    auto name = string_at(row, path);
-    if (!name)
-      return fail(fmt::format("neither \"{}\" nor \"{}\" is given as a string", code, path),
-                  "give one of them");
-    auto text = read_text_file(folder_ / *name, largest_source);
-    if (!text)
-      return fail(fmt::format("{}: {}", path, text.error().what),
-                  text.error().remedy.empty() ? "paths are relative to the batch file" : text.error().remedy);
-    return is_completion_file(*name) ? extract_code(*text) : std::move(*text);
+    return code_or_path(row, "kernel_code", "kernel_path", folder_);
   }
 
   std::unique_ptr<RowReader> rows_;
@@ -111,6 +81,37 @@ class BatchSource : public JobSource {
 };
 
 }  // namespace
+
+Result<std::string> code_or_path(const json::object& row, std::string_view code, std::string_view path,
+                                 const std::filesystem::path& folder) {
+  if (auto text = string_at(row, code)) return *text;
+  auto name = string_at(row, path);
+  if (!name)
+    return fail(fmt::format("neither \"{}\" nor \"{}\" is given as a string", code, path),
+                "give one of them");
+  auto text = read_text_file(folder / *name, largest_source);
+  if (!text)
+    return fail(fmt::format("{}: {}", path, text.error().what),
+                text.error().remedy.empty() ? "paths are relative to the batch file" : text.error().remedy);
+  return is_completion_file(*name) ? extract_code(*text) : std::move(*text);
+}
+
+Result<Task> batch_task(const json::object& row, const std::filesystem::path& folder) {
+  Task task;
+  auto reference = code_or_path(row, "reference_code", "reference_path", folder);
+  if (!reference) return std::unexpected(reference.error());
+  task.reference_code = std::move(*reference);
+  auto shapes = input_shapes_of(row);
+  if (!shapes) return std::unexpected(shapes.error());
+  task.input_shapes = std::move(*shapes);
+  task.source = string_at(row, "source").value_or("batch");
+  task.level = text_at(row, "level").value_or("");
+  task.name = string_at(row, "name").value_or("");
+  task.entry_point = string_at(row, "entry_point").value_or("");
+  name_task(row, task);
+  add_provenance(row, task);
+  return task;
+}
 
 std::unique_ptr<JobSource> batch_source(std::unique_ptr<RowReader> rows) {
   return std::make_unique<BatchSource>(std::move(rows));

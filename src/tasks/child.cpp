@@ -41,7 +41,7 @@ std::string Child::last_error() const {
   return to_utf8(text.substr(text.rfind('\n') + 1));
 }
 
-Result<std::pair<Child, Fd>> start_child(const std::vector<std::string>& argv) {
+Result<std::pair<Child, Fd>> start_child(const std::vector<std::string>& argv, ChildErrors where) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(fmt::format("cannot make a pipe: {}", errno_text(errno)));
   Fd reading(ends[0]);
@@ -53,7 +53,7 @@ Result<std::pair<Child, Fd>> start_child(const std::vector<std::string>& argv) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, writing.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, errors.get(), 2);
+  if (where == ChildErrors::kept) posix_spawn_file_actions_adddup2(&actions, errors.get(), 2);
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

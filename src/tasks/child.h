@@ -30,7 +30,11 @@ class Child {
   Fd errors_;
 };
 
+// What a child writes on standard error: kept for finish(), or shown to the user as it comes.
+enum class ChildErrors { kept, shown };
+
 // The child and its standard output. The argv goes to the program as it is: no shell.
-Result<std::pair<Child, Fd>> start_child(const std::vector<std::string>& argv);
+Result<std::pair<Child, Fd>> start_child(const std::vector<std::string>& argv,
+                                         ChildErrors where = ChildErrors::kept);
 
 }  // namespace kw

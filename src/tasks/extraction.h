@@ -6,8 +6,14 @@
 
 namespace kw {
 
-// The last complete <triton>...</triton>; else the last fenced block with @triton.jit, else the last Python
-// block; else the text itself. A fence within <triton> tags is taken off.
+// The first of these that there is, with newlines as "\n" and without the indentation of its fence:
+// 1. the last complete <triton>...</triton> whose inside looks like Python, without a fence around it;
+// 2. the last fenced block with @triton.jit;
+// 3. the last other <triton>...</triton> that is no mere mention;
+// 4. the last Python block;
+// 5. what follows a tag or fence that an answer cut short left open;
+// 6. the text itself where it looks like Python.
+// Else nothing: the answer holds no code.
 std::string extract_code(std::string_view completion);
 
 // Files that hold a completion rather than code: .md and .txt.

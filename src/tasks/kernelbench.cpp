@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "schema/json.h"
-#include "tasks/row_task.h"
+#include "tasks/open.h"
 
 namespace kw {
 namespace fs = std::filesystem;
@@ -60,8 +60,9 @@ void KernelBenchTasks::scan_level(const std::string& folder, int level) {
     entry.path = file.path().string();
     entry.task.source = "kernelbench";
     entry.task.level = fmt::format("{}", level);
+    entry.task.problem_id = fmt::format("{}", *problem);
     entry.task.name = file.path().stem().string();
-    entry.task.task_id = kernelbench_task_id(entry.task.level, fmt::format("{}", *problem));
+    entry.task.task_id = kernelbench_task_id(entry.task.level, entry.task.problem_id);
     entries_.emplace(Key(level, *problem), std::move(entry));
   }
 }
@@ -76,15 +77,14 @@ Result<KernelBenchTasks> KernelBenchTasks::from_checkout(const std::string& fold
   return tasks;
 }
 
-Result<KernelBenchTasks> KernelBenchTasks::from_table(RowReader& rows) {
-  KernelBenchTasks tasks;
-  tasks.where_ = rows.file();
+Result<> KernelBenchTasks::add_table(RowReader& rows) {
+  if (where_.empty()) where_ = rows.file();
   while (true) {
     auto next = rows.next();
     if (!next) return std::unexpected(next.error());
-    if (!*next) return tasks;
+    if (!*next) return {};
     if (auto* error = std::get_if<RowError>(&**next)) {
-      tasks.errors_.push_back(std::move(*error));
+      errors_.push_back(std::move(*error));
       continue;
     }
     const Row& row = std::get<Row>(**next);
@@ -92,26 +92,37 @@ Result<KernelBenchTasks> KernelBenchTasks::from_table(RowReader& rows) {
     auto problem = text_at(row.fields, "problem_id").and_then(whole_number);
     auto code = string_at(row.fields, "code");
     if (!level || !problem || !code) {
-      tasks.errors_.push_back({rows.file(), row.number, "the row lacks code, level or problem_id",
-                               "a KernelBench table has the columns code, level, name, problem_id"});
+      errors_.push_back({rows.file(), row.number, "the row lacks code, level or problem_id",
+                         "a KernelBench table has the columns code, level, name, problem_id"});
       continue;
     }
     Entry entry;
     entry.task.source = "kernelbench";
     entry.task.level = fmt::format("{}", *level);
+    entry.task.problem_id = fmt::format("{}", *problem);
     entry.task.name = string_at(row.fields, "name").value_or("");
     entry.task.reference_code = std::move(*code);
-    entry.task.task_id = kernelbench_task_id(entry.task.level, fmt::format("{}", *problem));
-    tasks.entries_.emplace(Key(*level, *problem), std::move(entry));
+    entry.task.task_id = kernelbench_task_id(entry.task.level, entry.task.problem_id);
+    entries_.emplace(Key(*level, *problem), std::move(entry));
   }
 }
 
 Result<KernelBenchTasks> KernelBenchTasks::open(const std::string& path, const ParquetHelper& helper) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return from_checkout(path);
-  auto rows = path.ends_with(".parquet") ? read_parquet(path, helper) : read_jsonl(path);
-  if (!rows) return std::unexpected(rows.error());
-  return from_table(**rows);
+  if (!fs::is_directory(path, error)) return from_tables({path}, helper);
+  auto tables = is_kernelbench_checkout(path) ? std::vector<std::string>() : parquet_files_below(path);
+  return tables.empty() ? from_checkout(path) : from_tables(tables, helper);
+}
+
+Result<KernelBenchTasks> KernelBenchTasks::from_tables(const std::vector<std::string>& paths,
+                                                       const ParquetHelper& helper) {
+  KernelBenchTasks tasks;
+  for (const std::string& path : paths) {
+    auto rows = open_rows(path, helper);
+    if (!rows) return std::unexpected(rows.error());
+    if (auto added = tasks.add_table(**rows); !added) return std::unexpected(added.error());
+  }
+  return tasks;
 }
 
 Result<Task> KernelBenchTasks::find(int level, int problem_id) const {

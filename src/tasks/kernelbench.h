@@ -19,9 +19,10 @@ class KernelBenchTasks {
 
   // A checkout's root, its folder KernelBench/, or one levelN folder itself.
   static Result<KernelBenchTasks> from_checkout(const std::string& folder);
-  // Bad rows of the table are left in errors().
-  static Result<KernelBenchTasks> from_table(RowReader& rows);
-  // A folder, a .jsonl or a .parquet file.
+  // JSONL or Parquet, one after another. Bad rows are left in errors().
+  static Result<KernelBenchTasks> from_tables(const std::vector<std::string>& paths,
+                                              const ParquetHelper& helper);
+  // A checkout, a folder of Parquet files (a copy of the hub's), a .jsonl or a .parquet file.
   static Result<KernelBenchTasks> open(const std::string& path, const ParquetHelper& helper);
 
   Result<Task> find(int level, int problem_id) const;
@@ -33,6 +34,7 @@ class KernelBenchTasks {
     std::string path;  // of a checkout: read when asked for
     Task task;
   };
+  Result<> add_table(RowReader& rows);
   void scan_level(const std::string& folder, int level);
 
   std::string where_;

@@ -26,18 +26,12 @@ class KernelBookSource : public JobSource {
  private:
   Result<Job> read(const Row& row) {
     Job job;
-    auto reference = required_string(row.fields, "python_code");
-    if (!reference) return std::unexpected(reference.error());
+    auto task = kernelbook_task(row);
+    if (!task) return std::unexpected(task.error());
     auto code = required_string(row.fields, "triton_code");
     if (!code) return std::unexpected(code.error());
-    std::string uuid = text_at(row.fields, "uuid").value_or(fmt::format("{}", row.number));
-    job.id = fmt::format("kernelbook_{}", uuid);
-    job.task.source = "kernelbook";
-    job.task.task_id = kernelbook_task_id(uuid);
-    job.task.reference_code = std::move(*reference);
-    job.task.name = string_at(row.fields, "module_name").value_or("");
-    job.task.entry_point = string_at(row.fields, "entry_point").value_or("");
-    add_provenance(row.fields, job.task);
+    job.task = std::move(*task);
+    job.id = job.task.sample_key;
     job.candidate.code = std::move(*code);
     job.sample_number = occurrences_.next(job.task.task_id);
     if (job.sample_number > 0) job.id += fmt::format("~{}", job.sample_number + 1);
@@ -49,6 +43,21 @@ class KernelBookSource : public JobSource {
 };
 
 }  // namespace
+
+Result<Task> kernelbook_task(const Row& row) {
+  Task task;
+  auto reference = required_string(row.fields, "python_code");
+  if (!reference) return std::unexpected(reference.error());
+  std::string uuid = text_at(row.fields, "uuid").value_or(fmt::format("{}", row.number));
+  task.source = "kernelbook";
+  task.task_id = kernelbook_task_id(uuid);
+  task.sample_key = fmt::format("kernelbook_{}", uuid);
+  task.reference_code = std::move(*reference);
+  task.name = string_at(row.fields, "module_name").value_or("");
+  task.entry_point = string_at(row.fields, "entry_point").value_or("");
+  add_provenance(row.fields, task);
+  return task;
+}
 
 std::unique_ptr<JobSource> kernelbook_source(std::unique_ptr<RowReader> rows) {
   return std::make_unique<KernelBookSource>(std::move(rows));

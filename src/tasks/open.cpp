@@ -108,6 +108,8 @@ Result<std::unique_ptr<JobSource>> open_kind(const std::string& path, InputKind 
                   "give it with --kernelbench, and the kernels with --kernelbench-run DIR");
     case InputKind::source:
       return fail(fmt::format("{} is one source file", path), "give two: REFERENCE.py KERNEL.py");
+    case InputKind::references:
+      return fail(fmt::format("{} holds references, but no kernels", path), "give a folder of pairs");
     case InputKind::traces:
     case InputKind::batch:
     case InputKind::kernelbook:
@@ -122,10 +124,11 @@ Result<std::unique_ptr<JobSource>> open_kind(const std::string& path, InputKind 
 
 }  // namespace
 
-Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper) {
+Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper,
+                                             const std::string& columns) {
   auto parquet = is_parquet(path);
   if (!parquet) return std::unexpected(parquet.error());
-  if (*parquet) return not_empty(read_parquet(path, helper));
+  if (*parquet) return not_empty(read_parquet(path, helper, columns));
   auto list = starts_a_list(path);
   if (!list) return std::unexpected(list.error());
   return not_empty(*list ? read_json_list(path) : read_jsonl(path));

@@ -13,7 +13,9 @@
 namespace kw {
 
 // Rows by the file's form: Parquet by its first bytes, a JSON list by its first character, else JSONL.
-Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper);
+// `columns` names those of a Parquet file that are wanted; empty: all.
+Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper,
+                                             const std::string& columns = "");
 
 struct OpenOptions {
   ParquetHelper helper;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -19,7 +20,8 @@ enum class InputKind {
   kernelbench_run,       // a folder of kernels
   pairs,                 // a folder of references and kernels
   tables,                // a folder of traces, batches and KernelBook rows
-  source                 // one .py, .md or .txt file: half a pair
+  source,                // one .py, .md or .txt file: half a pair
+  references             // a folder of references alone; only where tasks are looked for
 };
 
 std::string_view to_string(InputKind kind);
@@ -29,5 +31,13 @@ std::vector<std::string> tables_in(const std::string& folder, const ParquetHelpe
 
 // By the first row or the folder's file names; a foreign file gets an error that says what is expected.
 Result<InputKind> recognise(const std::string& path, const ParquetHelper& helper);
+
+// As recognise, where tasks alone are wanted: kernels need not be there, and where they are they are passed
+// over.
+Result<InputKind> recognise_tasks(const std::string& path, const ParquetHelper& helper);
+
+// The files of a folder that hold tasks, with their kinds, by name.
+std::vector<std::pair<std::string, InputKind>> task_tables_in(const std::string& folder,
+                                                              const ParquetHelper& helper);
 
 }  // namespace kw

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -86,22 +88,38 @@ class ListReader : public RowReader {
 class ParquetReader : public RowReader {
  public:
   ParquetReader(std::string path, Child child, Fd out)
-      : path_(std::move(path)), child_(std::move(child)), lines_(std::move(out), path_) {}
+      : path_(std::move(path)), child_(std::move(child)), lines_(std::move(out), path_) {
+    read_total();
+  }
   const std::string& file() const override { return path_; }
+  std::optional<std::size_t> total() const override { return total_; }
 
   Result<std::optional<RowOrError>> next() override {
     auto line = lines_.next();
     if (!line) return std::unexpected(line.error());
-    if (*line) return parse_row(path_, **line);
+    if (*line) {
+      --(*line)->number;  // the first line was the total
+      return parse_row(path_, **line);
+    }
     auto end = child_.finish();
     if (!end) return fail(fmt::format("cannot read {}: {}", path_, end.error().what), end.error().remedy);
     return std::nullopt;
   }
 
  private:
+  // The helper's first line. Where there is none, next() meets the end too, and says why.
+  void read_total() {
+    auto line = lines_.next();
+    if (!line || !*line) return;
+    auto value = parse_json((*line)->text);
+    const json::value* rows = value && value->is_object() ? value->get_object().if_contains("rows") : nullptr;
+    if (rows && rows->is_int64()) total_ = static_cast<std::size_t>(rows->get_int64());
+  }
+
   std::string path_;
   Child child_;
   LineReader lines_;
+  std::optional<std::size_t> total_;
 };
 
 }  // namespace
@@ -124,13 +142,30 @@ Result<std::unique_ptr<RowReader>> read_json_list(const std::string& path) {
   return std::make_unique<ListReader>(path, std::move(value->get_array()));
 }
 
-Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const ParquetHelper& helper) {
+Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const ParquetHelper& helper,
+                                                const std::string& columns) {
   // A directory or a missing file is named before a process is started for it.
   if (auto file = open_lines(path); !file) return std::unexpected(file.error());
-  auto started = start_child({helper.python, "-I", helper.script, path});
+  std::vector<std::string> argv{helper.python, "-I", helper.script, path, "--count"};
+  if (!columns.empty()) argv.insert(argv.end(), {"--columns", columns});
+  auto started = start_child(argv);
   if (!started) return std::unexpected(started.error());
   auto& [child, out] = *started;
   return std::make_unique<ParquetReader>(path, std::move(child), std::move(out));
+}
+
+std::vector<std::string> parquet_files_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    bool hidden = at->path().filename().string().starts_with('.');
+    if (hidden || at.depth() >= 3) at.disable_recursion_pending();
+    if (!hidden && at->path().extension() == ".parquet" && at->is_regular_file(error))
+      found.push_back(at->path().string());
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 }  // namespace kw

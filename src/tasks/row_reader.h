@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "tasks/job_source.h"
@@ -40,7 +41,12 @@ struct ParquetHelper {
   std::string script;  // parquet_rows.py
 };
 
-Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const ParquetHelper& helper);
+// All columns, or those named that the file has.
+Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const ParquetHelper& helper,
+                                                const std::string& columns = "");
+
+// The Parquet files of a folder and up to three folders down, by name; hidden folders are passed over.
+std::vector<std::string> parquet_files_below(const std::string& folder);
 
 // One row from a line of text.
 RowOrError parse_row(const std::string& file, const Line& line);

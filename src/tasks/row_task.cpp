@@ -79,9 +79,11 @@ Result<std::string> input_shapes_of(const json::object& row) {
 }
 
 void name_task(const json::object& row, Task& task) {
+  task.sample_key = string_at(row, "sample_key").value_or("");
   std::string problem = first_of({text_at(row, "problem_id").value_or(""), key_suffix(row, "kernelbench")});
   std::string uuid = first_of({text_at(row, "uuid").value_or(""), key_suffix(row, "kernelbook")});
   std::string name = first_of({task.name, key_suffix(row, "sample")});
+  if (task.source == "kernelbench") task.problem_id = problem;
   if (auto given = string_at(row, "task_id"); given && !given->empty())
     task.task_id = *given;
   else if (task.source == "kernelbench" && !problem.empty())

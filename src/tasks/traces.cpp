@@ -46,23 +46,6 @@ std::string source_of(const json::object& trace) {
   return "trace";
 }
 
-Result<Task> task_of(const json::object& trace) {
-  Task task;
-  auto reference = required_string(trace, "pytorch_code");
-  if (!reference) return std::unexpected(reference.error());
-  auto shapes = input_shapes_of(trace);
-  if (!shapes) return std::unexpected(shapes.error());
-  task.reference_code = std::move(*reference);
-  task.input_shapes = std::move(*shapes);
-  task.source = source_of(trace);
-  task.level = text_at(trace, "level").value_or("");
-  task.name = string_at(trace, "name").value_or("");
-  task.entry_point = string_at(trace, "entry_point").value_or("");
-  name_task(trace, task);
-  add_provenance(trace, task);
-  return task;
-}
-
 class TraceSource : public JobSource {
  public:
   explicit TraceSource(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {}
@@ -91,7 +74,7 @@ class TraceSource : public JobSource {
     if (!key) return add_error(row, key.error());
     std::size_t before = keys_.next(*key);
     std::string id = before == 0 ? *key : fmt::format("{}~{}", *key, before + 1);
-    auto task = task_of(row.fields);
+    auto task = trace_task(row.fields);
     if (!task) return add_error(row, task.error());
     const json::value* turns = row.fields.if_contains("turns");
     if (!turns || !turns->is_array()) return add_job(row, row.fields, id, {}, *task);
@@ -135,6 +118,23 @@ class TraceSource : public JobSource {
 };
 
 }  // namespace
+
+Result<Task> trace_task(const json::object& trace) {
+  Task task;
+  auto reference = required_string(trace, "pytorch_code");
+  if (!reference) return std::unexpected(reference.error());
+  auto shapes = input_shapes_of(trace);
+  if (!shapes) return std::unexpected(shapes.error());
+  task.reference_code = std::move(*reference);
+  task.input_shapes = std::move(*shapes);
+  task.source = source_of(trace);
+  task.level = text_at(trace, "level").value_or("");
+  task.name = string_at(trace, "name").value_or("");
+  task.entry_point = string_at(trace, "entry_point").value_or("");
+  name_task(trace, task);
+  add_provenance(trace, task);
+  return task;
+}
 
 std::unique_ptr<JobSource> trace_source(std::unique_ptr<RowReader> rows) {
   return std::make_unique<TraceSource>(std::move(rows));

@@ -11,10 +11,18 @@ def folders(source):
     return sorted(path.parent for path in source.glob("*/CMakeLists.txt"))
 
 
+def targets(folder):
+    """What the folder's CMakeLists.txt makes: its own target, and interfaces such as kw_verifier."""
+    text = (folder / "CMakeLists.txt").read_text(encoding="utf-8")
+    return {folder.name, *re.findall(r"\b(?:kw_library\(|add_library\(kw_)(\w+)", text)}
+
+
 def links(folder):
-    """Folders that this one names as kw_NAME in its CMakeLists.txt."""
+    """Folders of which this one links a target, kw_NAME in its CMakeLists.txt."""
     text = re.sub(r"#.*", "", (folder / "CMakeLists.txt").read_text(encoding="utf-8"))
-    return set(re.findall(r"\bkw_(\w+)", text))
+    named = set(re.findall(r"\bkw_(\w+)", text)) - targets(folder)
+    makers = {name: other.name for other in folders(folder.parent) for name in targets(other)}
+    return {makers.get(name, name) for name in named} | {folder.name}
 
 
 def included(folder):

@@ -23,6 +23,52 @@ TEST(Extraction, AnOpenFenceDoesNotCount) {
 TEST(Extraction, ElseTheTextItself) {
   EXPECT_EQ(extract_code("import torch\n"), "import torch\n");
 }
+TEST(Extraction, ProseHoldsNoCode) {
+  EXPECT_EQ(extract_code("I cannot import the module from the class you define."), "");
+  EXPECT_EQ(extract_code("Code goes between <triton> and </triton>, as you know."), "");
+  EXPECT_EQ(extract_code(""), "");
+}
+TEST(Extraction, TagsInAnyCase) {
+  EXPECT_EQ(extract_code("<Triton>\nimport torch\n</TRITON>"), "import torch\n");
+}
+TEST(Extraction, ATagThatIsOnlySpokenOfDoesNotCount) {
+  EXPECT_EQ(
+      extract_code("I answer in <triton> tags.\n<triton>\nimport a\n</triton>\nSee <triton>...</triton>."),
+      "import a\n");
+  EXPECT_EQ(extract_code("Not <triton>...</triton> but\n```python\nimport a\n```\n"), "import a\n");
+}
+TEST(Extraction, WordsAndAFenceInsideTheTags) {
+  EXPECT_EQ(extract_code("<triton>\nHere it is:\n```python\nimport a\n```\n</triton>"), "import a\n");
+}
+TEST(Extraction, AFenceInADocstringBelongsToTheCode) {
+  std::string code = "def f():\n    \"\"\"\n    ```python\n    f()\n    ```\n    \"\"\"\n";
+  EXPECT_EQ(extract_code("<triton>\n" + code + "</triton>"), code);
+  EXPECT_EQ(extract_code("```python\n" + code + "```\n"), code);
+}
+TEST(Extraction, AnUnclosedTagIsTheLastResort) {
+  EXPECT_EQ(extract_code("<triton>\nimport a\nx = f("), "import a\nx = f(");
+  EXPECT_EQ(extract_code("<triton>\n```python\nimport a\nx = f("), "import a\nx = f(");
+  EXPECT_EQ(extract_code("```python\n@triton.jit\n```\n<triton>\nimport a\nx = f("), "@triton.jit\n");
+}
+TEST(Extraction, AnUnclosedFenceIsTheLastResort) {
+  EXPECT_EQ(extract_code("Like this:\n```python\nimport a\nx = f("), "import a\nx = f(");
+}
+TEST(Extraction, TildeFences) {
+  EXPECT_EQ(extract_code("~~~python\nimport a\n~~~\n"), "import a\n");
+}
+TEST(Extraction, AFenceInAListLosesItsIndentation) {
+  EXPECT_EQ(extract_code("1. Code:\n   ```python\n   def f():\n       pass\n   ```\n"),
+            "def f():\n    pass\n");
+}
+TEST(Extraction, CarriageReturnsGo) {
+  EXPECT_EQ(extract_code("```python\r\nimport a\r\nb = 1\r\n```\r\n"), "import a\nb = 1\n");
+}
+TEST(Extraction, ALongerFenceHoldsAShorterOne) {
+  EXPECT_EQ(extract_code("````python\nimport a\n```\nb\n```\n````\n"), "import a\n```\nb\n```\n");
+}
+TEST(Extraction, AFenceThatWasNotClosedEndsWhereTheNextBegins) {
+  EXPECT_EQ(extract_code("```python\nimport a\n```python\nimport b\n```\n"), "import b\n");
+}
 
 }  // namespace
 }  // namespace kw

@@ -117,5 +117,78 @@ TEST(Jitted, NativeCodeIsSeen) {
   EXPECT_TRUE(examine("from torch.utils.cpp_extension import load_inline\n").native_code);
 }
 
+std::string kernel(const std::string& body) {
+  return "import torch\nimport torch.nn.functional as F\nimport triton\nimport triton.language as tl\n"
+         "@triton.jit\ndef k(p, n: tl.constexpr):\n" +
+         body + "def triton_kernel_wrapper(x):\n    k[(1,)](x, 4)\n    return x\n";
+}
+std::size_t line_of_torch(const std::string& body) {
+  StaticReport report = examine(kernel(body));
+  return report.torch_on_values.empty() ? 0 : report.torch_on_values.front().line;
+}
+
+TEST(TorchOnValues, OnWhatWasLoaded) {
+  EXPECT_EQ(line_of_torch("    x = tl.load(p)\n    y = torch.exp(x * 2)\n"), 8U);
+  EXPECT_EQ(line_of_torch("    tl.store(p, F.relu(tl.load(p)))\n"), 7U);
+}
+TEST(TorchOnValues, ConstantsAreFine) {
+  EXPECT_EQ(
+      line_of_torch("    x = tl.load(p)\n    y = x.to(torch.float32) * torch.finfo(torch.float32).max\n"),
+      0U);
+  EXPECT_EQ(line_of_torch("    y = torch.sum(n)\n    z = torch.max(n, 3)\n"), 0U);
+}
+TEST(TorchOnValues, NothingIsSaidWhereTheLineMayNotBeCompiled) {
+  EXPECT_EQ(line_of_torch("    x = tl.load(p)\n    if n == 3:\n        y = torch.exp(x)\n"), 0U);
+  EXPECT_EQ(line_of_torch("    x = tl.load(p)\n    return\n    y = torch.exp(x)\n"), 0U);
+  EXPECT_EQ(line_of_torch("    x = tl.load(p)\n    y = torch.exp(x) if n == 3 else x\n"), 0U);
+}
+TEST(TorchOnValues, NothingIsSaidOfAVariableThatIsAssignedTwice) {
+  EXPECT_EQ(line_of_torch("    x = tl.load(p)\n    x = 3\n    y = torch.exp(x)\n"), 0U);
+}
+TEST(TorchOnValues, NothingIsSaidOfAParameterCalledTorch) {
+  EXPECT_TRUE(examine("import torch, triton\nimport triton.language as tl\n@triton.jit\ndef k(p, torch):\n"
+                      "    x = torch.exp(tl.load(p))\nk[(1,)]()\n")
+                  .torch_on_values.empty());
+}
+TEST(TorchOnValues, NothingIsSaidWhereTheKernelMayNeverRun) {
+  EXPECT_TRUE(examine("import torch, triton\nimport triton.language as tl\n@triton.jit\ndef k(p):\n"
+                      "    x = torch.exp(tl.load(p))\n")
+                  .torch_on_values.empty());
+  EXPECT_TRUE(examine(kernel("    x = torch.exp(tl.load(p))\n") + "try:\n    f()\nexcept E:\n    pass\n")
+                  .torch_on_values.empty());
+}
+TEST(TorchOnValues, NothingIsSaidOutsideOfKernels) {
+  EXPECT_TRUE(examine(kernel("    pass\n") + "y = torch.exp(x)\n").torch_on_values.empty());
+}
+
+std::string unbalanced(std::string_view code) {
+  auto found = find_unbalanced(code);
+  return found ? found->what + " " + std::to_string(found->line) : "";
+}
+
+TEST(Unbalanced, WhatIsNeverClosed) {
+  EXPECT_EQ(unbalanced("a = f(\n  [1, 2],\n"), "'(' is never closed 1");
+  EXPECT_EQ(unbalanced("a = 1\n\"\"\"text\n"), "a triple-quoted string is never closed 2");
+}
+TEST(Unbalanced, WhatClosesNothing) {
+  EXPECT_EQ(unbalanced("a = (1]\n"), "']' closes nothing that is open 1");
+}
+TEST(Unbalanced, StringsAndCommentsNeverCount) {
+  EXPECT_EQ(unbalanced("a = '(' # [\nb = \"\\\"{\"\n'''\n(\n'''\nc = f'{a[0]}'\n"), "");
+}
+
+TEST(Entry, AnyNameThatIsLookedFor) {
+  EXPECT_TRUE(may_have_entry(examine("def triton_kernel_wrapper(x): pass\n")));
+  EXPECT_TRUE(may_have_entry(examine("class ModelNew: pass\n")));
+  EXPECT_TRUE(may_have_entry(examine("class ReluNew: pass\n")));
+  EXPECT_TRUE(may_have_entry(examine("from m import *\n")));
+  EXPECT_FALSE(may_have_entry(examine("def triton_wrapper(x): pass\n")));
+}
+
+TEST(Errors, TheFirstErrorHasALine) {
+  EXPECT_EQ(examine("a = 1\nb = = 2\n").error_line, 2U);
+  EXPECT_EQ(examine("a = 1\n").error_line, 0U);
+}
+
 }  // namespace
 }  // namespace kw

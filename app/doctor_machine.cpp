@@ -1,0 +1,155 @@
+#include "doctor_machine.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <boost/json/parse.hpp>
+#include <cstring>
+#include <vector>
+
+#include "base/text.h"
+#include "confine.h"
+#include "engine/policy.h"
+#include "engine/python.h"
+#include "tasks/child.h"
+#include "verify/devices.h"
+
+namespace kw::app {
+namespace {
+
+namespace json = boost::json;
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+Findings examine_sandbox() {
+  kw_probe_result probe{};
+  kw_probe(&probe);
+  if (probe.error != 0)
+    return {{Grade::missing, fmt::format("isolation: refused at {}: {}", probe.step, errno_text(probe.error)),
+             "allow user namespaces or run as root; --allow-unsandboxed does without"}};
+  Findings found;
+  std::string level = engine::isolation_level(probe.granted);
+  found.push_back({level == "process" ? Grade::missing : Grade::fine,
+                   fmt::format("isolation: {} ({}), {} µs to start", level,
+                               joined(engine::layer_names(probe.granted)), probe.spawn_us),
+                   level == "process" ? "allow user namespaces or run as root" : ""});
+  for (std::uint32_t bit = 0; bit < KW_LAYER_COUNT; ++bit)
+    if (probe.errors[bit] != 0)
+      found.push_back(
+          {Grade::less,
+           fmt::format("isolation: no {}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])),
+           bit >= 11 ? "run as root, or delegate a cgroup: limits hold by rlimits alone till then" : ""});
+  return found;
+}
+
+Result<json::object> ask_python(const engine::Python& python, const engine::Installation& installation) {
+  for (const auto& folder : installation.python_path) {
+    auto script = folder / "kernelwright/doctor_probe.py";
+    if (!std::filesystem::exists(script)) continue;
+    auto child = start_child({python.path.string(), "-s", script.string()});
+    if (!child) return std::unexpected(child.error());
+    FILE* stream = ::fdopen(child->second.release(), "r");
+    std::string text;
+    for (int c = ::fgetc(stream); c != EOF; c = ::fgetc(stream)) text += static_cast<char>(c);
+    ::fclose(stream);
+    if (auto finished = child->first.finish(); !finished) return std::unexpected(finished.error());
+    boost::system::error_code error;
+    json::value value = json::parse(text, error);
+    if (error || !value.is_object()) return fail("the Python probe answered with something else than JSON");
+    return value.as_object();
+  }
+  return fail("doctor_probe.py is missing from the installation", "unpack or build it anew");
+}
+
+std::string text_at(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : "";
+}
+
+bool true_at(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+void examine_packages(const json::object& probe, Findings& found) {
+  const json::value* packages = probe.if_contains("packages");
+  if (packages == nullptr || !packages->is_object()) return;
+  for (const auto& [name, facts] : packages->as_object()) {
+    std::string version = text_at(facts.as_object(), "version");
+    bool needed = name != "pyarrow";
+    if (version.empty())
+      found.push_back(
+          {needed ? Grade::missing : Grade::less,
+           fmt::format("{}: {}", std::string_view(name), text_at(facts.as_object(), "error")),
+           needed ? fmt::format("install {} into this Python, or run `make demo`", std::string_view(name))
+                  : "install pyarrow to read Parquet"});
+    else
+      found.push_back({Grade::fine, fmt::format("{} {}", std::string_view(name), version), ""});
+  }
+  if (!true_at(probe, "numpy_ok"))
+    found.push_back({Grade::less, "numpy 2.4 or newer: Triton's interpreter needs a work-around",
+                     "install numpy 2.3.5 to judge without a GPU as we tested it"});
+}
+
+void examine_ways(const json::object& probe, Findings& found) {
+  for (auto [key, words] :
+       {std::pair{"compile_sm_90", "compiles for sm_90"}, std::pair{"interpreter", "interprets"}}) {
+    const json::value* facts = probe.if_contains(key);
+    if (facts == nullptr || !facts->is_object()) continue;
+    if (true_at(facts->as_object(), "ok"))
+      found.push_back({Grade::fine, fmt::format("Triton {}", words), ""});
+    else
+      found.push_back({Grade::missing,
+                       fmt::format("Triton: {} fails: {}", key, text_at(facts->as_object(), "error")),
+                       "install triton 3.6.0 as `make demo` does"});
+  }
+  found.push_back(text_at(probe, "nvcc").empty()
+                      ? Finding{Grade::less, "no nvcc: candidates in CUDA (load_inline) are skipped",
+                                "install CUDA's nvcc"}
+                      : Finding{Grade::fine, "nvcc: " + text_at(probe, "nvcc"), ""});
+}
+
+void examine_gpus(const json::object& probe, Findings& found) {
+  std::vector<verify::Gpu> gpus = verify::visible_gpus();
+  if (gpus.empty())
+    found.push_back({Grade::less, "no NVIDIA GPU: candidates are interpreted, speed is not measured",
+                     "run on a machine with a GPU, its driver and a PyTorch built for CUDA"});
+  for (const auto& gpu : gpus)
+    found.push_back({Grade::fine,
+                     fmt::format("GPU {}: {}, driver {}", gpu.ordinal, gpu.name, verify::driver_version()),
+                     ""});
+  const json::value* cuda = probe.if_contains("cuda");
+  bool seen = cuda != nullptr && cuda->is_object() && cuda->as_object().if_contains("devices") != nullptr &&
+              !cuda->as_object().at("devices").as_array().empty();
+  if (!gpus.empty() && !seen)
+    found.push_back(
+        {Grade::missing, "PyTorch does not see the GPU", "install a PyTorch that the driver supports"});
+}
+
+}  // namespace
+
+Findings examine_machine(const std::string& chosen_python, json::object& probe) {
+  Findings findings = examine_sandbox();
+  auto installation = engine::find_installation();
+  auto python = installation ? engine::find_python(chosen_python, *installation)
+                             : Result<engine::Python>(std::unexpected(installation.error()));
+  if (!python) {
+    findings.push_back({Grade::missing, python.error().what, python.error().remedy});
+  } else {
+    findings.push_back(
+        {Grade::fine, fmt::format("Python: {} (from {})", python->path.string(), python->chosen_by), ""});
+    if (auto answer = ask_python(*python, *installation)) {
+      probe = std::move(*answer);
+      examine_packages(probe, findings);
+      examine_ways(probe, findings);
+    } else {
+      findings.push_back({Grade::missing, answer.error().what, answer.error().remedy});
+    }
+    examine_gpus(probe, findings);
+  }
+  return findings;
+}
+
+}  // namespace kw::app

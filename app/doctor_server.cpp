@@ -1,0 +1,183 @@
+#include "doctor_server.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/json/array.hpp>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "llm/probe.h"
+#include "llm/reasoning.h"
+#include "llm/request.h"
+#include "llm/server_error.h"
+#include "models/launch_line.h"
+#include "models/parsers.h"
+#include "schema/json.h"
+
+namespace kw::app {
+namespace {
+
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+constexpr auto answer_timeout = 90s;
+constexpr std::uint64_t answer_tokens = 1024;  // room for a model that thinks about a sum
+constexpr std::size_t shown_bytes = 300;
+
+Finding as_missing(const Error& error) {
+  return {Grade::missing, error.what, error.remedy};
+}
+
+std::string parser_remedy(const llm::ModelInfo& model) {
+  auto parser = models::reasoning_parser_of(model.name);
+  return parser ? fmt::format("start the server with --reasoning-parser {}", parser->name)
+                : "start the server with the --reasoning-parser of this model (vLLM and SGLang have a list)";
+}
+
+struct Answer {
+  llm::Said said;
+  std::string finish_reason;
+};
+
+// Nothing where the body is no chat completion.
+std::optional<Answer> read_answer(std::string_view body) {
+  auto value = parse_json(to_utf8(body));
+  if (!value || !value->is_object()) return {};
+  const json::value* choices = value->get_object().if_contains("choices");
+  if (choices == nullptr || !choices->is_array() || choices->get_array().empty()) return {};
+  const json::value& first = choices->get_array().front();
+  const json::value* message = first.is_object() ? first.get_object().if_contains("message") : nullptr;
+  if (message == nullptr || !message->is_object()) return {};
+  auto said = llm::said_in(message->get_object());
+  if (!said) return {};
+  return Answer{std::move(*said), string_at(first.get_object(), "finish_reason").value_or("")};
+}
+
+Finding judge_said(const llm::ModelInfo& model, const Answer& answer) {
+  const auto& [content, reasoning] = answer.said;
+  bool cut = answer.finish_reason == "length";
+  if (trim(content).empty() && trim(reasoning).empty())
+    return {Grade::missing, "it answers with nothing", "look at the server's log"};
+  if (content.find("<think>") != std::string::npos || content.find("</think>") != std::string::npos)
+    return {Grade::less, "reasoning stands inside the answer, and its own field is empty: no parser",
+            parser_remedy(model)};
+  if (trim(content).empty() && !cut)
+    return {Grade::missing,
+            "the answer stands in the field for reasoning: a parser that this model does not need",
+            "start the server without --reasoning-parser"};
+  auto parser = models::reasoning_parser_of(model.name);
+  if (trim(reasoning).empty() && parser)
+    return {Grade::less, "no reasoning came from a model that reasons: turned off, or no parser",
+            parser->automatic ? "upgrade vLLM: newer ones take the parser by themselves"
+                              : parser_remedy(model) + ", unless reasoning is turned off on purpose"};
+  return {Grade::fine, reasoning.empty() ? "it answers" : "it answers, and reasoning has its own field", ""};
+}
+
+// As llm::OpenAiClient asks, but what comes back is looked at as it is.
+async::Task<Findings> ask(http::Client& client, llm::ServerOptions options, std::string base_url,
+                          llm::ModelInfo model, async::Stop& stop) {
+  llm::ChatRequest question;
+  question.id = "doctor";
+  question.messages.push_back({"user", "What is 17 + 25? Answer with the number alone."});
+  http::Request request{"POST", base_url + "/chat/completions", {}, {}};
+  request.body = llm::request_body(model, question, llm::dialect_of(model.server), answer_tokens, false);
+  auto headers = llm::common_headers(options);
+  if (!headers) co_return Findings{as_missing(headers.error())};
+  request.headers = std::move(*headers);
+  request.headers.push_back({"Content-Type", "application/json"});
+  auto response = co_await client.send(request, async::Deadline::in(answer_timeout), &stop);
+  if (!response)
+    co_return Findings{
+        {Grade::missing, "a short question got no answer: " + response.error().what,
+         response.error().remedy.empty() ? "look at the server's log" : response.error().remedy}};
+  if (response->status != 200) {
+    llm::ServerError error = llm::read_error(response->status, response->body);
+    co_return Findings{
+        {Grade::missing,
+         fmt::format("a short question was refused with {}: {}", response->status,
+                     llm::without_key(shorten(to_plain_text(error.message), shown_bytes), options)),
+         "look at the server's log"}};
+  }
+  co_return judge_answer(model, response->body);
+}
+
+async::Task<Findings> examine(async::Loop* loop, async::Stop* stop, llm::ServerOptions options) {
+  http::Client client(*loop, options.http);
+  auto listing = co_await llm::list_models(client, options, *stop);
+  if (!listing) co_return Findings{as_missing(listing.error())};
+  Findings found{{Grade::fine,
+                  fmt::format("{}: {}, {} model{}", listing->base_url,
+                              listing->server.empty() ? "a server" : listing->server, listing->models.size(),
+                              listing->models.size() == 1 ? "" : "s"),
+                  ""}};
+  auto model = llm::choose_model(*listing, options.model);
+  if (!model) {
+    found.push_back(as_missing(model.error()));
+    co_return found;
+  }
+  std::ranges::move(judge_context(*model), std::back_inserter(found));
+  std::ranges::move(co_await ask(client, options, listing->base_url, *model, *stop),
+                    std::back_inserter(found));
+  co_return found;
+}
+
+}  // namespace
+
+Findings judge_context(const llm::ModelInfo& model) {
+  if (!model.max_model_len)
+    return {{Grade::less, fmt::format("{}: the server does not say how long its context is", model.name),
+             "give --max-tokens to `run`, so that answers are bounded"}};
+  if (*model.max_model_len < models::least_context_tokens)
+    return {{Grade::less,
+             fmt::format("{}: a context of {} tokens, where our prompt, a task and an answer take up to {}",
+                         model.name, *model.max_model_len, models::least_context_tokens),
+             fmt::format("start the server with --max-model-len {} or more", models::least_context_tokens)}};
+  return {{Grade::fine, fmt::format("{}: a context of {} tokens", model.name, *model.max_model_len), ""}};
+}
+
+Findings judge_answer(const llm::ModelInfo& model, std::string_view body) {
+  auto answer = read_answer(body);
+  if (!answer)
+    return {{Grade::missing, "its answer is no chat completion: " + shorten(to_plain_text(body), shown_bytes),
+             "is this the address of an OpenAI-compatible server?"}};
+  return {judge_said(model, *answer)};
+}
+
+Findings examine_server(const llm::ServerOptions& options) {
+  async::Loop loop;
+  async::Stop stop(loop);
+  Findings found;
+  std::exception_ptr broken;
+  boost::asio::co_spawn(loop, examine(&loop, &stop, options),
+                        [&](std::exception_ptr error, Findings findings) {
+                          broken = error;
+                          found = std::move(findings);
+                          loop.stop();
+                        });
+  loop.run();
+  if (broken) std::rethrow_exception(broken);
+  return found;
+}
+
+Findings examine_launch_line(const std::string& line_or_file) {
+  std::string text = line_or_file;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(line_or_file, error)) {
+    auto script = read_text_file(line_or_file, std::size_t{1} << 20);
+    if (!script) return {as_missing(script.error())};
+    text = std::move(*script);
+  } else if (text.find_first_of(" \t\n") == std::string::npos) {
+    return {as_missing({fmt::format("there is no launch script {}", text),
+                        "give a file, or the whole line: --launch \"vllm serve ...\""})};
+  }
+  Findings found;
+  for (models::LaunchFinding& finding : models::examine_launch(text))
+    found.push_back({finding.fatal ? Grade::missing : Grade::less, "launch line: " + finding.what,
+                     std::move(finding.remedy)});
+  if (found.empty()) found.push_back({Grade::fine, "launch line: nothing wrong with its flags", ""});
+  return found;
+}
+
+}  // namespace kw::app

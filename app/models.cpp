@@ -1,0 +1,104 @@
+#include "models.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "models/script.h"
+#include "session.h"
+
+namespace kw::app {
+namespace {
+
+using models::Checkpoint;
+using models::ModelServer;
+
+constexpr unsigned size_share_percent = 120;  // weights, and a fifth more for the cache
+
+std::string names() {
+  std::string list;
+  for (const ModelServer& server : models::model_servers())
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", server.name);
+  return list;
+}
+
+void list_servers() {
+  fmt::print("{:<14} {:<5} {:<10} {:<9} {:<28} {}\n", "name", "GPUs", "precision", "weights", "script",
+             "model");
+  for (const ModelServer& server : models::model_servers())
+    for (const Checkpoint& checkpoint : server.checkpoints)
+      fmt::print("{:<14} {:<5} {:<10} {:<9} {:<28} {}\n", checkpoint.option.empty() ? server.name : "",
+                 server.gpus(), server.precision, fmt::format("{} GiB", server.weights_gib),
+                 checkpoint.option.empty() ? "scripts/" + server.script : "  " + checkpoint.option,
+                 checkpoint.repository);
+}
+
+void show(const ModelServer& server) {
+  fmt::print("{}, {}, {} GPUs of {} GiB or more each\n", server.title, server.precision, server.gpus(),
+             server.weights_gib * size_share_percent / 100 / server.gpus());
+  fmt::print("reasoning: {}\n{}\n", server.reasoning, server.note);
+  for (const Checkpoint& checkpoint : server.checkpoints) {
+    if (!checkpoint.option.empty()) fmt::print("with {}:\n", checkpoint.option);
+    fmt::print("  {}\n", models::serve_line(server, checkpoint));
+  }
+  fmt::print("script: scripts/{}, or `kernelwright models script {}`; flags checked against vLLM {}\n",
+             server.script, server.name, models::checked_vllm);
+}
+
+Result<> write_script(const ModelServer& server, const std::string& output) {
+  std::string text = models::server_script(server);
+  if (output.empty()) {
+    fmt::print("{}", text);
+    return {};
+  }
+  if (auto written = write_file(output, text); !written) return written;
+  using std::filesystem::perms;
+  std::error_code error;
+  std::filesystem::permissions(output, perms::owner_exec | perms::group_exec | perms::others_exec,
+                               std::filesystem::perm_options::add, error);
+  if (error) return fail(fmt::format("cannot make {} executable: {}", output, error.message()));
+  return {};
+}
+
+}  // namespace
+
+void add_models(CLI::App& app, ModelsOptions& options) {
+  app.require_subcommand(1);
+  auto verb = [&](const std::string& word, ModelsOptions::Action action, const std::string& help) {
+    CLI::App* sub = app.add_subcommand(word, help);
+    sub->callback([&options, action] { options.action = action; });
+    if (action != ModelsOptions::Action::list)
+      sub->add_option("NAME", options.name, "as `list` names it")->required();
+    return sub;
+  };
+  verb("list", ModelsOptions::Action::list, "servers of models that we know");
+  verb("show", ModelsOptions::Action::show, "what one needs, and the line that starts it");
+  verb("script", ModelsOptions::Action::script, "a script that checks the machine and starts it")
+      ->add_option("--output", options.output, "a file to write, executable [standard output]")
+      ->type_name("F");
+}
+
+int models(const ModelsOptions& options) {
+  if (options.action == ModelsOptions::Action::list) {
+    list_servers();
+    return 0;
+  }
+  const ModelServer* server = models::find_model(options.name);
+  if (server == nullptr) {
+    complain({fmt::format("there is no model server \"{}\"", options.name), "we know " + names()});
+    return exit_failure;
+  }
+  if (options.action == ModelsOptions::Action::show) {
+    show(*server);
+    return 0;
+  }
+  if (auto written = write_script(*server, options.output); !written) {
+    complain(written.error());
+    return exit_failure;
+  }
+  return 0;
+}
+
+}  // namespace kw::app

@@ -1,0 +1,194 @@
+#include "http/server_session.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "http/head.h"
+#include "http/words.h"
+
+namespace kw::http {
+
+using namespace std::chrono_literals;
+using async::Deadline;
+
+namespace {
+
+// Between two bytes of one request, and for a client that does not read.
+constexpr auto kIdle = 300s;
+// So long a refused client may go on sending; closing at once would cost it the answer.
+constexpr auto kLinger = 1s;
+
+// How this client can be answered.
+struct Manner {
+  bool keep_alive = true;
+  bool chunks = true;
+  bool to_head = false;
+};
+
+class Answering : public Responder {
+ public:
+  Answering(Connection& connection, Manner manner)
+      : connection_(connection), keep_(manner.keep_alive), chunks_(manner.chunks), to_head_(manner.to_head) {}
+
+  async::Task<> send(Response response) override {
+    if (!may_begin()) co_return;
+    set_length(response);
+    std::string text = head_of(std::move(response.headers), response.status);
+    if (!to_head_) text += response.body;
+    finished_ = true;
+    broken_ = bool(co_await connection_.write(text, kIdle));
+  }
+
+  async::Task<> begin(Response head) override {
+    if (!may_begin()) co_return;
+    drop(head.headers, "Content-Length");
+    // HTTP/1.0 knows no chunks: there the end of the connection is the end of the body.
+    if (chunks_)
+      head.headers.push_back({"Transfer-Encoding", "chunked"});
+    else
+      keep_ = false;
+    broken_ = bool(co_await connection_.write(head_of(std::move(head.headers), head.status), kIdle));
+  }
+
+  async::Task<bool> write(std::string piece) override {
+    if (connection_.peer() == Connection::Peer::gone) broken_ = true;
+    if (!began_ || finished_ || broken_) co_return false;
+    if (piece.empty() || to_head_) co_return true;
+    if (chunks_) piece = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
+    broken_ = bool(co_await connection_.write(piece, kIdle));
+    co_return !broken_;
+  }
+
+  async::Task<> end() override {
+    if (!began_ || finished_ || broken_) co_return;
+    finished_ = true;
+    if (chunks_ && !to_head_) broken_ = bool(co_await connection_.write("0\r\n\r\n", kIdle));
+  }
+
+  void reset() override {
+    broken_ = true;
+    connection_.reset();
+  }
+
+  bool began() const { return began_; }
+  // The connection can carry another request.
+  bool reusable() const { return finished_ && keep_ && !broken_; }
+
+ private:
+  bool may_begin() { return !broken_ && !std::exchange(began_, true); }
+
+  static void drop(Headers& headers, std::string_view name) {
+    std::erase_if(headers, [&](const Header& header) { return same_word(header.name, name); });
+  }
+
+  static void set_length(Response& response) {
+    drop(response.headers, "Content-Length");
+    bool without_body = response.status / 100 == 1 || response.status == 204 || response.status == 304;
+    if (without_body)
+      response.body.clear();
+    else
+      response.headers.push_back({"Content-Length", fmt::format("{}", response.body.size())});
+  }
+
+  std::string head_of(Headers headers, int status) {
+    if (!check(headers)) {
+      headers = {{"Content-Length", "0"}};
+      status = 500;
+      keep_ = false;
+    }
+    keep_ = keep_ && !same_word(header(headers, "Connection"), "close");
+    drop(headers, "Connection");
+    if (!keep_) headers.push_back({"Connection", "close"});
+    return head_text(fmt::format("HTTP/1.1 {} {}", status, reason(status)), headers);
+  }
+
+  Connection& connection_;
+  bool keep_;
+  bool chunks_;
+  bool to_head_;
+  bool began_ = false;
+  bool finished_ = false;
+  bool broken_ = false;
+};
+
+int status_of(ParseFault fault) {
+  switch (fault) {
+    case ParseFault::header_too_large:
+      return 431;
+    case ParseFault::body_too_large:
+      return 413;
+    default:
+      return 400;
+  }
+}
+
+async::Task<> answer(const Handler& handler, const Request& request, Answering& responder) {
+  bool threw = false;
+  try {
+    co_await handler(request, responder);
+  } catch (...) {
+    threw = true;
+  }
+  if (!responder.began())
+    co_await responder.send({500, {{"Content-Type", "text/plain"}}, "the server failed to answer\n"});
+  else if (threw)
+    responder.reset();  // half an answer must not look like a whole one
+  else
+    co_await responder.end();
+}
+
+}  // namespace
+
+Session::Session(boost::asio::ip::tcp::socket accepted, Limits limits)
+    : connection_(std::move(accepted)), parser_(limits) {}
+
+// True when a whole request has come.
+async::Task<bool> Session::receive() {
+  auto fault = parser_.next();
+  bool told_to_go_on = false;
+  if (parser_.idle() && co_await connection_.wait_readable()) co_return false;
+  while (fault == ParseFault::none && !parser_.done()) {
+    if (parser_.expects_continue() && !std::exchange(told_to_go_on, true) &&
+        co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", kIdle))
+      co_return false;
+    auto read = co_await connection_.read(parser_.space(), Deadline::in(kIdle));
+    if (read.error) co_return false;
+    fault = parser_.took(read.bytes);
+  }
+  if (fault != ParseFault::none) co_await refuse(status_of(fault));
+  co_return fault == ParseFault::none;
+}
+
+async::Task<> Session::refuse(int status) {
+  std::string body = fmt::format("{} {}\n", status, reason(status));
+  std::string text = head_text(fmt::format("HTTP/1.1 {} {}", status, reason(status)),
+                               {{"Content-Type", "text/plain"},
+                                {"Content-Length", fmt::format("{}", body.size())},
+                                {"Connection", "close"}});
+  if (co_await connection_.write(text + body, kLinger)) co_return;
+  connection_.end_writing();
+  std::array<char, 4096> unread;
+  auto deadline = Deadline::in(kLinger);
+  while (!(co_await connection_.read(unread, deadline)).error && !deadline.passed()) {
+  }
+}
+
+async::Task<> Session::turn_away() {
+  co_await refuse(503);
+}
+
+async::Task<> Session::serve(const Handler& handler) {
+  for (;;) {
+    if (!co_await receive()) break;
+    bool keep_alive = parser_.keep_alive();
+    bool chunks = parser_.chunks();
+    Request request = parser_.take();
+    Answering responder(connection_, {keep_alive, chunks, request.method == "HEAD"});
+    co_await answer(handler, request, responder);
+    if (!responder.reusable()) break;
+  }
+  connection_.close();
+}
+
+}  // namespace kw::http

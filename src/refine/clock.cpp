@@ -1,0 +1,13 @@
+#include "refine/clock.h"
+
+#include <fmt/chrono.h>
+
+#include <ctime>
+
+namespace kw::refine {
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace kw::refine

@@ -1,0 +1,160 @@
+#include "refine/loop.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+
+#include "refine/loop_state.h"
+
+namespace kw::refine {
+namespace {
+
+// Traces that are made ready before a request is free for them.
+constexpr std::size_t lookahead = 4;
+
+constexpr std::size_t reads_at_a_stretch = 32;
+
+std::string what_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& each) {
+    return each.what();
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
+}  // namespace
+
+Loop::Loop(async::Loop& loop, async::Stop& stop, llm::ChatClient& chat, verify::Verifier& verifier,
+           store::TraceLog& log, Settings settings, Hooks hooks)
+    : state_(
+          std::make_unique<State>(loop, stop, chat, verifier, log, std::move(settings), std::move(hooks))) {}
+
+Loop::~Loop() = default;
+
+async::Task<Result<>> Loop::run(TaskSource& source) {
+  return state_->run(source);
+}
+
+Loop::State::State(async::Loop& on, async::Stop& until, llm::ChatClient& model, verify::Verifier& judge,
+                   store::TraceLog& to, Settings how, Hooks told)
+    : loop(on),
+      stop(until),
+      chat(model),
+      verifier(judge),
+      log(to),
+      settings(std::move(how)),
+      hooks(std::move(told)),
+      changed(on),
+      desk(on, until, judge, to),
+      queue(settings) {
+  settings.requests_in_flight = std::max<std::size_t>(1, settings.requests_in_flight);
+  settings.samples_per_task = std::max<std::size_t>(1, settings.samples_per_task);
+  most_open = settings.requests_in_flight + 2 * verifier.width() + lookahead;
+}
+
+async::Task<Result<>> Loop::State::run(TaskSource& source) {
+  std::size_t reads = 0;
+  for (;;) {
+    if (wants_more()) {
+      read_one(source);
+      // Thousands of tasks are not read at one go: requests and stops come in between.
+      if (++reads % reads_at_a_stretch == 0)
+        co_await boost::asio::post(co_await boost::asio::this_coro::executor, boost::asio::use_awaitable);
+      continue;
+    }
+    pump();
+    if (working == 0 && (ending() || exhausted)) break;
+    changed.reset();
+    co_await changed.wait();
+  }
+  queue.clear();
+  // A few tasks may end before the streak is long enough to break off.
+  if (!error && answers == 0 && last_failure && !stop.requested())
+    error = Error{"no request was answered: " + last_failure->what, last_failure->remedy};
+  if (error) co_return std::unexpected(*error);
+  co_return Result<>{};
+}
+
+// Tasks are read only when a request is about to be free for them.
+bool Loop::State::wants_more() const {
+  std::size_t free = settings.requests_in_flight - asking;
+  return !ending() && !exhausted && open_traces < most_open && queue.size() + entering < free + lookahead;
+}
+
+void Loop::State::read_one(TaskSource& source) {
+  if (!item) {
+    auto next = source.next();
+    if (!next) {
+      // What is open is brought to its end.
+      exhausted = true;
+      error = next.error();
+      return;
+    }
+    if (!*next) {
+      exhausted = true;
+      return;
+    }
+    if (auto* bad = std::get_if<RowError>(&**next)) {
+      if (hooks.bad_task) hooks.bad_task(*bad);
+      return;
+    }
+    item = std::move(std::get<TaskItem>(**next));
+    next_sample = 0;
+  }
+  OpenTracePtr open =
+      new_trace({item->task.task_id, item->sample_number * settings.samples_per_task + next_sample});
+  open->trace.task = item->task;
+  if (++next_sample == settings.samples_per_task) item.reset();
+  ++entering;
+  start(enter(std::move(open)));
+}
+
+OpenTracePtr Loop::State::new_trace(store::TraceKey key) {
+  ++open_traces;
+  OpenTracePtr open(new OpenTrace, [this](OpenTrace* ended) {
+    delete ended;
+    --open_traces;
+    changed.set();
+  });
+  open->trace.sample_number = key.sample_number;
+  open->key = std::move(key);
+  return open;
+}
+
+// Starts as many requests as may be in flight.
+void Loop::State::pump() {
+  if (pumping) return;  // a request that is answered at once comes back here
+  pumping = true;
+  while (!ending() && asking < settings.requests_in_flight && queue.size() > 0) {
+    ++asking;
+    start(ask(queue.pop()));
+  }
+  pumping = false;
+}
+
+void Loop::State::start(async::Task<> work) {
+  ++working;
+  boost::asio::co_spawn(loop, std::move(work), [this](const std::exception_ptr& thrown) {
+    if (thrown) break_off({"the loop broke: " + what_of(thrown), ""});
+    --working;
+    pump();
+    changed.set();
+  });
+}
+
+void Loop::State::break_off(Error why) {
+  if (!error) error = std::move(why);
+  stop.request(error->what);
+}
+
+bool Loop::State::kept(const Result<>& result) {
+  if (!result) break_off(result.error());
+  return result.has_value();
+}
+
+}  // namespace kw::refine

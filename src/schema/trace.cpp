@@ -1,0 +1,93 @@
+#include "schema/trace.h"
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <limits>
+#include <utility>
+
+namespace kw {
+namespace {
+
+constexpr auto stop_reasons = std::to_array<std::pair<StopReason, std::string_view>>({
+    {StopReason::success_fast, "success_fast"},
+    {StopReason::success_correct, "success_correct"},
+    {StopReason::max_turns_reached, "max_turns_reached"},
+    {StopReason::context_overflow, "context_overflow"},
+    {StopReason::generation_failed, "generation_failed"},
+    {StopReason::refused, "refused"},
+    {StopReason::task_invalid, "task_invalid"},
+    {StopReason::verifier_unavailable, "verifier_unavailable"},
+});
+
+// What makes one turn better than another, most important first.
+struct Merit {
+  int rank = -1;  // 3 correct and counting, 2 correct, 1 wrong, 0 not judged, -1 no turn
+  double speedup = -std::numeric_limits<double>::infinity();  // of the correct; unknown is less than any
+  auto operator<=>(const Merit&) const = default;
+};
+
+Merit merit(const Turn* turn) {
+  if (!turn) return {};
+  if (!turn->verdict || !correctness(*turn->verdict)) return {.rank = 0};
+  if (!*correctness(*turn->verdict)) return {.rank = 1};
+  Merit merit{.rank = correct_and_counts(*turn->verdict) ? 3 : 2};
+  if (turn->verdict->speedup) merit.speedup = *turn->verdict->speedup;
+  return merit;
+}
+
+std::string after_slash(const std::string& task_id) {
+  return task_id.substr(task_id.find('/') + 1);
+}
+
+}  // namespace
+
+std::string_view to_string(StopReason reason) {
+  const auto* found =
+      std::ranges::find(stop_reasons, reason, &std::pair<StopReason, std::string_view>::first);
+  return found == stop_reasons.end() ? std::string_view() : found->second;
+}
+
+std::optional<StopReason> stop_reason_from(std::string_view name) {
+  for (const auto& [reason, spelling] : stop_reasons)
+    if (spelling == name) return reason;
+  return {};
+}
+
+const Turn* best_turn(const Conversation& conversation) {
+  const Turn* best = nullptr;
+  for (const Turn& turn : conversation.turns)
+    if (merit(&turn) >= merit(best)) best = &turn;
+  return best;
+}
+
+const Conversation* best_round(const Trace& trace) {
+  const Conversation* best = nullptr;
+  for (const Conversation& round : trace.rounds)
+    if (!best || merit(best_turn(round)) >= merit(best_turn(*best))) best = &round;
+  return best;
+}
+
+bool is_failed(const Trace& trace) {
+  auto counts = [](const Turn& turn) { return turn.verdict && correct_and_counts(*turn.verdict); };
+  return std::ranges::none_of(
+      trace.rounds, [&](const Conversation& round) { return std::ranges::any_of(round.turns, counts); });
+}
+
+std::string sample_key(const Task& task) {
+  if (!task.sample_key.empty()) return task.sample_key;
+  if (task.source == "kernelbench" && !task.problem_id.empty()) return "kernelbench_" + task.problem_id;
+  if (task.task_id.starts_with(task.source + "/")) return task.source + "_" + after_slash(task.task_id);
+  return task.source.empty() ? task.task_id : task.source + "_" + task.task_id;
+}
+
+std::vector<Message> messages_of(const Trace& trace, const Conversation& conversation) {
+  std::vector<Message> messages = trace.prompt;
+  for (const Turn& turn : conversation.turns) {
+    messages.push_back({"assistant", turn.completion});
+    if (!turn.feedback.empty()) messages.push_back({"user", turn.feedback});
+  }
+  return messages;
+}
+
+}  // namespace kw

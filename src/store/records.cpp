@@ -1,0 +1,207 @@
+#include "store/records.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <stdexcept>
+
+#include "schema/json.h"
+#include "store/database.h"
+#include "store/statement_use.h"
+#include "store/trace_rows.h"
+
+namespace kw::store {
+namespace json = boost::json;
+namespace {
+
+std::int64_t signed_count(std::size_t count) {
+  return static_cast<std::int64_t>(count);
+}
+
+void bind(SQLite::Statement& statement, int place, const std::optional<std::int64_t>& number) {
+  number ? statement.bind(place, *number) : statement.bind(place);
+}
+
+void bind(SQLite::Statement& statement, int place, const std::optional<double>& number) {
+  number ? statement.bind(place, *number) : statement.bind(place);
+}
+
+void bind_unless_empty(SQLite::Statement& statement, int place, const std::string& text) {
+  text.empty() ? statement.bind(place) : statement.bind(place, text);
+}
+
+std::string prompt_json(const std::vector<Message>& prompt) {
+  json::array messages;
+  for (const Message& message : prompt)
+    messages.push_back(json::object{{"role", message.role}, {"content", message.content}});
+  return json::serialize(messages);
+}
+
+void bind_verdict(SQLite::Statement& turns, const Turn& turn) {
+  for (int place = 15; place <= 21; ++place) turns.bind(place);
+  if (!turn.verdict) return;
+  const Verdict& verdict = *turn.verdict;
+  turns.bind(15, json::serialize(to_json(verdict)));
+  turns.bind(16, turn.judged_at.empty() ? utc_now() : turn.judged_at);
+  turns.bind(17, verdict.candidate_sha256);
+  turns.bind(18, verdict.environment.protocol);
+  turns.bind(19, correct_and_counts(verdict) ? 1 : 0);
+  bind(turns, 20, verdict.speedup);
+  turns.bind(21, verdict.fault == Fault::infrastructure ? 1 : 0);
+}
+
+constexpr const char* insert_turn =
+    "INSERT INTO turns (trace, round, turn, completion, reasoning, code, model, finish_reason, prompt_tokens,"
+    " completion_tokens, reasoning_tokens, generation_ms, answered_at, feedback, verdict, judged_at,"
+    " candidate_sha256, protocol, counting, speedup, infrastructure)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " ON CONFLICT (trace, round, turn) DO UPDATE SET completion = excluded.completion,"
+    " reasoning = excluded.reasoning, code = excluded.code, model = excluded.model,"
+    " finish_reason = excluded.finish_reason, prompt_tokens = excluded.prompt_tokens,"
+    " completion_tokens = excluded.completion_tokens, reasoning_tokens = excluded.reasoning_tokens,"
+    " generation_ms = excluded.generation_ms, answered_at = excluded.answered_at,"
+    " feedback = excluded.feedback,"
+    // A verdict that is saved again with the feedback keeps the time at which it came.
+    " judged_at = CASE WHEN verdict = excluded.verdict THEN judged_at ELSE excluded.judged_at END,"
+    " verdict = excluded.verdict, candidate_sha256 = excluded.candidate_sha256,"
+    " protocol = excluded.protocol, counting = excluded.counting, speedup = excluded.speedup,"
+    " infrastructure = excluded.infrastructure";
+
+}  // namespace
+
+struct Records::Statements {
+  explicit Statements(SQLite::Database& database)
+      : rows(database),
+        trace(database, "SELECT id FROM traces WHERE task_id = ? AND sample_number = ?"),
+        add_trace(database,
+                  "INSERT INTO traces (task_id, sample_number, source, level, problem_id, sample_key, name,"
+                  " reference_code, entry_point, input_shapes, licence, repo, prompt, sampling, begun_at)"
+                  " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"),
+        open_round(database,
+                   "INSERT INTO rounds (trace, round) VALUES (?, ?)"
+                   " ON CONFLICT (trace, round) DO UPDATE SET stop_reason = NULL, error = ''"
+                   " WHERE stop_reason IS NOT NULL OR error != ''"),
+        reopen(database, "UPDATE traces SET ended_at = NULL WHERE id = ? AND ended_at IS NOT NULL"),
+        add_turn(database, insert_turn),
+        end_round(database,
+                  "INSERT INTO rounds (trace, round, stop_reason, error) VALUES (?, ?, ?, ?)"
+                  " ON CONFLICT (trace, round) DO UPDATE SET stop_reason = excluded.stop_reason,"
+                  " error = excluded.error"),
+        end_trace(database, "UPDATE traces SET ended_at = ? WHERE id = ?"),
+        known(database,
+              "SELECT verdict FROM turns JOIN traces ON traces.id = turns.trace WHERE candidate_sha256 = ?"
+              " AND protocol = ? AND infrastructure = 0 AND traces.task_id = ? ORDER BY turns.id LIMIT 1") {}
+
+  std::int64_t id_of(const TraceKey& key) {
+    StatementUse use(trace);
+    trace.bind(1, key.task_id);
+    trace.bind(2, signed_count(key.sample_number));
+    if (!trace.executeStep())
+      throw std::runtime_error(fmt::format("trace {} ~{} was not begun", key.task_id, key.sample_number));
+    return trace.getColumn(0).getInt64();
+  }
+
+  void open(std::int64_t id, std::size_t round) {
+    StatementUse use(open_round);
+    open_round.bind(1, id);
+    open_round.bind(2, signed_count(round));
+    open_round.exec();
+    StatementUse again(reopen);
+    reopen.bind(1, id);
+    reopen.exec();
+  }
+
+  TraceRows rows;
+  SQLite::Statement trace;
+  SQLite::Statement add_trace;
+  SQLite::Statement open_round;
+  SQLite::Statement reopen;
+  SQLite::Statement add_turn;
+  SQLite::Statement end_round;
+  SQLite::Statement end_trace;
+  SQLite::Statement known;
+};
+
+Records::Records(SQLite::Database& database) : statements_(std::make_unique<Statements>(database)) {}
+Records::~Records() = default;
+
+std::optional<Trace> Records::find(const TraceKey& key) {
+  return statements_->rows.find(key);
+}
+
+void Records::begin(const TraceKey& key, const Trace& trace) {
+  const Task& task = trace.task;
+  SQLite::Statement& add = statements_->add_trace;
+  StatementUse use(add);
+  add.bind(1, key.task_id);
+  add.bind(2, signed_count(key.sample_number));
+  int place = 2;
+  for (const std::string* text :
+       {&task.source, &task.level, &task.problem_id, &task.sample_key, &task.name, &task.reference_code,
+        &task.entry_point, &task.input_shapes, &task.licence, &task.repo})
+    add.bind(++place, *text);
+  add.bind(13, prompt_json(trace.prompt));
+  add.bind(14, json::serialize(trace.sampling));
+  add.bind(15, utc_now());
+  add.exec();
+}
+
+void Records::save(const TraceKey& key, std::size_t round, const Turn& turn) {
+  std::int64_t id = statements_->id_of(key);
+  statements_->open(id, round);
+  SQLite::Statement& turns = statements_->add_turn;
+  StatementUse use(turns);
+  turns.bind(1, id);
+  turns.bind(2, signed_count(round));
+  turns.bind(3, signed_count(turn.turn));
+  int place = 3;
+  for (const std::string* text :
+       {&turn.completion, &turn.reasoning, &turn.code, &turn.model, &turn.finish_reason})
+    turns.bind(++place, *text);
+  bind(turns, 9, turn.usage.prompt_tokens);
+  bind(turns, 10, turn.usage.completion_tokens);
+  bind(turns, 11, turn.usage.reasoning_tokens);
+  turns.bind(12, turn.generation_ms);
+  turns.bind(13, turn.answered_at);
+  bind_unless_empty(turns, 14, turn.feedback);
+  bind_verdict(turns, turn);
+  turns.exec();
+}
+
+void Records::end(const TraceKey& key, std::size_t round, const Conversation& conversation, bool last) {
+  std::int64_t id = statements_->id_of(key);
+  SQLite::Statement& rounds = statements_->end_round;
+  StatementUse use(rounds);
+  rounds.bind(1, id);
+  rounds.bind(2, signed_count(round));
+  bind_unless_empty(
+      rounds, 3,
+      std::string(conversation.stop_reason ? to_string(*conversation.stop_reason) : std::string_view()));
+  rounds.bind(4, conversation.error);
+  rounds.exec();
+  if (!last) return;
+  SQLite::Statement& traces = statements_->end_trace;
+  StatementUse trace_use(traces);
+  traces.bind(1, utc_now());
+  traces.bind(2, id);
+  traces.exec();
+}
+
+std::optional<Verdict> Records::known_verdict(const std::string& task_id, const std::string& candidate_sha256,
+                                              const std::string& protocol) {
+  if (protocol.empty()) return {};  // of a recorded verdict: nobody knows how it came about
+  SQLite::Statement& known = statements_->known;
+  StatementUse use(known);
+  known.bind(1, candidate_sha256);
+  known.bind(2, protocol);
+  known.bind(3, task_id);
+  if (!known.executeStep()) return {};
+  auto value = parse_json(known.getColumn(0).getString());
+  if (!value || !value->is_object()) return {};
+  auto verdict = verdict_from_json(value->get_object());
+  return verdict ? std::optional(std::move(*verdict)) : std::nullopt;
+}
+
+}  // namespace kw::store

@@ -1,0 +1,108 @@
+#include "store/run_reader.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include "store/database.h"
+#include "store/identity.h"
+#include "store/trace_rows.h"
+
+namespace kw::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* counts =
+    "SELECT (SELECT count(*) FROM traces), (SELECT count(*) FROM traces WHERE ended_at IS NOT NULL),"
+    " count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0),"
+    " coalesce(sum(generation_ms), 0) / 1000.0,"
+    " (SELECT coalesce((julianday(max(ended_at)) - julianday(min(begun_at))) * 86400.0, 0) FROM traces)"
+    " FROM turns";
+
+// Of the turns that are correct and count, each trace's fastest.
+constexpr const char* successes =
+    "SELECT count(*), coalesce(sum(fastest > 1.0), 0), coalesce(sum(fastest >= 2.0), 0)"
+    " FROM (SELECT max(speedup) AS fastest FROM turns WHERE counting = 1 GROUP BY trace)";
+
+std::uint64_t count(SQLite::Statement& row, int column) {
+  return static_cast<std::uint64_t>(row.getColumn(column).getInt64());
+}
+
+Summary read_summary(SQLite::Database& database) {
+  Summary summary;
+  SQLite::Statement all(database, counts);
+  all.executeStep();
+  summary.traces = count(all, 0);
+  summary.ended = count(all, 1);
+  summary.turns = count(all, 2);
+  summary.prompt_tokens = count(all, 3);
+  summary.completion_tokens = count(all, 4);
+  summary.generation_s = all.getColumn(5).getDouble();
+  summary.elapsed_s = all.getColumn(6).getDouble();
+  SQLite::Statement good(database, successes);
+  good.executeStep();
+  summary.correct = count(good, 0);
+  summary.fast_1 = count(good, 1);
+  summary.fast_2 = count(good, 2);
+  return summary;
+}
+
+}  // namespace
+
+struct RunReader::State {
+  State(fs::path file, std::unique_ptr<SQLite::Database> connection, Which wanted)
+      : path(std::move(file)), database(std::move(connection)), rows(*database), which(wanted) {
+    // All that is read belongs to one moment.
+    database->exec("BEGIN");
+  }
+
+  template <typename T, typename Read>
+  Result<T> guarded(Read read) {
+    try {
+      return read();
+    } catch (const std::exception& error) {
+      return std::unexpected(database_error(path, "read", error));
+    }
+  }
+
+  std::optional<Trace> next() {
+    auto trace = rows.after(at);
+    while (trace && which == Which::ended && trace->ended_at.empty()) trace = rows.after(at);
+    return trace;
+  }
+
+  fs::path path;
+  std::unique_ptr<SQLite::Database> database;
+  TraceRows rows;
+  Which which;
+  std::int64_t at = 0;
+};
+
+RunReader::RunReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RunReader::~RunReader() = default;
+
+Result<std::unique_ptr<RunReader>> RunReader::open(const fs::path& path, Which which) {
+  fs::path file = fs::is_directory(path) ? path / "run.db" : path;
+  auto database = open_database_to_read(file);
+  if (!database) return std::unexpected(database.error());
+  try {
+    return std::unique_ptr<RunReader>(
+        new RunReader(std::make_unique<State>(file, std::move(*database), which)));
+  } catch (const std::exception& error) {
+    return std::unexpected(database_error(file, "read", error));
+  }
+}
+
+Result<std::optional<Trace>> RunReader::next() {
+  return state_->guarded<std::optional<Trace>>([&] { return state_->next(); });
+}
+
+Result<RunInfo> RunReader::info() {
+  return state_->guarded<RunInfo>([&] { return read_info(*state_->database); });
+}
+
+Result<Summary> RunReader::summary() {
+  return state_->guarded<Summary>([&] { return read_summary(*state_->database); });
+}
+
+}  // namespace kw::store

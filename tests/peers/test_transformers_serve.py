@@ -1,0 +1,68 @@
+"""The loop against a real model server. What a random model writes holds no kernel, and that breaks nothing."""
+import json
+
+import pytest
+from engine import program
+
+from .conftest import LISTED
+
+TRACES = program.ROOT / "examples" / "sample" / "multi_turn.json"
+TASKS, TOKENS = 2, 64
+
+
+@pytest.fixture
+def ask(run, server, tmp_path):
+    """Two tasks put to the server: what the program said, and the traces that it wrote."""
+    def asked(*words, tasks=TASKS):
+        output = tmp_path / "traces.json"
+        ended = run("--traces", TRACES, "--limit", tasks, "--vllm-url", server.url, "--max-tokens", TOKENS,
+                    "--output", output, *words)
+        return ended, json.loads(output.read_text(encoding="utf-8")) if output.exists() else None
+    return asked
+
+
+def assert_used(usage):
+    assert usage["prompt_tokens"] > 100
+    assert 0 < usage["completion_tokens"] <= TOKENS
+
+
+@pytest.mark.parametrize("how", [(), ("--no-stream",)], ids=["streamed", "whole"])
+def test_every_turn_is_stored_with_its_usage_and_verdict(ask, tiny, how):
+    ended, traces = ask("--model", tiny, *how)
+    assert ended.code == 0, ended.stderr
+    assert len(traces) == TASKS
+    for trace in traces:
+        assert trace["full_completion"].strip()
+        assert trace["model"].startswith(str(tiny))
+        assert trace["finish_reason"] in ("length", "stop")
+        assert_used(trace["usage"])
+        assert (trace["result"]["status"], trace["result"]["error_class"]) == ("failed", "missing_entry")
+        assert trace["stop_reason"] == "max_turns_reached"
+
+
+def test_the_only_model_that_is_listed_needs_no_name(ask):
+    ended, traces = ask()
+    assert ended.code == 0, ended.stderr
+    assert [trace["model"].startswith(LISTED) for trace in traces] == [True] * TASKS
+
+
+def test_a_conversation_goes_on_over_several_requests(ask, tiny):
+    ended, traces = ask("--model", tiny, "--multi-turn", "--max-turns", 3, "--no-retry-failed")
+    assert ended.code == 0, ended.stderr
+    assert [trace["num_turns"] for trace in traces] == [3] * TASKS
+    for trace in traces:
+        prompts = [turn["usage"]["prompt_tokens"] for turn in trace["turns"]]
+        assert prompts == sorted(set(prompts)), "each request holds the turns before it"
+        assert all(turn["feedback_given"] for turn in trace["turns"][:-1])
+
+
+def test_reasoning_without_an_answer_is_no_turn_and_is_told(ask, tiny):
+    ended, _ = ask("--model", tiny, "--chat-template-kwargs", '{"enable_thinking": true}', tasks=1)
+    assert "reasoning" in ended.stdout + ended.stderr
+
+
+def test_a_model_that_is_not_there_is_named(ask):
+    ended, traces = ask("--model", "nobody/nothing")
+    assert ended.code != 0
+    assert "nobody/nothing" in ended.stderr
+    assert not traces
