@@ -6,7 +6,8 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "host.h"
+#include "engine/installation.h"
+#include "engine/python.h"
 #include "session.h"
 #include "store/run_reader.h"
 #include "store/training_files.h"
@@ -80,11 +81,15 @@ Result<store::Form> form_of(const ExportFlags& flags) {
 }
 
 Result<> to_parquet(const fs::path& rows, const fs::path& output, const std::string& chosen_python) {
-  ParquetHelper reader = parquet_helper(chosen_python);
-  if (reader.python.empty() || reader.script.empty())
-    return fail("no Python was found that could write Parquet", "give one with --python, or write .jsonl");
-  fs::path script = fs::path(reader.script).replace_filename("parquet_write.py");
-  auto child = start_child({reader.python, script.string(), rows.string(), output.string()});
+  auto installation = engine::find_installation();
+  if (!installation) return std::unexpected(installation.error());
+  auto python = engine::find_python(chosen_python, *installation);
+  if (!python) return std::unexpected(python.error());
+  fs::path script;
+  for (const fs::path& folder : installation->python_path)
+    if (fs::exists(folder / "kernelwright/parquet_write.py"))
+      script = folder / "kernelwright/parquet_write.py";
+  auto child = start_child({python->path.string(), script.string(), rows.string(), output.string()});
   if (!child) return std::unexpected(child.error());
   return child->first.finish();
 }
@@ -117,8 +122,12 @@ Result<store::Tally> write_rows(const ExportFlags& flags, store::TrainingOptions
 std::unexpected<Error> nothing_left(const ExportFlags& flags, const store::Tally& tally) {
   if (tally.traces == 0)
     return fail(fmt::format("{} has no trace that has ended", flags.run), "let the run go on, then export");
-  std::string remedy = tally.benchmarks > 0 ? "--include-benchmarks takes tasks of KernelBench along"
-                                            : "a milder --filter keeps more";
+  std::string remedy = "a milder --filter keeps more";
+  if (tally.left_out.contains(store::not_known_to_count))
+    remedy =
+        "`kernelwright run --traces F --model-replay F` judges recorded answers; --filter none takes all";
+  else if (tally.benchmarks > 0)
+    remedy = "--include-benchmarks takes tasks of KernelBench along";
   return fail(fmt::format("nothing is left to write to {}: of {} traces, left out: {}", flags.output,
                           tally.traces, store::left_out_in_words(tally)),
               remedy);

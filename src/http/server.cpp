@@ -98,7 +98,8 @@ void Server::State::stop() {
   stopped = true;
   error_code ignored;
   acceptor.close(ignored);
-  // On the loop: there a cancellation takes effect at once, elsewhere it could come after the coroutine's end.
+  // On the loop: there a cancellation takes effect at once, elsewhere it could come after the coroutine's
+  // end.
   asio::dispatch(loop, [self = shared_from_this()] {
     for (Served& served : self->serving) {
       served.session->close();

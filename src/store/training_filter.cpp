@@ -15,7 +15,7 @@ bool is_trusted(const Verdict& verdict, Trust least) {
 std::string why_not_correct(const Verdict& verdict) {
   if (!correctness(verdict)) return "not tried to the end";
   if (!*correctness(verdict)) return "wrong";
-  if (!verdict.counts) return "right, and not known to count: judge it here";
+  if (!verdict.counts) return not_known_to_count;
   if (!*verdict.counts) return "right without counting";
   return {};
 }

@@ -35,11 +35,11 @@ struct TrainingOptions {
   Unit unit = Unit::turn;
   ReasoningKey reasoning = ReasoningKey::reasoning_content;
   Filter filter = Filter::correct;
-  std::optional<Trust> min_trust;          // of the verdict; none: any
-  bool best_only = false;                  // of each trace, its best turn
-  bool include_benchmarks = false;         // tasks of KernelBench
-  std::optional<std::uint64_t> max_bytes;  // of a row's JSON
-  Form form = Form::multi_turn;            // of `traces`
+  std::optional<Trust> min_trust = {};          // of the verdict; none: any
+  bool best_only = false;                       // of each trace, its best turn
+  bool include_benchmarks = false;              // tasks of KernelBench
+  std::optional<std::uint64_t> max_bytes = {};  // of a row's JSON
+  Form form = Form::multi_turn;                 // of `traces`
 };
 
 std::string_view to_string(Format value);
@@ -57,6 +57,9 @@ struct Tally {
   std::map<std::string, std::size_t> licences;  // "unknown" where the task has none
   std::map<std::string, std::size_t> models;
 };
+
+// A reason of Tally::left_out: another evaluator judged it.
+inline constexpr const char* not_known_to_count = "right but not known to count";
 
 struct TrainingRow {
   std::string text;                 // one JSON object

@@ -73,9 +73,9 @@ class Store:
 
     def turns(self, path=None):
         """(task, sample, round, turn) → Row."""
-        found = self._asked("SELECT task_id, sample_number, round, turn, answered_at, completion, reasoning, code, "
-                            "verdict, feedback FROM turns JOIN traces ON turns.trace = traces.id", path)
-        return {tuple(each[:4]): Row(tuple(each[4:8]), each[8], each[9]) for each in found}
+        found = self._asked("SELECT task_id, sample_number, round, turn, answered_at, generation_ms, completion, "
+                            "reasoning, code, verdict, feedback FROM turns JOIN traces ON turns.trace = traces.id", path)
+        return {tuple(each[:4]): Row(tuple(each[4:9]), each[9], each[10]) for each in found}
 
     def judged(self):
         """How many turns have their verdict."""

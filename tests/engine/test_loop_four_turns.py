@@ -195,14 +195,10 @@ def test_export_fast_1_has_nothing_where_nothing_was_timed(run, played, tmp_path
 
 
 def test_correct_is_enough_where_speed_cannot_be_measured(tmp_path, scratch):
-    played = Played(tmp_path, scratch, CPU, "--multi-turn", "--device", "cpu")
-    assert played.trace["stop_reason"] == "success_correct" and played.trace["num_turns"] == 3
-    assert played.turns[2]["feedback_given"] is None
-
-
-def test_success_is_tested_before_the_cap(tmp_path, scratch):
     played = Played(tmp_path, scratch, CPU, "--multi-turn", "--max-turns", "3", "--device", "cpu")
-    assert played.trace["stop_reason"] == "success_correct" and played.trace["num_turns"] == 3
+    assert played.trace["stop_reason"] == "success_correct", "success is tested before the cap"
+    assert played.trace["num_turns"] == 3
+    assert played.turns[2]["feedback_given"] is None
 
 
 @pytest.mark.gpu

@@ -189,6 +189,7 @@ TEST(Server, BeyondItsConnectionsItSays503) {
 
 TEST(Server, StopEndsWhatIsUnderWay) {
   World world;
+  bool began = false;
   bool ended = false;
   struct Note {
     bool* on;
@@ -196,21 +197,22 @@ TEST(Server, StopEndsWhatIsUnderWay) {
   };
   auto server = world.serve([&](const Request&, Responder&) -> async::Task<> {
     Note note{&ended};
+    began = true;
     co_await pause(1h);
   });
   boost::asio::co_spawn(
       world.loop,
-      [](Server* to_stop) -> async::Task<> {
-        co_await pause(20ms);
+      [](Server* to_stop, const bool* when) -> async::Task<> {
+        while (!*when) co_await pause(1ms);
         to_stop->stop();
-      }(server.get()),
+      }(server.get(), &began),
       boost::asio::detached);
   auto answer = world.get(server->url());
   EXPECT_FALSE(answer);
-  EXPECT_TRUE(ended);
   auto later = world.get(server->url());
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().fault, Fault::unreachable);
+  EXPECT_TRUE(ended);
 }
 
 TEST(Server, APortThatIsTakenIsAnError) {

@@ -94,7 +94,8 @@ TEST(TrainingRows, ReasoningGoesWhereItIsAskedFor) {
 
 TEST(TrainingRows, EarlierAnswersStandAsTheModelSawThem) {
   auto made = rows(three_turns(), {.reasoning = ReasoningKey::inline_, .best_only = true});
-  EXPECT_EQ(made[0].at("messages").at(2).at("content"), three_turns().rounds[0].turns[0].completion);
+  std::string seen(made[0].at("messages").at(2).at("content").as_string());
+  EXPECT_EQ(seen, three_turns().rounds[0].turns[0].completion);
 }
 
 TEST(TrainingRows, FiltersAskForWhatCounts) {
