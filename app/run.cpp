@@ -120,6 +120,7 @@ Result<> open_store(World* world) {
   auto store = store::RunStore::open(world->session.loop, folder, world->info, world->flags.output.fresh);
   if (!store) return std::unexpected(store.error());
   world->store = std::move(*store);
+  if (auto logged = world->report.log_to(folder / "log" / "run.log"); !logged) return logged;
   return write_file(folder / "config.toml", world->info.config_toml);
 }
 
@@ -224,6 +225,9 @@ int run(const RunFlags& flags, const CLI::App& verb) {
   auto host = on_this_host(host_options(flags.engine, flags.correctness, flags.timing));
   if (!host) return failed(host.error());
   if (auto owner = own_processes(); !owner) return failed(owner.error());
+
+  // A connection for each request, twice where the scripted model's server is in this process too.
+  allow_descriptors(2 * flags.model.batch_size + 1024);
 
   store::RunInfo info;
   info.settings = identity(flags.source, *settings, *host);

@@ -1,12 +1,16 @@
 #include "run_report.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <boost/json/serialize.hpp>
+#include <chrono>
+#include <ctime>
 
 #include "results/result_row.h"
 #include "results/style.h"
+#include "store/trace_files.h"
 
 namespace kw::app {
 namespace {
@@ -46,8 +50,24 @@ void RunReport::started() {
   start_ = async::SteadyClock::now();
 }
 
-void RunReport::note(const std::string& line) {
-  if (flags_.verbose) progress_.say(line);
+Result<> RunReport::log_to(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  log_.open(file, std::ios::app);
+  if (!log_) return fail(fmt::format("cannot write {}", file.string()));
+  return {};
+}
+
+void RunReport::log(const std::string& line) {
+  if (!log_.is_open()) return;
+  auto now = std::chrono::system_clock::now();
+  std::time_t whole = std::chrono::system_clock::to_time_t(now);
+  log_ << fmt::format("{:%FT%TZ} {}\n", fmt::gmtime(whole), line) << std::flush;
+}
+
+void RunReport::say(const std::string& line) {
+  log(line);
+  progress_.say(line);
 }
 
 refine::Hooks RunReport::hooks(std::function<void()> after) {
@@ -58,23 +78,35 @@ refine::Hooks RunReport::hooks(std::function<void()> after) {
           },
           [this](const RowError& error) {
             bad_tasks_ = true;
-            progress_.say("error: " + describe(error));
+            say("error: " + describe(error));
           }};
 }
 
 void RunReport::judged(const Trace& trace, const Turn& turn) {
-  note(fmt::format("  {}#{}: {}", label(trace), turn.turn, turn_words(turn)));
+  std::string line = fmt::format("{}#{}: {}", label(trace), turn.turn, turn_words(turn));
+  log(line);
+  if (flags_.verbose) progress_.say("  " + line);
 }
 
 void RunReport::ended(const Trace& trace, bool resumed) {
   if (resumed) return progress_.skipped();
-  progress_.done(label(trace), trace_words(trace), seconds());
+  std::string words = trace_words(trace);
+  log(fmt::format("{}: {}", label(trace), words));
+  progress_.done(label(trace), words, seconds());
 }
 
 void RunReport::summary(const store::Summary& summary) const {
-  if (flags_.json) fmt::print("{}\n", boost::json::serialize(store::to_json(summary)));
-  if (flags_.quiet || flags_.json) return;
-  fmt::print("{}", store::in_words(summary));
+  std::string failed = store::failed_path(flags_.output).string();
+  std::string run = flags_.run_folder().string();
+  if (flags_.json) {
+    boost::json::object all = store::to_json(summary);
+    all["traces_file"] = flags_.output;
+    all["failed_file"] = failed;
+    all["run"] = run;
+    fmt::print("{}\n", boost::json::serialize(all));
+  } else if (!flags_.quiet) {
+    fmt::print("{}traces   {}\nfailed   {}\nrun      {}\n", store::in_words(summary), flags_.output, failed, run);
+  }
 }
 
 }  // namespace kw::app

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,12 +20,13 @@ class RunReport {
  public:
   RunReport(const RunOutputFlags& flags, std::optional<std::size_t> total);
 
+  // From here on every turn, end and error is a line of that file too, with its time; it is appended to.
+  Result<> log_to(const std::filesystem::path& file);
   // The tasks that are to come: the clock of the progress starts.
   void started();
   // `ended` is called for each trace that ended in this run.
   refine::Hooks hooks(std::function<void()> ended);
-  void say(const std::string& line) { progress_.say(line); }
-  void note(const std::string& line);
+  void say(const std::string& line);
   void tick() { progress_.tick(seconds()); }
   void finish() { progress_.finish(); }
   // In words on standard output, or as JSON with --json.
@@ -34,10 +37,12 @@ class RunReport {
  private:
   void judged(const Trace& trace, const Turn& turn);
   void ended(const Trace& trace, bool resumed);
+  void log(const std::string& line);
   double seconds() const { return async::ms_since(start_) / 1000; }
 
   const RunOutputFlags& flags_;
   Progress progress_;
+  std::ofstream log_;
   bool bad_tasks_ = false;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
 };

@@ -1,7 +1,10 @@
 #include "session.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -60,6 +63,13 @@ Result<> own_processes() {
   kw_cgroup_prepare();
   kw_cgroup_sweep("kernelwright");
   return process::become_subreaper();
+}
+
+void allow_descriptors(std::size_t count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= count) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, count);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace kw::app

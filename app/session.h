@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
+#include <cstddef>
 #include <functional>
 
 #include "async/loop.h"
@@ -32,5 +33,8 @@ struct Session {
 
 // Makes this process the reaper of what candidates leave behind, and the parent of their cgroups.
 Result<> own_processes();
+
+// Lets this process have that many descriptors, as far as the machine allows; so many connections need them.
+void allow_descriptors(std::size_t count);
 
 }  // namespace kw::app

@@ -27,6 +27,8 @@ def measure(flags, folder):
     record = {}
     for make, kills, deadline in ((killing.judged_world, flags.judged, time.monotonic() + flags.limit_s / 2),
                                   (killing.quick_world, flags.kills - flags.judged, end)):
+        if kills <= 0:
+            continue
         place = folder / make.__name__
         place.mkdir()
         run = killing.Killing(make(place), place, flags.seed)

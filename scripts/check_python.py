@@ -3,11 +3,14 @@
     python check_python.py REQUIREMENTS
 
 Prints one line for every package that is missing or has another version than the pin. Exits 1 when one is
-missing, 2 when versions differ, 3 when the Python itself is too old, else 0.
+missing, 2 when versions differ or only the hub's package is missing, 3 when the Python itself is too old, else 0.
 """
 import sys
 from importlib import metadata
 from pathlib import Path
+
+
+OPTIONAL = {"huggingface_hub"}  # local files do without
 
 
 def pins(path):
@@ -30,7 +33,7 @@ def main():
             found = metadata.version(name).split("+")[0]
         except metadata.PackageNotFoundError:
             print(f"{name} is missing (wanted: {wanted})")
-            missing = True
+            missing, differing = missing or name not in OPTIONAL, True
             continue
         if found != wanted:
             print(f"{name} is {found} (wanted: {wanted})")

@@ -175,14 +175,15 @@ async::Task<> ScriptedModel::State::stream(const Turn& turn, const Asked& asked,
   auto start = async::SteadyClock::now();
   std::string due;
   for (std::size_t i = 0; i < events.size(); ++i) {
+    // The last event ends the answer's time; what is late already goes out in one write.
+    auto at = start + options.answer_time * i / (events.size() - 1);
+    if (at > async::SteadyClock::now()) {
+      if (!due.empty() && !co_await responder.write(std::exchange(due, {}))) co_return;
+      co_await async::sleep_until(async::Deadline{at});
+    }
     due += events[i];
-    // On time over the whole answer, and in as few writes as that allows.
-    auto at = start + options.answer_time * (i + 1) / events.size();
-    bool last = i + 1 == events.size();
-    if (!last && at <= async::SteadyClock::now()) continue;
-    if (!co_await responder.write(std::exchange(due, {}))) co_return;
-    if (!last) co_await async::sleep_until(async::Deadline{at});
   }
+  if (!co_await responder.write(std::move(due))) co_return;
   co_await responder.end();
 }
 

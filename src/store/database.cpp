@@ -21,7 +21,8 @@ constexpr std::uintmax_t most_checked_bytes = std::uintmax_t{256} << 20;
 std::string remedy_for(int code) {
   switch (code) {
     case SQLITE_FULL:
-      return "free some space and give the same command again: it goes on";
+    case SQLITE_IOERR:
+      return "make sure that the disk is sound and has space, and give the same command again: it goes on";
     case SQLITE_CORRUPT:
       return "`sqlite3 run.db .recover` may save what is in it; --fresh moves it aside and starts anew";
     case SQLITE_NOTADB:
@@ -118,7 +119,7 @@ std::string utc_now() {
 
 Error database_error(const fs::path& path, const char* did, const std::exception& cause) {
   const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&cause);
-  int code = sqlite ? sqlite->getErrorCode() : SQLITE_ERROR;
+  int code = sqlite ? sqlite->getErrorCode() & 0xFF : SQLITE_ERROR;  // without the finer distinction
   return {fmt::format("cannot {} {}: {}", did, path.string(), cause.what()), remedy_for(code)};
 }
 

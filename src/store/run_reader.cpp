@@ -21,8 +21,14 @@ constexpr const char* counts =
 
 // Of the turns that are correct and count, each trace's fastest.
 constexpr const char* successes =
-    "SELECT count(*), coalesce(sum(fastest > 1.0), 0), coalesce(sum(fastest >= 2.0), 0)"
+    "SELECT count(*), coalesce(sum(fastest > 1.0), 0), coalesce(sum(fastest >= 2.0), 0), count(fastest)"
     " FROM (SELECT max(speedup) AS fastest FROM turns WHERE counting = 1 GROUP BY trace)";
+
+// Of each trace its last round.
+constexpr const char* endings =
+    "SELECT stop_reason, count(*) FROM rounds WHERE stop_reason IS NOT NULL AND round ="
+    " (SELECT max(round) FROM rounds AS other WHERE other.trace = rounds.trace)"
+    " GROUP BY stop_reason ORDER BY count(*) DESC, stop_reason";
 
 std::uint64_t count(SQLite::Statement& row, int column) {
   return static_cast<std::uint64_t>(row.getColumn(column).getInt64());
@@ -44,6 +50,10 @@ Summary read_summary(SQLite::Database& database) {
   summary.correct = count(good, 0);
   summary.fast_1 = count(good, 1);
   summary.fast_2 = count(good, 2);
+  summary.measured = count(good, 3);
+  SQLite::Statement ended(database, endings);
+  while (ended.executeStep())
+    summary.stop_reasons.emplace_back(ended.getColumn(0).getString(), count(ended, 1));
   return summary;
 }
 

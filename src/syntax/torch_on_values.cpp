@@ -27,6 +27,8 @@ constexpr std::array operations{
 constexpr std::array sources{"load"sv,  "arange"sv, "zeros"sv, "full"sv, "dot"sv,    "program_id"sv,
                              "where"sv, "exp"sv,    "sqrt"sv,  "log"sv,  "sigmoid"sv};
 
+constexpr int deepest_sum = 32;
+
 template <typename List>
 bool lists(const List& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -118,11 +120,14 @@ class Kernel {
     return !arguments.empty() && is_value(arguments.front());
   }
 
-  bool is_value(Node node) {
+  // Sums may nest as deep as a candidate likes; beyond a few nothing is said.
+  bool is_value(Node node, int depth = 0) {
     while (node.is("parenthesized_expression") && !node.named_children().empty())
       node = node.named_children().front();
     if (node.is("identifier")) return values_.contains(std::string(node.text()));
-    if (node.is("binary_operator")) return is_value(node.field("left")) || is_value(node.field("right"));
+    if (node.is("binary_operator"))
+      return depth < deepest_sum &&
+             (is_value(node.field("left"), depth + 1) || is_value(node.field("right"), depth + 1));
     if (!node.is("call")) return false;
     auto path = path_of(node);
     return path && path->starts_with("triton.language.") && lists(sources, last_part(*path)) &&

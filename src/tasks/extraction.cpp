@@ -46,8 +46,8 @@ Tagged find_tagged(std::string_view text) {
 bool spoken_of(std::string_view text, std::string_view inside) {
   if (inside.find('\n') != std::string_view::npos) return false;
   auto tag = static_cast<std::size_t>(inside.data() - text.data()) - opening.size();
-  std::size_t line = tag == 0 ? 0 : text.rfind('\n', tag - 1) + 1;  // npos + 1 is 0
-  return !trim(text.substr(line, tag - line)).empty();
+  std::size_t before = text.substr(0, tag).find_last_not_of(" \t\r");
+  return before != std::string_view::npos && text[before] != '\n';
 }
 
 bool is_python(std::string_view language) {

@@ -28,16 +28,26 @@ std::optional<Mark> mark_of(std::string_view line) {
   return Mark{rest[0], length, begin, info};
 }
 
-std::size_t occurrences(std::string_view text, std::string_view word) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + word.size())) ++count;
-  return count;
-}
+// Whether a docstring is open after the lines that it was shown.
+class Docstring {
+ public:
+  void pass(std::string_view line) {
+    double_ = double_ != is_odd(line, "\"\"\"");
+    single_ = single_ != is_odd(line, "'''");
+  }
+  bool open() const { return double_ || single_; }
 
-// Whether a docstring is open at the end of the text.
-bool in_docstring(std::string_view text) {
-  return occurrences(text, "\"\"\"") % 2 == 1 || occurrences(text, "'''") % 2 == 1;
-}
+ private:
+  static bool is_odd(std::string_view line, std::string_view quotes) {
+    bool odd = false;
+    for (std::size_t at = line.find(quotes); at != line.npos; at = line.find(quotes, at + quotes.size()))
+      odd = !odd;
+    return odd;
+  }
+
+  bool double_ = false;
+  bool single_ = false;
+};
 
 std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t{"));
@@ -93,20 +103,23 @@ std::size_t after_line(std::string_view text, std::size_t offset) {
 std::vector<Fence> find_fences(std::string_view text) {
   std::vector<Fence> found;
   std::optional<Mark> open;
+  Docstring docstring;
   std::size_t body = 0;
   for (std::size_t at = 0; at < text.size(); at = after_line(text, at)) {
     auto mark = mark_of(line_at(text, at));
-    if (!mark) continue;
+    if (!mark) {
+      if (open) docstring.pass(line_at(text, at));
+      continue;
+    }
     if (open) {
-      std::string_view inside = text.substr(body, at - body);
-      bool shorter = mark->kind != open->kind || mark->length < open->length;
-      if (shorter || in_docstring(inside)) continue;
-      found.back().body = inside;
+      if (mark->kind != open->kind || mark->length < open->length || docstring.open()) continue;
+      found.back().body = text.substr(body, at - body);
       found.back().closed = mark->info.empty();
       open.reset();
       if (found.back().closed) continue;
     }
     open = mark;
+    docstring = {};
     body = after_line(text, at);
     found.push_back({first_word(mark->info), text.substr(body), mark->indentation, false});
   }

@@ -13,7 +13,7 @@ FOUR_TURNS = program.ROOT / "examples" / "four_turns"
 # Two runs never have these in common.
 TIMES = {"timestamp", "answered_at", "generation_ms", "stages_ms"}
 # Nor these, where a candidate was run on inputs that nobody knows beforehand: values, and texts that quote them.
-DRAWN = {"comparison", "error", "feedback_given", "full_messages"}
+DRAWN = {"comparison", "error", "feedback_given", "full_messages", "prompt_tokens"}
 
 
 def command(traces, output, *words, replay=None):
@@ -108,6 +108,8 @@ def check(database):
         found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
         found += [str(row) for row in connection.execute("PRAGMA foreign_key_check")]
         return [each for each in found if each != "ok"]
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
     finally:
         connection.close()
 
@@ -129,6 +131,17 @@ def without(value, keys):
     if isinstance(value, list):
         return [without(each, keys) for each in value]
     return value
+
+
+def difference(one, other, place=""):
+    """Where two pieces of JSON differ first, in words; nothing where they are equal."""
+    if one == other:
+        return ""
+    if isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other):
+        return next(found for key in one if (found := difference(one[key], other[key], f"{place}.{key}")))
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return next(found for at, each in enumerate(one) if (found := difference(each, other[at], f"{place}[{at}]")))
+    return f"{place}: {str(one)[:200]!r} is not {str(other)[:200]!r}"
 
 
 def conversation(name, reference, answers):

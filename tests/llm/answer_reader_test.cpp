@@ -98,8 +98,8 @@ TEST(AnswerReader, BytesThatAreNotUtf8AreReplaced) {
 }
 
 TEST(AnswerReader, HalfASurrogatePairIsReplacedAndAWholeOneKept) {
-  auto answer = read(
-      {stream({R"({"choices":[{"delta":{"content":"a\ud83d b\ude00 \ud83d\ude00 \\\\ud83d"}}]})", stop})});
+  auto answer =
+      read({stream({R"({"choices":[{"delta":{"content":"a\ud83d b\ude00 \ud83d\ude00 \\ud83d"}}]})", stop})});
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->content, "a\uFFFD b\uFFFD \U0001F600 \\ud83d");
 }

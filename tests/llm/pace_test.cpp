@@ -71,15 +71,15 @@ TEST(Gate, LetsInAsManyAsAllowedInOrder) {
   };
   for (int i = 0; i < 4; ++i)
     boost::asio::co_spawn(loop, enter(gate, i, order, held), [](std::exception_ptr) {});
-  loop.run_for(20ms);
+  loop.poll();
   EXPECT_EQ(order, (std::vector<int>{0, 1}));
   held.erase(held.begin());
   loop.restart();
-  loop.run_for(20ms);
+  loop.poll();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
   held.clear();
   loop.restart();
-  loop.run_for(20ms);
+  loop.poll();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
   held.clear();
 }

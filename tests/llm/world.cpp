@@ -57,7 +57,6 @@ async::Task<> Mock::handle(const http::Request& request, http::Responder& respon
     ++at_once;
     most_at_once = std::max(most_at_once, at_once);
     co_await chat(request, responder);
-    --at_once;
     co_return;
   }
   if (request.url == "/v1/models") {
@@ -87,9 +86,10 @@ async::Task<> Mock::chat(const http::Request& request, http::Responder& responde
   for (const std::string& piece : reply.pieces) {
     if (!std::exchange(first, false) && reply.between.count() > 0)
       co_await async::sleep_until(async::Deadline::in(reply.between));
-    if (!co_await responder.write(piece)) co_return;
+    if (!co_await responder.write(piece)) break;
   }
   if (reply.end == Reply::End::hang) co_await async::sleep_until(async::Deadline::in(3s));
+  --at_once;  // before the end is sent, since the client may ask again as soon as it has it
   if (reply.end == Reply::End::reset)
     responder.reset();
   else

@@ -39,7 +39,7 @@ def tiny():
 
 @pytest.fixture(scope="session")
 def server(tiny):
-    with model_server.ModelServer(HOME, HOME / "serve.log") as running:
+    with model_server.ModelServer(tiny, HOME, HOME / "serve.log") as running:
         yield running
 
 

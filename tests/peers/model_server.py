@@ -17,15 +17,15 @@ def free_port():
 
 
 class ModelServer:
-    """Loads whichever model a request names, by its folder or from the cache `home`, of which it lists the contents."""
+    """Serves the model of a folder. What it lists is something else: all that lies in the hub cache of `home`."""
 
-    def __init__(self, home, log):
+    def __init__(self, model, home, log):
         self.port, self._log = free_port(), log
         self.url = f"http://127.0.0.1:{self.port}/v1"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", "--host", "127.0.0.1",
-                 "--port", str(self.port), "--device", "cpu"],
+                [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(model),
+                 "--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"],
                 env={**os.environ, "HF_HOME": str(home)}, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
     def __enter__(self):

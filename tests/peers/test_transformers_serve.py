@@ -40,12 +40,6 @@ def test_every_turn_is_stored_with_its_usage_and_verdict(ask, tiny, how):
         assert trace["stop_reason"] == "max_turns_reached"
 
 
-def test_the_only_model_that_is_listed_needs_no_name(ask):
-    ended, traces = ask()
-    assert ended.code == 0, ended.stderr
-    assert [trace["model"].startswith(LISTED) for trace in traces] == [True] * TASKS
-
-
 def test_a_conversation_goes_on_over_several_requests(ask, tiny):
     ended, traces = ask("--model", tiny, "--multi-turn", "--max-turns", 3, "--no-retry-failed")
     assert ended.code == 0, ended.stderr
@@ -56,13 +50,22 @@ def test_a_conversation_goes_on_over_several_requests(ask, tiny):
         assert all(turn["feedback_given"] for turn in trace["turns"][:-1])
 
 
-def test_reasoning_without_an_answer_is_no_turn_and_is_told(ask, tiny):
-    ended, _ = ask("--model", tiny, "--chat-template-kwargs", '{"enable_thinking": true}', tasks=1)
-    assert "reasoning" in ended.stdout + ended.stderr
+def test_reasoning_without_an_answer_is_a_turn_without_code(ask, tiny):
+    ended, [trace] = ask("--model", tiny, "--chat-template-kwargs", '{"enable_thinking": true}', tasks=1)
+    assert ended.code == 0, ended.stderr
+    assert trace["model_reasoning"] and not trace["full_completion"]
+    assert_used(trace["usage"])
+    assert trace["result"]["error_class"] == "missing_entry"
+    assert trace["stop_reason"] == "generation_failed"
 
 
-def test_a_model_that_is_not_there_is_named(ask):
-    ended, traces = ask("--model", "nobody/nothing")
-    assert ended.code != 0
-    assert "nobody/nothing" in ended.stderr
-    assert not traces
+def test_a_name_that_the_server_refuses_is_told_in_its_words(ask, tiny):
+    ended, _ = ask("--model", "nobody/nothing", tasks=1)
+    assert ended.code == 1
+    assert "nobody/nothing" in ended.stderr and str(tiny) in ended.stderr
+
+
+def test_without_a_name_the_only_one_that_is_listed_is_asked_for(ask):
+    ended, _ = ask(tasks=1)
+    assert ended.code == 1, "the server lists its cache, and serves one model of another name"
+    assert LISTED in ended.stderr

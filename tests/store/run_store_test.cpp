@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <boost/json/serialize.hpp>
+#include <csignal>
 
 #include "store/run_reader.h"
 #include "store_world.h"
@@ -185,6 +188,42 @@ TEST_F(Store, OneCallThatFailsLeavesTheOthersOfItsTransaction) {
   loop.run();
   EXPECT_EQ(kept, 25U);
   EXPECT_EQ((*wait(store->find(key_of(t))))->rounds[0].turns.size(), 25U);
+}
+
+// While it lives, files cannot grow beyond so many bytes.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit now = before_;
+    now.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(Store, WhatFindsNoSpaceIsAnErrorAndLaterCallsAreKept) {
+  Trace t = trace();
+  ASSERT_TRUE(wait(store->begin(key_of(t), t)));
+  ASSERT_TRUE(wait(store->save(key_of(t), 0, turn(1, "a"))));
+  {
+    FullDisk disk(400'000);
+    auto saved = wait(store->save(key_of(t), 0, turn(2, std::string(1'000'000, 'x'))));
+    ASSERT_FALSE(saved);
+    EXPECT_NE(saved.error().what.find("run.db"), std::string::npos);
+    EXPECT_NE(saved.error().remedy.find("space"), std::string::npos);
+  }
+  ASSERT_TRUE(wait(store->save(key_of(t), 0, turn(3, "c"))));
+  auto found = wait(store->find(key_of(t)));
+  ASSERT_TRUE(found);
+  EXPECT_EQ((*found)->rounds[0].turns.size(), 2U);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace kw {
 namespace {
 
@@ -68,6 +70,17 @@ TEST(Extraction, ALongerFenceHoldsAShorterOne) {
 }
 TEST(Extraction, AFenceThatWasNotClosedEndsWhereTheNextBegins) {
   EXPECT_EQ(extract_code("```python\nimport a\n```python\nimport b\n```\n"), "import b\n");
+}
+TEST(Extraction, TenMegabytesOfAnythingTakeNoTime) {
+  std::string docstring = "```\n\'\'\'\n";
+  std::string tags;
+  std::string marks;
+  while (docstring.size() < 10'000'000) docstring += "```\n";
+  while (tags.size() < 10'000'000) tags += "<triton>x</triton>";
+  while (marks.size() < 10'000'000) marks += "```python\n";
+  auto start = std::chrono::steady_clock::now();
+  for (const std::string* text : {&docstring, &tags, &marks}) extract_code(*text);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 }  // namespace

@@ -157,6 +157,11 @@ TEST(TorchOnValues, NothingIsSaidWhereTheKernelMayNeverRun) {
   EXPECT_TRUE(examine(kernel("    x = torch.exp(tl.load(p))\n") + "try:\n    f()\nexcept E:\n    pass\n")
                   .torch_on_values.empty());
 }
+TEST(TorchOnValues, LongSumsAreNoCrash) {
+  std::string sum = "x";
+  for (int i = 0; i < 50000; ++i) sum += " + x";
+  EXPECT_EQ(line_of_torch("    z = torch.exp(" + sum + ")\n"), 0U);
+}
 TEST(TorchOnValues, NothingIsSaidOutsideOfKernels) {
   EXPECT_TRUE(examine(kernel("    pass\n") + "y = torch.exp(x)\n").torch_on_values.empty());
 }
