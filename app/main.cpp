@@ -15,7 +15,8 @@ namespace {
 constexpr int usage = 2;
 
 int main_verb(int argc, char** argv) {
-  CLI::App app{"Has models write GPU kernels, and judges them against PyTorch: right, fast, honest.", "kernelwright"};
+  CLI::App app{"Has models write GPU kernels, and judges them against PyTorch: right, fast, honest.",
+               "kernelwright"};
   app.set_version_flag("--version", kw_version);
   app.require_subcommand(1);
   app.footer("`kernelwright VERB --help` tells what a verb takes.");

@@ -68,8 +68,8 @@ json::object loop_identity(const refine::Settings& settings) {
           {"sampling", llm::to_json(settings.sampling)}};
 }
 
-// What makes two runs the same run: all that changes tasks, answers or verdicts. --limit and --sample-id only say
-// which of the tasks are done now. The model's name joins when it is known.
+// What makes two runs the same run: all that changes tasks, answers or verdicts. --limit and --sample-id only
+// say which of the tasks are done now. The model's name joins when it is known.
 json::object identity(const SourceFlags& source, const refine::Settings& settings,
                       const verify::LocalVerifier::Options& host) {
   json::object all = loop_identity(settings);
@@ -99,8 +99,8 @@ async::Task<Result<>> connect(World* world) {
   if (const std::string& recorded = world->flags.model.replay; !recorded.empty()) {
     llm::ScriptedOptions script;
     script.files = {recorded};
-    script.answer_time = std::chrono::milliseconds(
-        static_cast<long>(world->flags.model.replay_delay_s.value_or(0) * 1000));
+    script.answer_time =
+        std::chrono::milliseconds(static_cast<long>(world->flags.model.replay_delay_s.value_or(0) * 1000));
     auto scripted = llm::ScriptedModel::start(world->session.loop, std::move(script));
     if (!scripted) co_return std::unexpected(scripted.error());
     world->scripted = std::move(*scripted);
@@ -108,7 +108,8 @@ async::Task<Result<>> connect(World* world) {
     options.model.clear();
     options.api_key.clear();
   }
-  auto chat = co_await llm::OpenAiClient::connect(world->session.loop, world->session.stop, std::move(options));
+  auto chat =
+      co_await llm::OpenAiClient::connect(world->session.loop, world->session.stop, std::move(options));
   if (!chat) co_return std::unexpected(chat.error());
   world->chat = std::move(*chat);
   world->info.settings["model"] = world->chat->model().name;
@@ -192,7 +193,8 @@ int dry_run(TaskSource& source) {
       bad = true;
     } else {
       const TaskItem& item = std::get<TaskItem>(**next);
-      fmt::print("{}  {}  {} bytes\n", sample_key(item.task), item.task.task_id, item.task.reference_code.size());
+      fmt::print("{}  {}  {} bytes\n", sample_key(item.task), item.task.task_id,
+                 item.task.reference_code.size());
     }
   }
 }
@@ -242,7 +244,11 @@ int run(const RunFlags& flags, const CLI::App& verb) {
               std::move(*host),
               std::move(info),
               RunReport(flags.output, total),
-              {}, {}, {}, {}, 0};
+              {},
+              {},
+              {},
+              {},
+              0};
   return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
 }
 

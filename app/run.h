@@ -25,8 +25,8 @@ struct RunFlags {
   void add(CLI::App& app);
 };
 
-// `verb` is the parsed verb: what it resolved to is kept with the run. The exit status: 0 where every task had its
-// conversation, 1 where the run broke off or a task could not be read, 130 after Ctrl-C.
+// `verb` is the parsed verb: what it resolved to is kept with the run. The exit status: 0 where every task
+// had its conversation, 1 where the run broke off or a task could not be read, 130 after Ctrl-C.
 int run(const RunFlags& flags, const CLI::App& verb);
 
 }  // namespace kw::app

@@ -22,8 +22,8 @@ struct Session {
   async::Loop loop;
   async::Stop stop{loop};
 
-  // Runs the coroutine to its end, and tick every second meanwhile. The first signal requests a stop, a second
-  // one ends the program at once. The result is the coroutine's, or exit_interrupted after a stop.
+  // Runs the coroutine to its end, and tick every second meanwhile. The first signal requests a stop, a
+  // second one ends the program at once. The result is the coroutine's, or exit_interrupted after a stop.
   int run(std::function<async::Task<int>()> work, std::function<void()> tick);
 
  private:

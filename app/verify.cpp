@@ -70,7 +70,7 @@ async::Task<Result<>> judge_all(Session* session, JobSource* source, Report* rep
 }
 
 async::Task<int> run_verify(Session* session, JobSource* source, Report* report,
-                     verify::LocalVerifier::Options options) {
+                            verify::LocalVerifier::Options options) {
   auto ended = co_await judge_all(session, source, report, std::move(options));
   report->finish();
   if (ended || session->stop.requested()) co_return report->exit_status();

@@ -23,7 +23,8 @@ Result<refine::PromptStyle> parse_style(const std::string& text) {
 
 void LoopFlags::add(CLI::App& app) {
   const std::string group = "Loop";
-  app.add_flag("--multi-turn", multi_turn, "tell the model what was wrong or slow, and ask again")->group(group);
+  app.add_flag("--multi-turn", multi_turn, "tell the model what was wrong or slow, and ask again")
+      ->group(group);
   add_parsed<std::uint64_t>(
       app, "--max-turns", max_turns, [](const std::string& text) { return parse_whole(text, 1, 100); },
       "answers in a conversation at most, with --multi-turn [4]")

@@ -45,7 +45,8 @@ void add_server(CLI::App& app, ModelFlags& flags) {
       ->type_name("S")
       ->group(group);
   add_parsed<std::uint64_t>(
-      app, "--batch-size", flags.batch_size, [](const std::string& text) { return parse_whole(text, 1, 65536); },
+      app, "--batch-size", flags.batch_size,
+      [](const std::string& text) { return parse_whole(text, 1, 65536); },
       "requests in flight; fewer while the server is overloaded [10]")
       ->type_name("N")
       ->group(group);
@@ -74,7 +75,8 @@ void add_sampling(CLI::App& app, llm::Sampling& sampling) {
       "tokens of an answer at most [what the context leaves]")
       ->type_name("N")
       ->group(group);
-  app.add_option("--reasoning-effort", sampling.reasoning_effort, "low, medium, high, or what the model knows")
+  app.add_option("--reasoning-effort", sampling.reasoning_effort,
+                 "low, medium, high, or what the model knows")
       ->type_name("WORD")
       ->group(group);
   add_parsed<boost::json::object>(app, "--chat-template-kwargs", sampling.chat_template_kwargs,

@@ -1,5 +1,5 @@
-// mock_model PLAN: an OpenAI-compatible server whose answers take as long as the plan says. Prints its URL and
-// serves until its standard input ends.
+// mock_model PLAN: an OpenAI-compatible server whose answers take as long as the plan says. Prints its URL
+// and serves until its standard input ends.
 #include <fmt/format.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -45,7 +45,10 @@ json::object chunk(std::string_view key, std::string text, const char* finish) {
   if (!key.empty()) delta[key] = std::move(text);
   json::value reason = finish ? json::value(finish) : json::value(nullptr);
   json::object choice{{"index", 0}, {"delta", std::move(delta)}, {"finish_reason", std::move(reason)}};
-  return {{"id", "mock"}, {"object", "chat.completion.chunk"}, {"model", "mock"}, {"choices", {std::move(choice)}}};
+  return {{"id", "mock"},
+          {"object", "chat.completion.chunk"},
+          {"model", "mock"},
+          {"choices", {std::move(choice)}}};
 }
 
 std::string words(std::size_t bytes) {
@@ -84,8 +87,8 @@ async::Task<> answer(const bench::Plan* plan, const http::Request* request, http
   co_await responder->begin({200, {{"Content-Type", "text/event-stream"}}, {}});
   for (std::size_t piece = 1; piece <= plan->pieces; ++piece) {
     // By the start, so that delays do not add up.
-    co_await async::sleep_until({started + std::chrono::microseconds(
-                                               static_cast<long>(each_ms * 1000 * static_cast<double>(piece)))});
+    co_await async::sleep_until({started + std::chrono::microseconds(static_cast<long>(
+                                               each_ms * 1000 * static_cast<double>(piece)))});
     bool last = piece == plan->pieces;
     std::string text = last ? event(chunk("content", code(place, plan->content_bytes), nullptr))
                             : event(chunk("reasoning", words(plan->reasoning_bytes / plan->pieces), nullptr));
@@ -115,9 +118,10 @@ int main(int argc, char** argv) {
   auto plan = bench::read_plan(argv[1]);
   if (!plan) return fmt::print(stderr, "error: {}\n", plan.error().what), 1;
   async::Loop loop;
-  auto server = http::Server::listen(loop, {}, [&plan](const http::Request& request, http::Responder& responder) {
-    return answer(&*plan, &request, &responder);
-  });
+  auto server =
+      http::Server::listen(loop, {}, [&plan](const http::Request& request, http::Responder& responder) {
+        return answer(&*plan, &request, &responder);
+      });
   if (!server) return fmt::print(stderr, "error: {}\n", server.error().what), 1;
   fmt::print("{}/v1\n", (*server)->url());
   std::fflush(stdout);

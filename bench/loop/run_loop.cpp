@@ -1,5 +1,5 @@
-// run_loop PLAN URL IN_FLIGHT DB_FOLDER: our loop with its real client and store against the mock server; judging
-// only takes the time that the plan says. Prints one JSON object.
+// run_loop PLAN URL IN_FLIGHT DB_FOLDER: our loop with its real client and store against the mock server;
+// judging only takes the time that the plan says. Prints one JSON object.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -124,7 +124,9 @@ int main(int argc, char** argv) {
   if (!world.error.empty()) return fmt::print(stderr, "error: {}\n", world.error), 1;
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
-  auto seconds = [](timeval time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  auto seconds = [](timeval time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
   boost::json::object result{{"who", "kernelwright"},
                              {"in_flight", world.in_flight},
                              {"traces", world.traces},

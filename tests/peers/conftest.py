@@ -54,7 +54,12 @@ def call():
 
 
 @pytest.fixture(scope="session")
-def run(call):
-    """`kernelwright run` on the CPU, with the Python of the other tests: kernels need nothing of ours."""
-    python = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
+def python():
+    """The Python of the other tests, which the program is to use: what it does needs nothing of ours."""
+    return os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
+
+
+@pytest.fixture(scope="session")
+def run(call, python):
+    """`kernelwright run` on the CPU."""
     return lambda *words: call("run", "--device", "cpu", "--python", python, *words)

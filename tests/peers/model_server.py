@@ -25,7 +25,7 @@ class ModelServer:
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(model),
-                 "--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"],
+                 "--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu", "--default-seed", "0"],
                 env={**os.environ, "HF_HOME": str(home)}, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
     def __enter__(self):

@@ -27,11 +27,11 @@ def kept(run, tmp_path_factory):
 
 
 @pytest.fixture
-def export(call, kept, tmp_path):
+def export(call, python, kept, tmp_path):
     """Export the run: the path of the file."""
     def exported(kind, *words, source=kept, name="rows"):
         output = tmp_path / f"{name}.{kind}"
-        ended = call("export", source, "--output", output, *words)
+        ended = call("export", source, "--output", output, "--python", python, *words)
         assert ended.code == 0, ended.stderr
         return output
     return exported
@@ -119,6 +119,20 @@ def test_types_hold_where_values_come_late(export, tmp_path, form):
         traces.append({**trace, "sample_key": f"sample_{number}", "name": str(number), "num_turns": 1, "turns": [turn],
                        "final_result": result})
     (tmp_path / "late.json").write_text(json.dumps(traces), encoding="utf-8")
-    path = export("jsonl", "--format", form, source=tmp_path / "late.json")
+    path = export("jsonl", "--format", form, "--filter", "none", source=tmp_path / "late.json")
     assert path.stat().st_size > 12_000_000
-    assert len(training.load(path)) == len(traces)
+    loaded = training.load(path)
+    assert len(loaded) == len(traces)
+    assert set(loaded["speedup"]) == {None, 1.5, 2.0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_with_the_card_in_it_is_a_data_set(export, tmp_path, kind):
+    path = export(kind, name="train")
+    folder = tmp_path / "data set"
+    folder.mkdir()
+    path.rename(folder / path.name)
+    path.with_name(f"{path.name}.card.md").rename(folder / "README.md")
+    loaded = load_dataset(str(folder), split="train")
+    assert loaded.features["speedup"].dtype == "float64" and loaded.features["licence"].dtype == "string"
+    assert len(loaded) > 0

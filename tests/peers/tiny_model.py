@@ -47,6 +47,8 @@ def make_model(tokenizer):
     model = Qwen3ForCausalLM(config)
     # Without it a server takes the likeliest token, and an answer is one word over and over.
     model.generation_config.do_sample = True
+    # An answer ends where it must, never at its first token by chance.
+    model.generation_config.suppress_tokens = list(range(len([PAD, START, END])))
     return model
 
 
