@@ -8,8 +8,8 @@ namespace kw {
 
 struct Task {
   std::string task_id;
-  std::string source;  // "kernelbench", "kernelbook", "sample", "pair", "batch", ...
-  std::string level;   // empty where the source does not say
+  std::string source;      // "kernelbench", "kernelbook", "sample", "pair", "batch", ...
+  std::string level;       // empty where the source does not say
   std::string problem_id;  // of KernelBench; empty elsewhere
   std::string sample_key;  // as the source calls it; empty: made of source and id. May repeat
   std::string name;

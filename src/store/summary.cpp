@@ -15,7 +15,8 @@ boost::json::value share_of(const Summary& s, std::uint64_t count) {
 
 std::string in_words(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
   std::string text;
-  for (const auto& [name, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
   return text;
 }
 
