@@ -232,7 +232,7 @@ TEST(Chat, TwoHundredAtOnceAreAllAnswered) {
   World world;
   world.options.in_flight = 200;
   world.mock.replies = {test::streamed("hi")};
-  world.mock.replies[0].before = 50ms;
+  world.mock.replies[0].before = 500ms;
   for (const auto& answer : world.chats(200)) {
     ASSERT_TRUE(answer) << answer.error().what;
     EXPECT_EQ(answer->content, "hi");

@@ -1,5 +1,7 @@
 """`transformers serve` as a process of ours."""
+import ctypes
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -8,12 +10,18 @@ import urllib.error
 import urllib.request
 
 LIMIT_S = 120
+PR_SET_PDEATHSIG = 1
 
 
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def die_with_parent():
+    """A test run that is killed leaves no server behind."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class ModelServer:
@@ -26,7 +34,8 @@ class ModelServer:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from transformers.cli.transformers import main; main()", "serve", str(model),
                  "--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu", "--default-seed", "0"],
-                env={**os.environ, "HF_HOME": str(home)}, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+                env={**os.environ, "HF_HOME": str(home)}, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                preexec_fn=die_with_parent)
 
     def __enter__(self):
         deadline = time.monotonic() + LIMIT_S
