@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <filesystem>
 
 #include "base/files.h"
@@ -153,6 +154,12 @@ async::Task<Result<>> converse(World* world) {
   co_return ended;
 }
 
+std::uint64_t unjudged(const store::Summary& summary) {
+  for (const auto& [reason, count] : summary.stop_reasons)
+    if (reason == to_string(StopReason::verifier_unavailable)) return count;
+  return 0;
+}
+
 async::Task<Result<>> run_and_save(World* world) {
   if (auto connected = co_await connect(world); !connected) co_return connected;
   if (auto opened = open_store(world); !opened) co_return opened;
@@ -164,7 +171,19 @@ async::Task<Result<>> run_and_save(World* world) {
   if (!ended) co_return ended;
   if (!saved) co_return saved;
   if (!summary) co_return std::unexpected(summary.error());
+  if (!world->session.stop.requested() && summary->ended > 0 && unjudged(*summary) == summary->ended)
+    co_return fail("no answer could be judged",
+                   "the log beside the run says why; so does `kernelwright doctor`");
   co_return Result<>();
+}
+
+// The scripted model's refusals have another remedy than a server's.
+Error from_recordings(const World& world, Error error) {
+  const std::string& file = world.flags.model.replay;
+  if (!file.empty())
+    error.remedy =
+        fmt::format("the scripted model knows the references in {} alone: give it as --traces too", file);
+  return error;
 }
 
 async::Task<int> run_loop(World* world) {
@@ -174,12 +193,12 @@ async::Task<int> run_loop(World* world) {
     fmt::print(stderr, "interrupted; nothing that was answered is lost: the same command goes on\n");
     co_return exit_interrupted;
   }
-  if (!ended) complain(ended.error());
+  if (!ended) complain(from_recordings(*world, ended.error()));
   co_return ended && !world->report.had_bad_tasks() ? 0 : exit_failure;
 }
 
 // Says what would be asked; nothing is.
-int dry_run(TaskSource& source) {
+int dry_run(TaskSource& source, bool as_json) {
   bool bad = false;
   while (true) {
     auto next = source.next();
@@ -193,6 +212,13 @@ int dry_run(TaskSource& source) {
       bad = true;
     } else {
       const TaskItem& item = std::get<TaskItem>(**next);
+      if (as_json) {
+        json::object line{{"sample_key", sample_key(item.task)},
+                          {"task_id", item.task.task_id},
+                          {"sample_number", item.sample_number}};
+        fmt::print("{}\n", json::serialize(line));
+        continue;
+      }
       fmt::print("{}  {}  {} bytes\n", sample_key(item.task), item.task.task_id,
                  item.task.reference_code.size());
     }
@@ -223,7 +249,7 @@ int run(const RunFlags& flags, const CLI::App& verb) {
   auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
   auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
   if (!source) return failed(source.error());
-  if (flags.output.dry_run) return dry_run(**source);
+  if (flags.output.dry_run) return dry_run(**source, flags.output.json);
   auto host = on_this_host(host_options(flags.engine, flags.correctness, flags.timing));
   if (!host) return failed(host.error());
   if (auto owner = own_processes(); !owner) return failed(owner.error());

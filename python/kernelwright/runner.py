@@ -174,8 +174,9 @@ class Runner:
         with self._guarding("time"):
             found = timing.samples(run, message.warmup, message.calls, message.budgetMs, message.flushL2,
                                    self._torch_device)
+            call_ms = timing.whole_call_ms(run, message.budgetMs)
         self._backend.log.reset()
-        return made(wire.TimedT, samples_ms=found, instrument=timing.INSTRUMENT)
+        return made(wire.TimedT, samples_ms=found, instrument=timing.INSTRUMENT, call_ms=call_ms)
 
     def refuse(self, message, fds):
         """What is meant for somebody else."""

@@ -1,4 +1,5 @@
-"""Times calls by CUDA events, queued behind a gate so that the host's overhead does not count."""
+"""Times calls by CUDA events, queued behind a gate so that the host's overhead does not count; and whole calls."""
+import statistics
 import time
 
 import torch
@@ -8,6 +9,8 @@ BATCH = 8
 CYCLES_A_MS = 2_000_000          # at about the highest clock of these devices
 GATE_MS = (0.05, 20.0)           # least and most
 WRITTEN_BYTES = 256 << 20
+WHOLE_CALLS = 10
+WHOLE_SHARE = 0.25               # of the budget, at most
 
 
 def samples(run, warmup, calls, budget_ms, flush_l2, device):
@@ -22,6 +25,19 @@ def samples(run, warmup, calls, budget_ms, flush_l2, device):
         while len(found) < calls and (not found or time.perf_counter() < deadline):
             found += _batch(run, min(BATCH if found else 1, calls - len(found)), gate, flush)
     return found
+
+
+def whole_call_ms(run, budget_ms):
+    """Median milliseconds of a call by the host's clock, from before it until the device has done its work."""
+    spent, deadline = [], time.perf_counter() + WHOLE_SHARE * budget_ms / 1e3
+    with torch.no_grad():
+        while len(spent) < WHOLE_CALLS and (not spent or time.perf_counter() < deadline):
+            torch.cuda.synchronize()
+            began = time.perf_counter()
+            run()
+            torch.cuda.synchronize()
+            spent.append((time.perf_counter() - began) * 1e3)
+    return statistics.median(spent)
 
 
 def _warm(run, calls):

@@ -18,8 +18,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 struct Connection::State {
-  template <class From>
-  explicit State(From&& from) : tcp(std::forward<From>(from)) {}
+  explicit State(async::Loop& loop) : tcp(loop) {}
+  explicit State(asio::ip::tcp::socket accepted) : tcp(std::move(accepted)) {}
 
   boost::beast::tcp_stream tcp;
   std::optional<asio::ssl::stream<boost::beast::tcp_stream&>> tls;

@@ -9,8 +9,6 @@
 
 namespace kw::http {
 
-using boost::asio::ip::tcp;
-
 namespace {
 
 std::unexpected<Failure> failed(Fault fault, std::string what, std::string remedy = {}) {

@@ -81,9 +81,9 @@ void Server::State::start(tcp::socket socket) {
   served.session = std::make_unique<Session>(std::move(socket), Limits{kHeaderBytes, options.max_body_bytes});
   served.turned_away = serving.size() > options.max_connections;
   asio::co_spawn(loop, serve(shared_from_this(), &served),
-                 asio::bind_cancellation_slot(served.cancel.slot(),
-                                              [state = shared_from_this(), place = serving.begin()](
-                                                  std::exception_ptr) { state->serving.erase(place); }));
+                 asio::bind_cancellation_slot(
+                     served.cancel.slot(), [state = shared_from_this(), place = serving.begin()](
+                                               const std::exception_ptr&) { state->serving.erase(place); }));
 }
 
 async::Task<> Server::State::serve(std::shared_ptr<State> state, Served* served) {

@@ -77,7 +77,7 @@ RunInfo read_info(SQLite::Database& database) {
   return info;
 }
 
-Result<> settle_identity(SQLite::Database& database, const std::filesystem::path& path, RunInfo info) {
+Result<> settle_identity(SQLite::Database& database, const std::filesystem::path& path, const RunInfo& info) {
   try {
     SQLite::Transaction transaction(database);
     std::string now = utc_now();

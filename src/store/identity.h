@@ -20,7 +20,7 @@ namespace kw::store {
 std::vector<std::string> differences(const boost::json::object& was, const boost::json::object& now);
 
 // Keeps the information with a new run; for one that is there, an error names what differs.
-Result<> settle_identity(SQLite::Database& database, const std::filesystem::path& path, RunInfo info);
+Result<> settle_identity(SQLite::Database& database, const std::filesystem::path& path, const RunInfo& info);
 
 // Throws what SQLiteCpp throws.
 RunInfo read_info(SQLite::Database& database);

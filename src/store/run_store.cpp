@@ -116,8 +116,7 @@ Result<std::unique_ptr<RunStore>> RunStore::open(async::Loop& loop, const fs::pa
     if (auto moved = move_aside(path); !moved) return std::unexpected(moved.error());
   auto database = open_database(path);
   if (!database) return std::unexpected(database.error());
-  if (auto same = settle_identity(**database, path, std::move(info)); !same)
-    return std::unexpected(same.error());
+  if (auto same = settle_identity(**database, path, info); !same) return std::unexpected(same.error());
   try {
     return std::unique_ptr<RunStore>(
         new RunStore(std::make_unique<State>(loop, std::move(*lock), path, std::move(*database))));

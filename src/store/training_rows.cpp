@@ -101,7 +101,7 @@ class Rows {
     json::object row = conversation(std::move(prompt), {answer(place.turn)});
     add_origin(row);
     add_turn_fields(row, place);
-    add(std::move(row), place.turn);
+    add(row, place.turn);
   }
 
   // The whole of it; with a filter, no further than its best turn.
@@ -116,7 +116,7 @@ class Rows {
     json::object row = conversation(messages(trace_.prompt), std::move(completion));
     add_origin(row);
     add_turn_fields(row, place);
-    add(std::move(row), place.turn);
+    add(row, place.turn);
   }
 
   void add_pair(const Place& chosen, const Place& rejected) {
@@ -129,7 +129,7 @@ class Rows {
     row["rejected_turn"] = rejected.turn.turn;
     row["rejected_correctness"] = correctness(*rejected.turn.verdict).value_or(false);
     row["rejected_speedup"] = speedup(rejected.turn);
-    add(std::move(row), chosen.turn);
+    add(row, chosen.turn);
   }
 
   // Also the reasoning in a list of messages is a column that may be without a value.

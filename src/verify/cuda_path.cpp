@@ -73,6 +73,8 @@ async::Task<Step> Attempt::time_both() {
   Timing& timing = verdict_.timing;
   auto limit = async::Deadline::in(timing_limit);
   bool first = true;
+  std::vector<double> their_calls_ms;
+  std::vector<double> own_calls_ms;
   while (timing.kernel_samples_ms.size() < settings.timing_trials && !limit.passed()) {
     auto calls = static_cast<std::uint32_t>(
         std::min<std::size_t>(calls_a_round, settings.timing_trials - timing.kernel_samples_ms.size()));
@@ -95,6 +97,8 @@ async::Task<Step> Attempt::time_both() {
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
     std::ranges::copy(own->samples_ms, std::back_inserter(timing.kernel_samples_ms));
     timing.instrument = to_plain_text(own->instrument);
+    if (theirs->call_ms > 0) their_calls_ms.push_back(theirs->call_ms);
+    if (own->call_ms > 0) own_calls_ms.push_back(own->call_ms);
     first = false;
     if (is_settled(timing.kernel_samples_ms) && is_settled(timing.reference_samples_ms)) break;
   }
@@ -107,6 +111,8 @@ async::Task<Step> Attempt::time_both() {
   verdict_.kernel_time_ms = median(timing.kernel_samples_ms);
   timing.reference_interval_ms = median_interval(timing.reference_samples_ms);
   timing.kernel_interval_ms = median_interval(timing.kernel_samples_ms);
+  if (!their_calls_ms.empty() && !own_calls_ms.empty())
+    timing.call_speedup = median(their_calls_ms) / median(own_calls_ms);
   if (*verdict_.kernel_time_ms <= 0) {
     timing.why_null = "the kernel's time read zero or less";
     co_return Step::go_on;

@@ -74,9 +74,10 @@ class Session:
             raise TaskFault("there is no GPU to time the reference on", "infrastructure", "time")
         task = self._current()
         inputs = task.draw(request.seed)
-        samples = timing.samples(task.reference.prepared(inputs, request.seed), request.warmup, request.calls,
-                                 request.budgetMs, request.flushL2, self.device)
-        return made(wire.TimedT, samplesMs=samples, instrument=timing.INSTRUMENT)
+        run = task.reference.prepared(inputs, request.seed)
+        samples = timing.samples(run, request.warmup, request.calls, request.budgetMs, request.flushL2, self.device)
+        return made(wire.TimedT, samplesMs=samples, instrument=timing.INSTRUMENT,
+                    callMs=timing.whole_call_ms(run, request.budgetMs))
 
     def trim(self):
         """Give back what the allocator merely keeps: other oracles and runners share the device."""
