@@ -180,7 +180,7 @@ async::Task<Result<>> run_and_save(World* world) {
 // The scripted model's refusals have another remedy than a server's.
 Error from_recordings(const World& world, Error error) {
   const std::string& file = world.flags.model.replay;
-  if (!file.empty())
+  if (!file.empty() && error.remedy.contains("/v1"))
     error.remedy =
         fmt::format("the scripted model knows the references in {} alone: give it as --traces too", file);
   return error;
