@@ -61,7 +61,7 @@ int Session::run(std::function<async::Task<int>()> work, std::function<void()> t
 
 Result<> own_processes() {
   kw_cgroup_prepare();
-  kw_cgroup_sweep("kernelwright");
+  for (const char* prefix : {"kernelwright", "kw-probe"}) kw_cgroup_sweep(prefix);
   return process::become_subreaper();
 }
 

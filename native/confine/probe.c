@@ -94,7 +94,7 @@ static void blame(kw_probe_result* result, uint32_t skip) {
 
 static void try_all(kw_probe_result* result) {
   char name[32];
-  snprintf(name, sizeof name, "kw-probe-%d", (int)getpid());
+  snprintf(name, sizeof name, "kw-probe-%d-0", (int)getpid());
   kw_policy policy = {.version = KW_CONFINE_VERSION,
                       .uid = 65534,
                       .memory_bytes = 256u << 20,

@@ -102,8 +102,8 @@ RunStore::~RunStore() {
   state_->background.join();
 }
 
-Result<std::unique_ptr<RunStore>> RunStore::open(async::Loop& loop, const fs::path& folder, RunInfo info,
-                                                 bool fresh) {
+Result<std::unique_ptr<RunStore>> RunStore::open(async::Loop& loop, const fs::path& folder,
+                                                 const RunInfo& info, bool fresh) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)

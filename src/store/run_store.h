@@ -20,7 +20,7 @@ class RunStore : public TraceLog {
   // one made with other settings (each is named), and a file that is no run, is damaged, or comes from a
   // newer version. `fresh` moves the run that is there aside, to run.db.1, and starts a new one.
   static Result<std::unique_ptr<RunStore>> open(async::Loop& loop, const std::filesystem::path& folder,
-                                                RunInfo info, bool fresh);
+                                                const RunInfo& info, bool fresh);
   // Writes what is queued first.
   ~RunStore() override;
 

@@ -609,7 +609,7 @@ TEST(ConfineHost, ProbeLeavesNothing) {
   kw_probe(nullptr);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   kw_cgroup_usage usage{};
-  const std::string name = "kw-probe-" + std::to_string(getpid());
+  const std::string name = "kw-probe-" + std::to_string(getpid()) + "-0";
   EXPECT_EQ(kw_cgroup_finish(name.c_str(), &usage), 0);
   EXPECT_EQ(usage.folders, 0u);
 }
