@@ -65,7 +65,7 @@ std::string code(const Place& place, std::size_t bytes) {
       "<triton>\n# {} turn {}\nimport torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
       "def kernel(x, BLOCK: tl.constexpr):\n    pass\n\n\ndef triton_kernel_wrapper(x):\n    return x\n",
       place.task, place.turn);
-  while (head.size() + 10 < bytes) head += "# a line of filling that stands for code\n";
+  while (head.size() + 10 < bytes) head += "y = triton.cdiv(1024, 128) + 1  # filling\n";
   return head + "</triton>";
 }
 

@@ -31,6 +31,10 @@ StaticReport examine(std::string_view code) {
     return report;
   }
   syntax::Tree tree(code);
+  if (tree.is_null()) {
+    report.forbidden.push_back({"source that takes seconds to parse", 1});
+    return report;
+  }
   report.has_error = tree.has_error();
   if (report.has_error) report.error_line = first_error_line(tree.root());
   syntax::Aliases aliases = syntax::find_aliases(tree.root());

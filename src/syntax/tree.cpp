@@ -1,13 +1,37 @@
 #include "syntax/tree.h"
 
+#include <algorithm>
+#include <cstdint>
+
 extern "C" const TSLanguage* tree_sitter_python(void);
 
 namespace kw::syntax {
 namespace {
 
-TSTree* parse(std::string_view code) {
+// Honest kernels take milliseconds; whoever writes one that takes longer must not hold up all others.
+constexpr std::uint64_t longest_parse_us = 3'000'000;
+
+// The same length, with lines that are nothing but a comment made blank: the grammar's scanner looks ahead
+// over all comments that follow at each of them, so that a long block of them takes quadratic time.
+std::string without_comment_lines(std::string_view code) {
+  std::string blanked(code);
+  for (std::size_t begin = 0; begin < blanked.size();) {
+    std::size_t end = std::min(blanked.find('\n', begin), blanked.size());
+    std::size_t first = blanked.find_first_not_of(" \t\r", begin);
+    if (first < end && blanked[first] == '#')
+      std::fill(blanked.begin() + static_cast<std::ptrdiff_t>(first),
+                blanked.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    begin = end + 1;
+  }
+  return blanked;
+}
+
+// Null where it takes too long.
+TSTree* parse(std::string_view original) {
+  std::string code = without_comment_lines(original);
   std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(), &ts_parser_delete);
   ts_parser_set_language(parser.get(), tree_sitter_python());
+  ts_parser_set_timeout_micros(parser.get(), longest_parse_us);
   return ts_parser_parse_string(parser.get(), nullptr, code.data(), static_cast<uint32_t>(code.size()));
 }
 

@@ -35,6 +35,8 @@ class Node {
 class Tree {
  public:
   explicit Tree(std::string_view code);
+  // It took too long to parse, and has no root.
+  bool is_null() const { return tree_ == nullptr; }
   Node root() const { return {ts_tree_root_node(tree_.get()), code_}; }
   bool has_error() const { return ts_node_has_error(ts_tree_root_node(tree_.get())); }
 

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <chrono>
 
 #include "syntax/static_findings.h"
 
@@ -196,4 +197,27 @@ TEST(Errors, TheFirstErrorHasALine) {
 }
 
 }  // namespace
+TEST(Examine, ManyCommentLinesTakeNoLongerThanTheirLength) {
+  std::string code = "import torch\n";
+  for (int line = 0; line < 200'000; ++line) code += "#\n";
+  code += "def triton_kernel_wrapper(x):\n    return x\n";
+  auto began = std::chrono::steady_clock::now();
+  StaticReport report = examine(code);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+  EXPECT_TRUE(report.forbidden.empty());
+  EXPECT_TRUE(report.names.contains("triton_kernel_wrapper"));
+}
+
+TEST(Examine, ACommentBetweenDecoratorAndFunctionChangesNothing) {
+  StaticReport report = examine("import triton\n@triton.jit\n# why\ndef kernel(x):\n    # what\n    pass\n");
+  EXPECT_FALSE(report.has_error);
+  EXPECT_EQ(report.jitted, std::vector<std::string>{"kernel"});
+}
+
+TEST(Examine, AHashInAStringStaysOnItsLine) {
+  StaticReport report = examine("source = \"\"\"\n#include <cuda.h>\n\"\"\"\nimport ctypes\n");
+  ASSERT_EQ(report.forbidden.size(), 1u);
+  EXPECT_EQ(report.forbidden.front().line, 4u);
+}
+
 }  // namespace kw
