@@ -61,6 +61,7 @@ json::object loop_identity(const refine::Settings& settings) {
   return {{"multi-turn", settings.multi_turn},
           {"max-turns", settings.max_turns},
           {"target-speedup", settings.target_speedup},
+          {"min-trust", to_string(settings.min_trust)},
           {"require-speed", settings.require_speed == refine::RequireSpeed::always ? "always" : "auto"},
           {"retry-failed", settings.retry_failed},
           {"samples-per-task", settings.samples_per_task},
@@ -246,6 +247,7 @@ int run(const RunFlags& flags, const CLI::App& verb) {
   if (!settings) return failed(settings.error());
   settings->sampling = flags.model.sampling;
   settings->requests_in_flight = flags.model.batch_size;
+  settings->min_trust = flags.timing.min_trust;
   auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
   auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
   if (!source) return failed(source.error());

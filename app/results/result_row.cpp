@@ -3,23 +3,6 @@
 #include <fmt/format.h>
 
 namespace kw {
-namespace {
-
-// replay over in-process over interpreter, which measures nothing.
-int rank(Trust trust) {
-  switch (trust) {
-    case Trust::replay:
-      return 2;
-    case Trust::in_process:
-      return 1;
-    case Trust::interpreter:
-      break;
-  }
-  return 0;
-}
-
-}  // namespace
-
 ResultRow result_row(const Verdict& v, const std::optional<RecordedResult>& recorded, Trust min_trust) {
   ResultRow row;
   row.id = v.id;
@@ -28,7 +11,7 @@ ResultRow result_row(const Verdict& v, const std::optional<RecordedResult>& reco
   if (v.error_class) row.error_class = to_string(*v.error_class);
   row.counts = v.counts;
   if (v.counts_reason) row.counts_reason = to_string(*v.counts_reason);
-  if (v.trust && rank(*v.trust) >= rank(min_trust)) row.speedup = v.speedup;
+  row.speedup = speedup_trusted(v, min_trust);
   row.reduced = v.shapes == Shapes::reduced;
   for (const auto& [stage, ms] : v.stages_ms) row.seconds += ms / 1000;
   if (recorded) row.recorded = recorded->correctness;

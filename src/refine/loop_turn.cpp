@@ -118,7 +118,8 @@ async::Task<> Loop::State::ask(OpenTracePtr open) {
   --asking;
   pump();
   changed.set();
-  // By way of a value of its own: assigned directly, the failure would be gone before what lies in it is moved.
+  // By way of a value of its own: assigned directly, the failure would be gone before what lies in it is
+  // moved.
   if (!answer && answer.error().fault == ChatFault::empty) {
     llm::ChatAnswer partial = std::move(answer.error().partial);
     answer = std::move(partial);

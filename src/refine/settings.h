@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "llm/chat.h"
+#include "schema/enums.h"
 
 namespace kw::refine {
 
@@ -18,6 +19,7 @@ struct Settings {
   bool multi_turn = false;
   std::size_t max_turns = 4;  // of a conversation; 1 unless multi_turn
   double target_speedup = 1.0;
+  Trust min_trust = Trust::in_process;  // whose speed-up is believed
   RequireSpeed require_speed = RequireSpeed::automatic;
   bool retry_failed = true;  // multi-turn: a second conversation, afresh, where all turns were wrong
   std::size_t requests_in_flight = 10;

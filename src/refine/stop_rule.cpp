@@ -7,9 +7,8 @@ namespace {
 
 std::optional<StopReason> success_of(const Verdict& verdict, const Settings& settings) {
   if (!correct_and_counts(verdict)) return {};
-  if (verdict.speedup)
-    return *verdict.speedup >= settings.target_speedup ? std::optional(StopReason::success_fast)
-                                                       : std::nullopt;
+  if (auto speedup = speedup_trusted(verdict, settings.min_trust))
+    return *speedup >= settings.target_speedup ? std::optional(StopReason::success_fast) : std::nullopt;
   return settings.require_speed == RequireSpeed::automatic ? std::optional(StopReason::success_correct)
                                                            : std::nullopt;
 }

@@ -40,4 +40,9 @@ std::optional<bool> fast_2(const Verdict& verdict) {
   return faster(verdict, [](double speedup) { return speedup >= 2.0; });
 }
 
+std::optional<double> speedup_trusted(const Verdict& verdict, Trust least) {
+  auto rank = [](Trust trust) { return trust == Trust::replay ? 2 : trust == Trust::in_process ? 1 : 0; };
+  return verdict.trust && rank(*verdict.trust) >= rank(least) ? verdict.speedup : std::nullopt;
+}
+
 }  // namespace kw

@@ -145,6 +145,10 @@ bool correct_and_counts(const Verdict& verdict);
 std::optional<bool> fast_1(const Verdict& verdict);
 std::optional<bool> fast_2(const Verdict& verdict);
 
+// The speed-up, where an instrument measured it that is trusted at least so much: replay over in-process over
+// the interpreter, which measures nothing.
+std::optional<double> speedup_trusted(const Verdict& verdict, Trust least);
+
 // Every field of the contract, null where it does not apply; "schema" comes first.
 boost::json::object to_json(const Verdict& verdict);
 

@@ -56,6 +56,13 @@ TEST(StopRule, WithoutSpeedRightIsEnoughUnlessSpeedIsRequired) {
   EXPECT_EQ(after(1, "right", multi_turn(RequireSpeed::always)), "go on");
   EXPECT_EQ(after(4, "right", multi_turn(RequireSpeed::always)), "max_turns_reached");
 }
+TEST(StopRule, ASpeedThatIsNotBelievedIsNotMeasured) {
+  Settings settings = multi_turn();
+  settings.min_trust = Trust::replay;
+  EXPECT_EQ(after(1, "slow", settings), "success_correct");
+  settings.require_speed = RequireSpeed::always;
+  EXPECT_EQ(after(1, "fast", settings), "go on");
+}
 TEST(StopRule, WhatDoesNotCountIsNoSuccess) {
   EXPECT_EQ(after(1, "library fast"), "go on");
   EXPECT_EQ(after(4, "library fast"), "max_turns_reached");
