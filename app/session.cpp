@@ -17,6 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+void sweep_cgroups() {
+  for (const char* prefix : {"kernelwright", "kw-probe"}) kw_cgroup_sweep(prefix);
+}
+
 async::Task<> keep_time(std::function<void()> tick) {
   while (true) {
     co_await async::sleep_until(async::Deadline::in(1s));
@@ -56,12 +60,14 @@ int Session::run(std::function<async::Task<int>()> work, std::function<void()> t
   boost::asio::co_spawn(loop, keep_time(std::move(tick)), boost::asio::detached);
   boost::asio::co_spawn(loop, run_to_end(std::move(work), &loop, &status), rethrow);
   loop.run();
+  // A runner that was being started when the stop came may have made its cgroup after all were cleared away.
+  sweep_cgroups();
   return stop.requested() ? exit_interrupted : status;
 }
 
 Result<> own_processes() {
   kw_cgroup_prepare();
-  for (const char* prefix : {"kernelwright", "kw-probe"}) kw_cgroup_sweep(prefix);
+  sweep_cgroups();
   return process::become_subreaper();
 }
 

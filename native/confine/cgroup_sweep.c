@@ -8,13 +8,14 @@
 
 #include "internal.h"
 
-// PREFIX-PID-NUMBER of a process that is no more.
+// PREFIX-PID-NUMBER of a process that is no more, or of ourselves: what we still use is not empty, and stays.
 static bool is_orphan(const char* name, const char* prefix) {
   size_t length = strlen(prefix);
   if (strncmp(name, prefix, length) != 0 || name[length] != '-') return false;
   char* end = NULL;
   long pid = strtol(name + length + 1, &end, 10);
   if (pid <= 0 || *end != '-') return false;
+  if (pid == (long)getpid()) return true;
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld", pid);
   return access(path, F_OK) != 0;

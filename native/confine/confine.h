@@ -124,7 +124,8 @@ typedef struct {
 // in which the fork server was. Returns 0, or an errno if a folder is still there. `usage` may be NULL.
 KW_CONFINE_API int kw_cgroup_finish(const char* name, kw_cgroup_usage* usage);
 
-// Removes the empty cgroups PREFIX-PID-* of processes that are no more; returns how many.
+// Removes the empty cgroups PREFIX-PID-* of processes that are no more, and of the caller; returns how many.
+// Call it before the first runner, and after the last: not while one is being started.
 KW_CONFINE_API uint32_t kw_cgroup_sweep(const char* prefix);
 
 // For a supervisor in a delegated cgroup v2, before it has children: moves itself into a leaf, since a cgroup

@@ -195,7 +195,7 @@ def test_a_second_run_does_nothing(verify, batch, output, finished_output):
     began = time.monotonic()
     code, verdicts, _ = verify("--batch", batch(FIRST), "--output", output)
     assert code == 0 and len(verdicts) == 2 and output.read_bytes() == finished_output
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 15
 
 
 def test_only_what_is_new_is_done(verify, batch, output, finished_output):
