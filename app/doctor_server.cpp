@@ -152,7 +152,7 @@ Findings examine_server(const llm::ServerOptions& options) {
   std::exception_ptr broken;
   boost::asio::co_spawn(loop, examine(&loop, &stop, options),
                         [&](std::exception_ptr error, Findings findings) {
-                          broken = error;
+                          broken = std::move(error);
                           found = std::move(findings);
                           loop.stop();
                         });

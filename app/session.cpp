@@ -53,7 +53,7 @@ void Session::heed_signals() {
 
 int Session::run(std::function<async::Task<int>()> work, std::function<void()> tick) {
   int status = 0;
-  auto rethrow = [](std::exception_ptr error) {
+  auto rethrow = [](const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
   };
   heed_signals();
