@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../supervisor/run_task.h"
 #include "async/stop.h"
 #include "http/server.h"
 #include "llm/openai_client.h"
@@ -21,17 +22,7 @@ namespace kw::llm::test {
 // Runs one coroutine to its end.
 template <typename T>
 T run(async::Loop& loop, async::Task<T> task) {
-  std::optional<T> result;
-  std::exception_ptr thrown;
-  boost::asio::co_spawn(loop, std::move(task), [&](std::exception_ptr error, T value) {
-    thrown = error;
-    result.emplace(std::move(value));
-    loop.stop();
-  });
-  loop.restart();
-  loop.run();
-  if (thrown) std::rethrow_exception(thrown);
-  return std::move(*result);
+  return kw::test::run_task(loop, std::move(task));
 }
 
 struct Reply {
