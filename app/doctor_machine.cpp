@@ -11,7 +11,7 @@
 #include "confine.h"
 #include "engine/policy.h"
 #include "engine/python.h"
-#include "tasks/child.h"
+#include "table/child.h"
 #include "verify/devices.h"
 
 namespace kw::app {

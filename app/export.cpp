@@ -11,7 +11,7 @@
 #include "session.h"
 #include "store/run_reader.h"
 #include "store/training_files.h"
-#include "tasks/child.h"
+#include "table/child.h"
 #include "version.h"
 
 namespace kw::app {

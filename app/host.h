@@ -6,7 +6,7 @@
 #include "flags/correctness_flags.h"
 #include "flags/engine_flags.h"
 #include "flags/timing_flags.h"
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 #include "verify/local_verifier.h"
 
 namespace kw::app {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "tasks/job_source.h"
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 
 namespace kw {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 #include "tasks/task_source.h"
 
 namespace kw {

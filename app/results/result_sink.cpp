@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "results/output_line.h"
 #include "schema/json.h"
-#include "tasks/line_reader.h"
+#include "table/line_reader.h"
 
 namespace kw {
 namespace json = boost::json;

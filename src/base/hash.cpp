@@ -20,13 +20,21 @@ std::string hex(const unsigned char* bytes, std::size_t size) {
   return text;
 }
 
+std::string digest_hex(std::string_view bytes, const EVP_MD* kind) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, kind, nullptr);
+  return hex(digest.data(), size);
+}
+
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  return hex(digest.data(), size);
+  return digest_hex(bytes, EVP_sha256());
+}
+
+std::string sha1_hex(std::string_view bytes) {
+  return digest_hex(bytes, EVP_sha1());
 }
 
 std::string sha256_hex_of(std::initializer_list<std::string_view> parts) {

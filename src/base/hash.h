@@ -1,4 +1,4 @@
-// SHA-256 as lower-case hex, and seeds by a keyed hash.
+// SHA-256 and SHA-1 as lower-case hex, and seeds by a keyed hash.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,9 @@
 namespace kw {
 
 std::string sha256_hex(std::string_view bytes);
+
+// For keys that others compute too; no protection against anyone who wants a collision.
+std::string sha1_hex(std::string_view bytes);
 
 // The hash of the parts, each preceded by its length, so that no two lists of parts collide by concatenation.
 std::string sha256_hex_of(std::initializer_list<std::string_view> parts);

@@ -2,7 +2,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "store/new_file.h"
+#include "base/new_file.h"
 #include "store/run_reader.h"
 #include "store/run_store.h"
 

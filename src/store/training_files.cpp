@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-#include "store/new_file.h"
+#include "base/new_file.h"
 
 namespace kw::store {
 namespace {

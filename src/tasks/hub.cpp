@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "schema/json.h"
-#include "tasks/child.h"
-#include "tasks/line_reader.h"
+#include "table/child.h"
+#include "table/line_reader.h"
 
 namespace kw {
 namespace json = boost::json;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 
 namespace kw {
 

@@ -9,18 +9,9 @@
 
 #include "base/result.h"
 #include "schema/job.h"
+#include "table/row_error.h"
 
 namespace kw {
-
-struct RowError {
-  std::string file;
-  std::size_t row = 0;  // from 1; 0: the whole file
-  std::string what;
-  std::string remedy;
-};
-
-// "tasks.jsonl, row 3: not JSON ... (remedy)"
-std::string describe(const RowError& error);
 
 using JobOrError = std::variant<Job, RowError>;
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "schema/task.h"
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 
 namespace kw {
 

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "schema/task.h"
 #include "tasks/kernelbench.h"
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 #include "tasks/task_flow.h"
 
 namespace kw {

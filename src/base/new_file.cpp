@@ -1,4 +1,4 @@
-#include "store/new_file.h"
+#include "base/new_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace kw::store {
+namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,4 +70,4 @@ Result<> NewFile::finish() {
   return {};
 }
 
-}  // namespace kw::store
+}  // namespace kw

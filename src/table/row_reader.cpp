@@ -1,4 +1,4 @@
-#include "tasks/row_reader.h"
+#include "table/row_reader.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "schema/json.h"
-#include "tasks/child.h"
+#include "table/child.h"
 
 namespace kw {
 namespace json = boost::json;

@@ -1,4 +1,4 @@
-#include "tasks/line_reader.h"
+#include "table/line_reader.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tasks/child.h"
+#include "table/child.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tasks/job_source.h"
-#include "tasks/line_reader.h"
+#include "table/line_reader.h"
+#include "table/row_error.h"
 
 namespace kw {
 

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 
-namespace kw::store {
+namespace kw {
 
 // Written to a neighbour, which is removed unless finish() was reached.
 class NewFile {
@@ -35,4 +35,4 @@ class NewFile {
   std::string buffer_;
 };
 
-}  // namespace kw::store
+}  // namespace kw

@@ -1,0 +1,114 @@
+// Near duplicates: MinHash sketches, bands, and exact Jaccard for every candidate pair.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw::near {
+
+// Words are runs of letters, digits, '_' and bytes over 127; every other byte but white space is a token of
+// its own. A shingle is `shingle_tokens` tokens in a row (a text with fewer is one shingle); with words_only,
+// of words alone.
+struct Parameters {
+  unsigned shingle_tokens = 5;
+  bool words_only = false;
+  unsigned bands = 21;
+  unsigned rows = 6;       // 126 hash functions
+  double threshold = 0.8;  // of the Jaccard index of the two sets of shingles
+  std::uint64_t seed = 1;
+};
+
+using Sketch = std::vector<std::uint32_t>;  // bands * rows minima
+
+class Sketcher {
+ public:
+  explicit Sketcher(const Parameters& parameters);
+  // The sketch of one text; `out` has bands * rows places. An empty text gives all ones.
+  void sketch(std::string_view text, std::span<std::uint32_t> out);
+
+ private:
+  Parameters parameters_;
+  std::vector<std::uint32_t> factors_;
+  std::vector<std::uint32_t> addends_;
+  std::vector<std::uint32_t> shingles_;
+};
+
+// The text's shingles as hashes, sorted, each once.
+std::vector<std::uint64_t> shingle_set(std::string_view text, const Parameters& parameters);
+
+double jaccard(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b);
+
+// Texts that can be read again by number; called from several threads.
+using TextAt = std::function<Result<std::string>(std::uint32_t number)>;
+
+struct Pair {
+  std::uint32_t a = 0;  // a < b
+  std::uint32_t b = 0;
+  double jaccard = 0;
+};
+
+// Sketches of many texts, kept in a file; rows are numbered from 0 in the order in which they were added.
+class SketchFile {
+ public:
+  // Opens or makes the file; what is in it already, under the same parameters, stays.
+  static Result<SketchFile> open(const std::filesystem::path& path, const Parameters& parameters);
+  Result<> append(std::span<const std::uint32_t> sketches);  // one or more, one after the other
+  std::uint32_t count() const;
+  Result<std::vector<std::uint32_t>> band(unsigned band) const;  // rows values each, for all texts
+  const Parameters& parameters() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct JoinOptions {
+  unsigned threads = 1;
+  std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+  bool all_pairs = false;       // else pairs within what is already one cluster are not looked at
+  std::uint32_t first_new = 0;  // only pairs with at least one text from here on
+  // Called often; true ends the work with an error.
+  std::function<bool()> stop;
+};
+
+struct JoinTally {
+  std::uint64_t candidates = 0;  // pairs that share a band, each once
+  std::uint64_t verified = 0;    // of them, exact Jaccard taken
+  std::uint64_t over = 0;        // at or over the threshold
+  std::uint64_t bounded = 0;     // not looked at, since their bucket is too full
+};
+
+struct Joined {
+  std::vector<Pair> pairs;  // at or over the threshold, by a, then b
+  JoinTally tally;
+};
+
+// All pairs at or over the threshold that share a band. The same pairs for any number of threads.
+Result<Joined> join(const SketchFile& sketches, const TextAt& text, const JoinOptions& options);
+
+// What to keep of texts that resemble each other: every text that is dropped has a kept one at or over the
+// threshold, by exact Jaccard. better(a, b): a is kept rather than b; a strict order.
+struct Cluster {
+  std::uint32_t kept = 0;
+  struct Member {
+    std::uint32_t number = 0;
+    double jaccard = 0;  // with `kept`
+  };
+  std::vector<Member> dropped;  // by number
+};
+
+Result<std::vector<Cluster>> choose(const std::vector<Pair>& pairs, std::uint32_t count, const TextAt& text,
+                                    const Parameters& parameters,
+                                    const std::function<bool(std::uint32_t, std::uint32_t)>& better);
+
+}  // namespace kw::near

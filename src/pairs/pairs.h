@@ -1,0 +1,49 @@
+// Units → rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "corpus/row.h"
+#include "corpus/unit.h"
+
+namespace kw::pairs {
+
+enum class Rendering { mixed, psm, spm, both };
+
+struct FimOptions {
+  Rendering rendering = Rendering::mixed;  // mixed: one of the two a hole, by the hole's hash
+  unsigned blocks = 1;                     // holes of each kind a unit, at most
+  unsigned expressions = 1;
+  unsigned calls = 1;
+  std::size_t least_middle_bytes = 8;
+  std::size_t longest_row_bytes = 65'536;  // prompt and completion together
+  std::uint64_t seed = 0;
+};
+
+// The rows of a triton or CUDA unit: signature and context → body, then holes cut along the syntax tree.
+// In each, prefix + middle + suffix is compared with the region's bytes; a mismatch is a bug and ends the
+// program.
+std::vector<corpus::Row> fim_rows(const corpus::Unit& unit, const FimOptions& options);
+
+// Of one unit's pair: what the matcher needs, kept in memory for a whole corpus.
+struct Match {
+  std::size_t from = 0;  // index of the CUDA or PyTorch unit
+  std::size_t to = 0;    // index of the triton unit
+  corpus::PairEvidence evidence;
+};
+
+struct MatchOptions {
+  double least_confidence = 0.6;
+};
+
+// CUDA kernels with Triton rewrites, among the units of one origin; best first, each unit in one pair at
+// most.
+std::vector<Match> match_cuda(const std::vector<corpus::Unit>& units, const MatchOptions& options);
+// PyTorch references with Triton rewrites.
+std::vector<Match> match_torch(const std::vector<corpus::Unit>& units, const MatchOptions& options);
+
+corpus::Row pair_row(const corpus::Unit& from, const corpus::Unit& to, const Match& match);
+
+}  // namespace kw::pairs
