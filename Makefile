@@ -1,6 +1,6 @@
 # Thin: every target is one short script in scripts/.
 .DEFAULT_GOAL := help
-KW_LABELS ?= unit engine peers
+KW_LABELS ?= unit engine peers fuzz
 .PHONY: help demo test retest test-gpu build lint format dist dist-tests clean
 
 help: ## this list

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "config/config.h"
+#include "dataset.h"
 #include "doctor.h"
 #include "export.h"
 #include "models.h"
@@ -35,6 +36,11 @@ int main_verb(int argc, char** argv) {
   CLI::App* export_verb = app.add_subcommand("export", "A run into files that trainers read");
   export_flags.add(*export_verb);
 
+  kw::app::DatasetFlags dataset;
+  CLI::App* dataset_verb =
+      app.add_subcommand("dataset", "Package trees into a training set: build, dedup, audit, export");
+  dataset.add(*dataset_verb);
+
   kw::app::ModelsOptions models;
   CLI::App* models_verb = app.add_subcommand("models", "Model servers: launch lines and scripts");
   kw::app::add_models(*models_verb, models);
@@ -52,6 +58,7 @@ int main_verb(int argc, char** argv) {
   if (verify_verb->parsed()) return kw::app::verify(verify);
   if (run_verb->parsed()) return kw::app::run(run, *run_verb);
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
+  if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (models_verb->parsed()) return kw::app::models(models);
   return kw::app::doctor(doctor);
 }

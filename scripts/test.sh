@@ -34,6 +34,7 @@ if [ "$with_peers" = yes ] && ! stage "Python environment for peers" scripts/pyt
   labels=(${kept[@]+"${kept[@]}"})
 fi
 stage "build" scripts/build.sh
+case " ${labels[*]} " in *" fuzz "*) stage "fuzzers" cmake --build build --target fuzzers ;; esac
 
 count=0 skipped=0
 failed=()

@@ -122,6 +122,7 @@ json::object to_json(const Unit& unit) {
           {"region", unit.region},
           {"region_begin", unit.region_begin},
           {"context", unit.context},
+          {"context_licences", texts(unit.context_licences)},
           {"helpers", texts(unit.helpers)},
           {"missing", texts(unit.missing)},
           {"decorators", texts(unit.decorators)},

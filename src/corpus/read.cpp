@@ -150,6 +150,7 @@ Result<Unit> unit_from_json(const json::object& object) {
   unit.region = text(object, "region");
   unit.region_begin = count(object, "region_begin");
   unit.context = text(object, "context");
+  unit.context_licences = texts(object, "context_licences");
   unit.helpers = texts(object, "helpers");
   unit.missing = texts(object, "missing");
   unit.decorators = texts(object, "decorators");

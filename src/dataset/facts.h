@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "collect/collect.h"
@@ -30,11 +31,12 @@ using Counts = std::map<std::string, std::uint64_t>;
 struct SourceFacts {
   corpus::Origin origin;
   collect::Tally tally;
-  std::uint64_t files_with_errors = 0;  // parsed, with parts that are no valid code
-  Counts units;                         // by kind
-  Counts licences;                      // of files with units
-  Counts licence_refused;               // units left out, by licence; "unknown" among them
-  bool from_state = false;              // unchanged since the last build, not read again
+  std::uint64_t files_with_errors = 0;             // parsed, with parts that are no valid code
+  Counts units;                                    // by kind
+  Counts licences;                                 // of files with units
+  std::map<std::string, Counts> licence_evidence;  // licence → what says so → files with units
+  Counts licence_refused;                          // units left out, by licence; "unknown" among them
+  bool from_state = false;                         // unchanged since the last build, not read again
 };
 
 struct Stage {
@@ -72,6 +74,7 @@ struct RowFacts {
   Histogram prompt_characters;
   Histogram completion_characters;
   Histogram tokens;
+  std::unordered_set<std::uint64_t> kernels;  // counted in `compile` already
 };
 
 struct Facts {
@@ -93,12 +96,20 @@ struct Facts {
   std::vector<std::string> warnings;
 };
 
+// "flag_gems 4.2.0", "KernelBench at 0123456789ab", "notes": what a source is called in counts and tables.
+std::string source_name(const corpus::Origin& origin);
+
+// A file with units, and the licence it is under.
+void add(SourceFacts& facts, const corpus::Licence& licence);
+
 // The row goes into the counts.
 void add(RowFacts& facts, const corpus::Row& row);
 
 // The facts as ANALYSIS.json has them. Times and rates go into "timing" alone, so that all else is the same
 // for the same input.
 boost::json::object to_json(const Facts& facts);
+// The same as text to read: indented, keys sorted.
+std::string analysis_json(const Facts& facts);
 
 std::string analysis_markdown(const Facts& facts);
 std::string provenance_markdown(const Facts& facts);

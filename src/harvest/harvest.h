@@ -19,7 +19,7 @@ enum class Language { python, cuda, none };
 Language language_of(std::string_view path);
 Language language_of(std::string_view block_language, std::string_view code);
 
-// The byte pre-filter: false only where the file can hold no unit.
+// The byte pre-filter: false only where the file can hold no unit and hand on no name that units may need.
 bool may_matter(std::string_view bytes, Language language);
 
 struct Options {

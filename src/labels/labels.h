@@ -1,6 +1,7 @@
 // What a kernel does, and whether it compiles.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "corpus/row.h"
+#include "table/row_reader.h"
 
 namespace kw::leak {
 
@@ -25,16 +26,18 @@ struct Reference {
   std::string text;
 };
 
-// The texts of a benchmark: a KernelBench or TritonBench checkout, a folder of .py files, or rows (JSON, JSON
-// lines, CSV, Parquet) with code in them.
-Result<std::vector<Reference>> open_references(const std::string& path);
+// The texts of a benchmark: a KernelBench or TritonBench checkout, a folder of .py and .cu files, or rows
+// (JSON, JSON lines, CSV, Parquet) with code in them. The same text under the same name of `against` comes
+// once. Parquet needs the helper. Hidden folders and links are passed over; an error names the file.
+Result<std::vector<Reference>> open_references(const std::string& path, const ParquetHelper& parquet = {});
 
 class Index {
  public:
   explicit Index(std::vector<Reference> references, const Thresholds& thresholds = {});
   ~Index();
   // All references that the text resembles, strongest first; may be called from several threads.
-  // `field` is copied into the leaks.
+  // `field` is copied into the leaks; `relation` is the caller's to fill in. Spans are bytes of the text, at
+  // most 64 a leak; where only the words are alike, the whole text.
   std::vector<corpus::Leak> check(std::string_view text, const std::string& field) const;
   std::size_t size() const;
 

@@ -1,6 +1,7 @@
 // Which licence a file is under, and what says so.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,13 +34,28 @@ class Tree {
   // A licence file, or package metadata, at its path.
   void add(const std::string& path, std::string_view bytes);
   // Tag, notice, the nearest licence file up the tree, then package metadata. Several licence files in one
-  // folder give "A AND B" unless their names or the metadata say OR.
+  // folder give "A AND B" unless their names or the metadata say OR. What says different things counts with all
+  // that it says, and a licence file whose text is not recognised makes the licence unknown.
   corpus::Licence of(const std::string& path, std::string_view bytes) const;
 
  private:
-  std::map<std::string, std::vector<corpus::Licence>> by_folder_;
-  std::optional<corpus::Licence> package_;
+  struct File {
+    std::string path;
+    std::string spdx;  // empty: not recognised
+  };
+  struct Folder {
+    std::vector<File> files;
+    std::optional<corpus::Licence> metadata;
+    bool choice = false;  // a file says that either licence may be taken
+  };
+  static corpus::Licence of_folder(const Folder& folder);
+  corpus::Licence of_tree(std::string_view path) const;
+
+  std::map<std::string, Folder, std::less<>> folders_;  // "" is the root
 };
+
+// Whether a file of that name says what the package is: METADATA, PKG-INFO, pyproject.toml, package.json.
+bool is_metadata_file(std::string_view path);
 
 // Whether every choice that the expression demands can be met from the list: "MIT OR GPL-3.0-only" is met by
 // MIT, "MIT AND GPL-3.0-only" is not. An empty or unreadable expression is not.

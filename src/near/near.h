@@ -33,19 +33,23 @@ using Sketch = std::vector<std::uint32_t>;  // bands * rows minima
 class Sketcher {
  public:
   explicit Sketcher(const Parameters& parameters);
-  // The sketch of one text; `out` has bands * rows places. An empty text gives all ones.
+  // The sketch of one text; `out` has bands * rows places. An empty text gives all ones. The same on every
+  // machine.
   void sketch(std::string_view text, std::span<std::uint32_t> out);
 
  private:
   Parameters parameters_;
-  std::vector<std::uint32_t> factors_;
+  std::vector<std::uint32_t> factors_;  // these three are padded to what the vector units take at once
   std::vector<std::uint32_t> addends_;
+  std::vector<std::uint32_t> minima_;
   std::vector<std::uint32_t> shingles_;
 };
 
-// The text's shingles as hashes, sorted, each once.
+// The text's shingles as hashes, sorted, each once. At 64 bits two different shingles of a pair of texts with
+// a million shingles each have the same hash with a chance of about 1e-7; this is what "exact" means here.
 std::vector<std::uint64_t> shingle_set(std::string_view text, const Parameters& parameters);
 
+// |a and b| / |a or b| of two shingle sets; of two empty ones 1.
 double jaccard(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b);
 
 // Texts that can be read again by number; called from several threads.
@@ -58,14 +62,26 @@ struct Pair {
 };
 
 // Sketches of many texts, kept in a file; rows are numbered from 0 in the order in which they were added.
+// An append is on its way to the file once flush() has returned or the last copy of the object has gone; of a
+// file that was cut short, whole blocks count. Not for two writers at once.
 class SketchFile {
  public:
-  // Opens or makes the file; what is in it already, under the same parameters, stays.
+  // Up to 4096 texts: the `rows` values of every text in band 0, then in band 1, and so on.
+  struct Block {
+    std::uint32_t first = 0;
+    std::uint32_t texts = 0;
+    std::span<const std::uint32_t> values;
+  };
+
+  // Opens or makes the file; what is in it already, under the same parameters (but for the threshold), stays.
   static Result<SketchFile> open(const std::filesystem::path& path, const Parameters& parameters);
   Result<> append(std::span<const std::uint32_t> sketches);  // one or more, one after the other
+  Result<> flush();
   std::uint32_t count() const;
   Result<std::vector<std::uint32_t>> band(unsigned band) const;  // rows values each, for all texts
+  Result<> each_block(const std::function<Result<>(const Block&)>& use) const;
   const Parameters& parameters() const;
+  const std::filesystem::path& path() const;
 
  private:
   struct State;
@@ -78,14 +94,14 @@ struct JoinOptions {
   bool all_pairs = false;       // else pairs within what is already one cluster are not looked at
   std::uint32_t first_new = 0;  // only pairs with at least one text from here on
   // Called often; true ends the work with an error.
-  std::function<bool()> stop;
+  std::function<bool()> stop = {};
 };
 
 struct JoinTally {
-  std::uint64_t candidates = 0;  // pairs that share a band, each once
-  std::uint64_t verified = 0;    // of them, exact Jaccard taken
+  std::uint64_t candidates = 0;  // pairs that share a band and are not known to be in one cluster, each once
+  std::uint64_t verified = 0;    // of them, compared with the threshold by exact Jaccard
   std::uint64_t over = 0;        // at or over the threshold
-  std::uint64_t bounded = 0;     // not looked at, since their bucket is too full
+  std::uint64_t bounded = 0;     // not looked at in a bucket that is too full; counted in each such bucket
 };
 
 struct Joined {
@@ -93,7 +109,11 @@ struct Joined {
   JoinTally tally;
 };
 
-// All pairs at or over the threshold that share a band. The same pairs for any number of threads.
+// All pairs at or over the threshold that share a band; unless all_pairs, as many of them as connect what
+// they connect. The same pairs for any number of threads.
+// Memory beside the pairs found: 104 bytes a text (21 bands; 20 bytes where that is over half of
+// memory_bytes: band hashes go to an unnamed file beside the sketches), the rest of memory_bytes for texts'
+// shingles.
 Result<Joined> join(const SketchFile& sketches, const TextAt& text, const JoinOptions& options);
 
 // What to keep of texts that resemble each other: every text that is dropped has a kept one at or over the

@@ -1,6 +1,7 @@
 // Units → rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,10 +23,20 @@ struct FimOptions {
   std::uint64_t seed = 0;
 };
 
+// What became of the rows that could have been made; added to, so that one tally serves many units.
+struct FimTally {
+  std::uint64_t rows = 0;
+  std::uint64_t special_tokens = 0;  // left out: the text holds <|...|> itself
+  std::uint64_t too_long = 0;        // left out: over longest_row_bytes
+  std::uint64_t no_code = 0;         // bodies left out: too short, or docstring and comments only
+  std::uint64_t torn = 0;            // units whose region does not hold their text: no holes
+};
+
 // The rows of a triton or CUDA unit: signature and context → body, then holes cut along the syntax tree.
 // In each, prefix + middle + suffix is compared with the region's bytes; a mismatch is a bug and ends the
-// program.
-std::vector<corpus::Row> fim_rows(const corpus::Unit& unit, const FimOptions& options);
+// program. The same unit, options and seed give the same rows.
+std::vector<corpus::Row> fim_rows(const corpus::Unit& unit, const FimOptions& options,
+                                  FimTally* tally = nullptr);
 
 // Of one unit's pair: what the matcher needs, kept in memory for a whole corpus.
 struct Match {
@@ -44,6 +55,8 @@ std::vector<Match> match_cuda(const std::vector<corpus::Unit>& units, const Matc
 // PyTorch references with Triton rewrites.
 std::vector<Match> match_torch(const std::vector<corpus::Unit>& units, const MatchOptions& options);
 
+// Prompt: a sentence and the fenced source; completion: the triton unit with its context and its launcher,
+// code alone.
 corpus::Row pair_row(const corpus::Unit& from, const corpus::Unit& to, const Match& match);
 
 }  // namespace kw::pairs

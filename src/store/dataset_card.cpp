@@ -1,31 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <boost/json/serialize.hpp>
-#include <cctype>
-
+#include "schema/card.h"
 #include "store/training_files.h"
 
 namespace kw::store {
 namespace {
 
-// As a YAML scalar: JSON's strings are YAML's.
-std::string yaml_text(std::string_view text) {
-  return boost::json::serialize(boost::json::string(text));
-}
-
-// The hub knows licences by their identifiers in small letters; several are "other".
+// Of several licences none is that of all.
 std::string licence_of_all(const Tally& tally) {
-  if (tally.licences.size() != 1 || tally.licences.contains("unknown")) return "other";
-  std::string licence = tally.licences.begin()->first;
-  std::ranges::transform(licence, licence.begin(), [](unsigned char c) { return std::tolower(c); });
-  return licence;
-}
-
-std::string_view size_of(std::size_t rows) {
-  if (rows < 1'000) return "n<1K";
-  if (rows < 10'000) return "1K<n<10K";
-  return rows < 100'000 ? "10K<n<100K" : "n>100K";
+  return tally.licences.size() == 1 ? hub_licence(tally.licences.begin()->first) : "other";
 }
 
 struct Column {
@@ -84,21 +67,7 @@ std::string front_matter(const std::string& file_name, const TrainingOptions& op
   return fmt::format(
       "---\nlicense: {}\ntags:\n- triton\n- gpu-kernels\nsize_categories:\n- {}\nconfigs:\n"
       "- config_name: default\n  data_files: {}\n{}---\n",
-      yaml_text(licence_of_all(tally)), size_of(tally.rows), yaml_text(file_name), features(options));
-}
-
-// What a name may bring along must not end a table's cell.
-std::string cell(std::string text) {
-  std::ranges::replace(text, '|', '/');
-  std::ranges::replace(text, '\n', ' ');
-  return text;
-}
-
-std::string table(std::string_view title, const std::map<std::string, std::size_t>& counts) {
-  if (counts.empty()) return {};
-  std::string text = fmt::format("\n| {} | |\n|---|---|\n", title);
-  for (const auto& [name, count] : counts) text += fmt::format("| {} | {} |\n", cell(name), count);
-  return text;
+      yaml_text(licence_of_all(tally)), size_category(tally.rows), yaml_text(file_name), features(options));
 }
 
 std::string_view columns(Format format) {
@@ -142,13 +111,13 @@ std::string dataset_card(const std::string& file_name, const TrainingOptions& op
       "count.\n\n{}\n\n- {}\n- `task_id`, `source`, `licence`, `repo`: of the task; the answers are a "
       "model's\n"
       "\n{} rows from {} traces",
-      cell(file_name), program_version, made_with(options), columns(options.format), tally.rows,
+      table_cell(file_name), program_version, made_with(options), columns(options.format), tally.rows,
       tally.traces);
   std::string left_out = left_out_in_words(tally);
   text += left_out.empty() ? ".\n" : fmt::format("; left out: {}.\n", left_out);
-  text += table("rows by source", tally.sources);
-  text += table("rows by licence of the task", tally.licences);
-  text += table("rows by model", tally.models);
+  text += counts_table("rows by source", tally.sources);
+  text += counts_table("rows by licence of the task", tally.licences);
+  text += counts_table("rows by model", tally.models);
   return text;
 }
 

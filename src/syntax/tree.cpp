@@ -4,6 +4,7 @@
 #include <cstdint>
 
 extern "C" const TSLanguage* tree_sitter_python(void);
+extern "C" const TSLanguage* tree_sitter_cuda(void);
 
 namespace kw::syntax {
 namespace {
@@ -27,10 +28,12 @@ std::string without_comment_lines(std::string_view code) {
 }
 
 // Null where it takes too long.
-TSTree* parse(std::string_view original) {
-  std::string code = without_comment_lines(original);
+TSTree* parse(std::string_view code, Grammar grammar) {
+  std::string blanked;
+  if (grammar == Grammar::python) code = blanked = without_comment_lines(code);
   std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(), &ts_parser_delete);
-  ts_parser_set_language(parser.get(), tree_sitter_python());
+  ts_parser_set_language(parser.get(),
+                         grammar == Grammar::python ? tree_sitter_python() : tree_sitter_cuda());
   ts_parser_set_timeout_micros(parser.get(), longest_parse_us);
   return ts_parser_parse_string(parser.get(), nullptr, code.data(), static_cast<uint32_t>(code.size()));
 }
@@ -44,11 +47,13 @@ std::string_view Node::text() const {
 }
 
 Node Node::field(std::string_view name) const {
+  if (is_null()) return *this;
   return {ts_node_child_by_field_name(node_, name.data(), static_cast<uint32_t>(name.size())), code_};
 }
 
 std::vector<Node> Node::named_children() const {
   std::vector<Node> children;
+  if (is_null()) return children;
   TSTreeCursor cursor = ts_tree_cursor_new(node_);
   for (bool more = ts_tree_cursor_goto_first_child(&cursor); more;
        more = ts_tree_cursor_goto_next_sibling(&cursor)) {
@@ -59,7 +64,8 @@ std::vector<Node> Node::named_children() const {
   return children;
 }
 
-Tree::Tree(std::string_view code) : code_(code), tree_(parse(code), &ts_tree_delete) {}
+Tree::Tree(std::string_view code, Grammar grammar)
+    : code_(code), tree_(parse(code, grammar), &ts_tree_delete) {}
 
 void walk(Node node, const std::function<bool(Node)>& enter) {
   std::vector<Node> open{node};

@@ -1,4 +1,4 @@
-// A parsed Python source and the few ways we look at it. Only this folder includes it.
+// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder and harvest include it.
 #pragma once
 
 #include <tree_sitter/api.h>
@@ -13,6 +13,8 @@
 
 namespace kw::syntax {
 
+enum class Grammar { python, cuda };
+
 // A node with the source it lies in. Null where there is none.
 class Node {
  public:
@@ -22,6 +24,10 @@ class Node {
   std::string_view type() const { return is_null() ? "" : ts_node_type(node_); }
   bool is(std::string_view name) const { return type() == name; }
   std::string_view text() const;
+  std::size_t begin() const { return is_null() ? 0 : ts_node_start_byte(node_); }
+  std::size_t end() const { return is_null() ? 0 : ts_node_end_byte(node_); }
+  bool is_named() const { return !is_null() && ts_node_is_named(node_); }
+  bool has_error() const { return !is_null() && ts_node_has_error(node_); }
   std::size_t line() const { return ts_node_start_point(node_).row + 1; }
   Node field(std::string_view name) const;
   std::vector<Node> named_children() const;
@@ -34,7 +40,7 @@ class Node {
 
 class Tree {
  public:
-  explicit Tree(std::string_view code);
+  explicit Tree(std::string_view code, Grammar grammar = Grammar::python);
   // It took too long to parse, and has no root.
   bool is_null() const { return tree_ == nullptr; }
   Node root() const { return {ts_tree_root_node(tree_.get()), code_}; }

@@ -30,8 +30,9 @@ struct ReadOptions {
   bool single_text =
       false;  // a file whose rows have one text column ("text", "content", "code"): the completion
   std::uint64_t longest_row_bytes = std::uint64_t{64} << 20;
-  std::filesystem::path spill;  // where a Parquet file's rows are laid out, so that they can be read again
-  ParquetHelper parquet;
+  // The folder where a Parquet file's rows are laid out, so that they can be read again; empty: the system's.
+  std::filesystem::path spill = {};
+  ParquetHelper parquet = {};
 };
 
 // One file of rows. next() is for one thread; at() may be called from several once next() has met the end.

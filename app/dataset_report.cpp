@@ -1,0 +1,88 @@
+#include "dataset_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kw::app {
+namespace {
+
+constexpr std::size_t flags_shown = 10;
+
+std::string in_words(const dataset::Counts& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> all(counts.begin(), counts.end());
+  std::ranges::sort(all, {}, [](const auto& each) { return std::pair(~each.second, each.first); });
+  std::string text;
+  for (const auto& [name, count] : all) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text.empty() ? "none" : text;
+}
+
+double mebibytes_a_second(const dataset::Stage& stage) {
+  return stage.seconds > 0 ? static_cast<double>(stage.bytes) / stage.seconds / 1e6 : 0;
+}
+
+void print_stages(const std::vector<dataset::Stage>& stages) {
+  for (const dataset::Stage& stage : stages) {
+    fmt::print("  {:<18} {:8.1f} s", stage.name, stage.seconds);
+    if (stage.bytes > 0) fmt::print("  {:8.1f} MB/s", mebibytes_a_second(stage));
+    fmt::print("\n");
+  }
+}
+
+std::string describe(const corpus::Leak& leak) {
+  std::string text = leak.relation + " " + leak.against;
+  if (!leak.row.empty()) text += " " + leak.row;
+  if (leak.jaccard > 0) text += fmt::format(", words {:.2f}", leak.jaccard);
+  if (leak.containment > 0) text += fmt::format(", contains {:.2f}", leak.containment);
+  return text + (leak.renamed ? ", renamed" : "");
+}
+
+}  // namespace
+
+void report(const dataset::Facts& facts, const std::filesystem::path& out) {
+  const dataset::DuplicateFacts& duplicates = facts.duplicates;
+  fmt::print("{} rows in {}: {}\n", facts.rows.rows, out.string(), in_words(facts.rows.kinds));
+  fmt::print("units: {}\n", in_words(facts.units));
+  dataset::Counts refused;
+  for (const dataset::SourceFacts& source : facts.sources)
+    for (const auto& [licence, count] : source.licence_refused) refused[licence] += count;
+  fmt::print("left out for their licence: {}\n", in_words(refused));
+  fmt::print("duplicates: {} equal, {} equal but for names, {} near ones in {} clusters, {} equal rows\n",
+             duplicates.exact_units, duplicates.renamed_units, duplicates.near_units, duplicates.clusters,
+             duplicates.exact_rows);
+  fmt::print("pairs of CUDA and Triton: {} ({} more are too uncertain)\n", facts.cuda_pairs,
+             facts.cuda_pairs_weak);
+  fmt::print("kernels kept: {}\n", in_words(facts.units_compile));
+  fmt::print("flagged rows: {}\n", in_words(facts.rows.leaks));
+  print_stages(facts.stages);
+  for (const std::string& warning : facts.warnings) fmt::print(stderr, "warning: {}\n", warning);
+}
+
+void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings) {
+  fmt::print("{} of {} rows kept in {}: {} exact and {} near duplicates, of {} rows\n", tally.kept, tally.rows,
+             settings.out.string(), tally.exact, tally.near, tally.clusters);
+  if (tally.rows_against > 0) fmt::print("compared with {} rows of --against\n", tally.rows_against);
+  if (tally.bytes > tally.sketched_bytes)
+    fmt::print("{:.1f} of {:.1f} MB had been sketched before\n",
+               static_cast<double>(tally.bytes - tally.sketched_bytes) / 1e6,
+               static_cast<double>(tally.bytes) / 1e6);
+  fmt::print("candidate pairs: {}, verified {}, over the threshold {}, passed over in full buckets {}\n",
+             tally.join.candidates, tally.join.verified, tally.join.over, tally.join.bounded);
+  print_stages(tally.stages);
+  if (tally.bad_rows == 0) return;
+  fmt::print(stderr, "warning: {} rows could not be read and are left out\n", tally.bad_rows);
+  for (const std::string& bad : tally.bad) fmt::print(stderr, "  {}\n", bad);
+}
+
+void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings) {
+  fmt::print("{} of {} rows flagged ({} references, {:.1f} s): {}\n", tally.flagged, tally.rows,
+             tally.references, tally.seconds, in_words(tally.relations));
+  for (std::size_t i = 0; i < std::min(flags_shown, tally.flags.size()); ++i)
+    fmt::print("  {}: {}\n", tally.flags[i].source, describe(tally.flags[i].leaks.front()));
+  if (tally.flags.size() > flags_shown) fmt::print("  and {} more\n", tally.flags.size() - flags_shown);
+  if (!settings.out.empty())
+    fmt::print("written: {0}/flags.jsonl, {0}/review.csv\n", settings.out.string());
+  if (tally.bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally.bad_rows);
+}
+
+}  // namespace kw::app

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""`dataset dedup` on synthetic files of growing size: time, memory, and what of the planted duplicates was found.
+
+scale.py --out RESULT.json [--sizes-gb 1,2,5,10] [--memory 2G] [--threads N] [--work DIR] [--kernelwright PROGRAM]
+
+The files come from bench/near/synthetic.py, which knows what it planted. One file at a time lies on disk, with
+its result beside it.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def peak_mb(pid):
+    """The process's own largest resident set so far."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return 0.0
+
+
+def run(command, log):
+    started = time.monotonic()
+    with open(log, "w", encoding="utf-8") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        peak = 0.0
+        while process.poll() is None:
+            peak = max(peak, peak_mb(process.pid))
+            time.sleep(0.05)
+    text = Path(log).read_text(encoding="utf-8")
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{text[-2000:]}")
+    return {"seconds": round(time.monotonic() - started, 1), "peak_mb": round(peak), "said": text.splitlines()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--sizes-gb", default="1,2,5,10")
+    parser.add_argument("--memory", default="2G")
+    parser.add_argument("--threads", default=str(os.cpu_count()))
+    parser.add_argument("--work", default="dataset-scale")
+    parser.add_argument("--kernelwright", default=str(ROOT / "build/kernelwright"))
+    flags = parser.parse_args()
+    work = Path(flags.work)
+    work.mkdir(parents=True, exist_ok=True)
+    record = {"cores": os.cpu_count(), "threads": int(flags.threads), "memory": flags.memory, "runs": []}
+    for size in flags.sizes_gb.split(","):
+        corpus, kept = work / "corpus.jsonl", work / "kept.jsonl"
+        made = subprocess.run([sys.executable, str(ROOT / "bench/near/synthetic.py"), "--gb", size, "--out", str(corpus)],
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
+        result = run([flags.kernelwright, "dataset", "dedup", str(corpus), "--out", str(kept), "--memory", flags.memory,
+                      "--threads", flags.threads], work / "log")
+        bytes_in = corpus.stat().st_size
+        rate = round(bytes_in / 1e6 / result["seconds"], 1)
+        record["runs"].append({"gb": float(size), "bytes": bytes_in, "mb_a_second": rate,
+                               "planted": made.splitlines()[-1:], **result})
+        print(json.dumps(record["runs"][-1]), file=sys.stderr)
+        for path in (corpus, kept, Path(f"{kept}.duplicates.jsonl")):
+            path.unlink(missing_ok=True)
+        Path(flags.out).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

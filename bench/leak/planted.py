@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Plants copies of benchmark problems among innocent kernels and counts which of them the program flags.
+
+    bench/leak/planted.py --kernelwright build/kernelwright --checkout KERNELBENCH --innocent KERNELS.jsonl
+
+Recall by kind of copy, and false flags among the innocent. A copy counts as found where one of its row's flags
+names the very problem; --any counts a flag for any problem. The innocent rows have `prompt` and `completion`.
+"""
+
+import argparse
+import collections
+import csv
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import copies
+
+
+def row_id(prompt, completion):
+    """The key of a row, as the dataset has it."""
+    return hashlib.sha1(f"{normalise(prompt)}|||{normalise(completion)}".encode()).hexdigest()
+
+
+def normalise(text):
+    """The text that keys are made of."""
+    text = re.sub(r"[ \t]+", " ", text.replace("\r\n", "\n").strip())
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def problems(checkout):
+    """Row names and sources of the problems."""
+    found = sorted(pathlib.Path(checkout).rglob("level*/[0-9]*_*.py"))
+    return {f"{path.parent.name}/{path.name}": path.read_text() for path in found}
+
+
+def planted(name, source):
+    """Kind and text of each copy of one problem."""
+    chance = copies.chance(name)
+    yield "exact", source
+    yield "reformatted (ast.unparse)", copies.reformatted(source)
+    yield "reformatted (respaced, CRLF)", copies.respaced(source)
+    yield "renamed", copies.renamed(source, chance)
+    yield "renamed and reformatted", copies.reformatted(copies.renamed(source, chance))
+    for part, text in copies.pieces(source):
+        yield f"partial ({part})", text
+    for part, text in copies.pieces(copies.renamed(source, chance)):
+        yield f"partial, renamed ({part})", text
+
+
+def rows_of(checkout, innocent):
+    """All rows: the copies, each in one of the hosts, and the innocent ones."""
+    for number, (name, source) in enumerate(problems(checkout).items()):
+        for turn, (kind, text) in enumerate(planted(name, source)):
+            host = copies.HOSTS[(number + turn) % len(copies.HOSTS)]
+            around = [innocent[(7 * number + turn + i) % len(innocent)]["completion"] for i in (0, 1)]
+            prompt, completion = copies.hosted(text, host, around)
+            yield {"prompt": prompt, "completion": completion, "kind": kind, "problem": name, "host": host}
+    for row in innocent:
+        yield {"prompt": row["prompt"], "completion": row["completion"], "kind": "", "problem": "", "host": ""}
+
+
+def flags(program, rows, checkout, folder):
+    """What the program flags: row id → benchmark rows."""
+    file = pathlib.Path(folder) / "rows.jsonl"
+    with file.open("w") as out:
+        for row in rows:
+            out.write(json.dumps(row) + "\n")
+    review = pathlib.Path(folder) / "review.csv"
+    command = [program, "dataset", "audit", str(file), "--against", checkout, "--review", str(review)]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    found = collections.defaultdict(set)
+    with review.open(newline="") as lines:
+        for line in csv.DictReader(lines):
+            if line["relation"] == "benchmark":
+                found[line["id"]].add(line["row"])
+    return found
+
+
+def count(rows, found, any_problem):
+    """The figures: copies and finds by kind, and the innocent that were flagged."""
+    kinds = collections.defaultdict(lambda: [0, 0])
+    missed, false_flags, innocent = [], [], 0
+    for row in rows:
+        hits = found.get(row_id(row["prompt"], row["completion"]), set())
+        if not row["kind"]:
+            innocent += 1
+            if hits:
+                false_flags.append({"completion": row["completion"][:200], "flags": sorted(hits)})
+            continue
+        good = bool(hits) if any_problem else row["problem"] in hits
+        kinds[row["kind"]][0] += 1
+        kinds[row["kind"]][1] += good
+        if not good:
+            missed.append({key: row[key] for key in ("kind", "problem", "host")})
+    recall = {kind: {"planted": n, "found": k} for kind, (n, k) in kinds.items()}
+    return {"recall": recall, "missed": missed, "innocent": innocent, "false_flags": false_flags}
+
+
+def main():
+    """Reads the arguments, runs the program and writes the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernelwright", default="build/kernelwright")
+    parser.add_argument("--checkout", required=True, help="of KernelBench")
+    parser.add_argument("--innocent", required=True, help="JSON lines with prompt and completion")
+    parser.add_argument("--any", action="store_true", help="a flag for any problem is a find")
+    parser.add_argument("--rows", help="only write the rows there")
+    parser.add_argument("--json", help="where the figures go")
+    arguments = parser.parse_args()
+    innocent = [json.loads(line) for line in pathlib.Path(arguments.innocent).read_text().splitlines()]
+    rows = list(rows_of(arguments.checkout, innocent))
+    if arguments.rows:
+        with open(arguments.rows, "w") as out:
+            out.writelines(json.dumps(row) + "\n" for row in rows)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        figures = count(rows, flags(arguments.kernelwright, rows, arguments.checkout, folder), arguments.any)
+    for kind, (n) in figures["recall"].items():
+        print(f"{kind:40} {n['found']:5} of {n['planted']}")
+    print(f"{'innocent rows flagged':40} {len(figures['false_flags']):5} of {figures['innocent']}")
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

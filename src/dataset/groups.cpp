@@ -1,0 +1,152 @@
+#include "dataset/groups.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/hash.h"
+#include "dataset/ordered.h"
+#include "dataset/sketches.h"
+
+namespace kw::dataset {
+namespace {
+
+class Groups {
+ public:
+  explicit Groups(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0U); }
+
+  std::uint32_t of(std::uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(std::uint32_t a, std::uint32_t b) { parent_[of(a)] = of(b); }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+struct Kept {
+  std::vector<std::uint32_t> units;
+  std::vector<Digest> keys;
+};
+
+Kept kept_units(const UnitStore& units, const std::vector<UnitFate>& fates) {
+  Kept kept;
+  for (std::uint32_t i = 0; i < fates.size(); ++i)
+    if (fates[i].fate == Fate::kept) {
+      kept.units.push_back(i);
+      kept.keys.push_back(digest_of_hex(units.cards()[i].text_sha1));
+    }
+  return kept;
+}
+
+// Pairs of units, by number, that share most of their words.
+Result<std::vector<near::Pair>> pairs_by_words(const UnitStore& units, const Kept& kept,
+                                               const BuildSettings& settings, const Watch& watch) {
+  near::Parameters words = settings.near;
+  words.shingle_tokens = 1;
+  words.words_only = true;
+  words.threshold = settings.leak.jaccard;
+  auto sketches = KeptSketches::open(settings.state / "sketches", words);
+  if (!sketches) return std::unexpected(sketches.error());
+  auto added = sketch_units(units, kept.units, kept.keys, *sketches, settings.threads);
+  if (!added) return std::unexpected(added.error());
+  std::unordered_map<std::uint32_t, std::uint32_t> unit_of;
+  for (std::size_t i = 0; i < kept.units.size(); ++i)
+    unit_of.emplace(sketches->number(kept.keys[i]), kept.units[i]);
+  near::TextAt text = [&](std::uint32_t number) -> Result<std::string> {
+    auto found = unit_of.find(number);
+    return found == unit_of.end() ? Result<std::string>(std::string()) : units.text(found->second);
+  };
+  near::JoinOptions join;
+  join.threads = settings.threads;
+  join.memory_bytes = settings.memory_bytes / 2;
+  join.stop = watch.stop;
+  auto joined = near::join(sketches->file(), text, join);
+  if (!joined) return std::unexpected(joined.error());
+  std::erase_if(joined->pairs, [&](const near::Pair& pair) {
+    return !unit_of.contains(pair.a) || !unit_of.contains(pair.b);
+  });
+  for (near::Pair& pair : joined->pairs) {
+    pair.a = unit_of.at(pair.a);
+    pair.b = unit_of.at(pair.b);
+  }
+  return std::move(joined->pairs);
+}
+
+corpus::Leak resembles(const UnitCard& other, double jaccard) {
+  corpus::Leak leak;
+  leak.relation = "rows";
+  leak.against = "units of this set";
+  leak.row = other.id;
+  leak.jaccard = jaccard;
+  return leak;
+}
+
+// Train units that hold pieces of validation units.
+Result<> find_across(const UnitStore& units, const Kept& kept, const BuildSettings& settings,
+                     UnitLeaks& found) {
+  std::vector<leak::Reference> references;
+  for (std::uint32_t unit : kept.units) {
+    if (!found.validation[unit]) continue;
+    auto text = units.text(unit);
+    if (!text) return std::unexpected(text.error());
+    references.push_back({"validation", units.cards()[unit].id, std::move(*text)});
+  }
+  leak::Index index(std::move(references), settings.leak);
+  using Leaks = std::pair<std::uint32_t, Result<std::vector<corpus::Leak>>>;
+  Result<> outcome;
+  Ordered<std::uint32_t, Leaks> pool(
+      settings.threads,
+      [&](std::uint32_t unit) -> Leaks {
+        auto text = units.text(unit);
+        if (!text) return {unit, std::unexpected(text.error())};
+        return {unit, index.check(*text, "unit")};
+      },
+      [&](Leaks leaks) {
+        if (!leaks.second) outcome = std::unexpected(leaks.second.error());
+        if (!leaks.second || leaks.second->empty()) return;
+        for (corpus::Leak& leak : *leaks.second) leak.relation = "split";
+        auto& all = found.leaks[leaks.first];
+        all.insert(all.end(), leaks.second->begin(), leaks.second->end());
+      });
+  for (std::uint32_t unit : kept.units)
+    if (!found.validation[unit]) pool.push(unit);
+  pool.finish();
+  return outcome;
+}
+
+}  // namespace
+
+bool in_validation(const std::string& name, std::uint64_t seed, double share) {
+  std::string hash = sha256_hex(fmt::format("{} {}", seed, name)).substr(0, 12);
+  return static_cast<double>(std::stoull(hash, nullptr, 16)) < share * static_cast<double>(1ULL << 48U);
+}
+
+Result<UnitLeaks> split_units(const UnitStore& units, const std::vector<UnitFate>& fates,
+                              const BuildSettings& settings, const Watch& watch) {
+  UnitLeaks found;
+  found.validation.resize(fates.size());
+  Kept kept = kept_units(units, fates);
+  auto pairs = pairs_by_words(units, kept, settings, watch);
+  if (!pairs) return std::unexpected(pairs.error());
+  Groups groups(fates.size());
+  for (const near::Pair& pair : *pairs) {
+    groups.join(pair.a, pair.b);
+    found.leaks[pair.a].push_back(resembles(units.cards()[pair.b], pair.jaccard));
+    found.leaks[pair.b].push_back(resembles(units.cards()[pair.a], pair.jaccard));
+  }
+  std::unordered_map<std::uint32_t, std::string> name_of;  // of a group: the smallest id in it
+  for (std::uint32_t unit : kept.units) {
+    std::string& name = name_of[groups.of(unit)];
+    const std::string& id = units.cards()[unit].id;
+    if (name.empty() || id < name) name = id;
+  }
+  for (std::uint32_t unit : kept.units)
+    found.validation[unit] = in_validation(name_of[groups.of(unit)], settings.seed, settings.validation_share);
+  if (auto across = find_across(units, kept, settings, found); !across)
+    return std::unexpected(across.error());
+  return found;
+}
+
+}  // namespace kw::dataset

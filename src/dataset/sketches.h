@@ -1,0 +1,74 @@
+// Sketches of texts, kept in a folder under the texts' hashes: a text that was sketched once is not hashed again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "near/near.h"
+
+namespace kw::dataset {
+
+using Digest = std::array<unsigned char, 20>;  // a SHA-1
+
+Digest digest_of_hex(std::string_view hex);
+
+struct DigestHash {
+  std::size_t operator()(const Digest& digest) const;
+};
+
+using DigestNumbers = std::unordered_map<Digest, std::uint32_t, DigestHash>;
+
+class KeptSketches {
+ public:
+  static Result<KeptSketches> open(const std::filesystem::path& folder, const near::Parameters& parameters);
+
+  std::uint32_t number(const Digest& key) const { return numbers_.at(key); }
+  bool has(const Digest& key) const { return numbers_.contains(key); }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
+  const near::SketchFile& file() const { return file_; }
+
+ private:
+  friend class Sketching;
+  KeptSketches(std::filesystem::path folder, near::SketchFile file)
+      : folder_(std::move(folder)), file_(std::move(file)) {}
+
+  std::filesystem::path folder_;
+  near::SketchFile file_;
+  DigestNumbers numbers_;
+};
+
+// Adds texts to the sketches, several at a time.
+class Sketching {
+ public:
+  struct Prepared {
+    Digest key{};
+    std::string text;  // under that key
+  };
+  // Runs in one of the threads: reads and hashes.
+  using Job = std::function<Result<Prepared>()>;
+  // The number of a text's sketch, and whether it is the first text with that key since this began; in the order in
+  // which jobs were pushed.
+  using Placed = std::function<void(std::uint32_t number, bool is_first)>;
+
+  Sketching(KeptSketches& sketches, unsigned threads, Placed placed);
+  ~Sketching();
+
+  void push(Job job);
+  Result<> finish();
+  std::uint64_t bytes() const;    // of all texts
+  std::uint64_t sketched_bytes() const;  // of those that were not known
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kw::dataset

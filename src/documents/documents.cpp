@@ -1,0 +1,105 @@
+#include "documents/documents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/text.h"
+#include "documents/forms.h"
+#include "documents/lines.h"
+
+namespace kw::documents {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+// Of what is read at once. A parsed document takes up to 160 times its bytes (Markdown that is all list
+// items), 10 times for the others; a notebook carries its pictures.
+constexpr std::size_t largest(Form form) {
+  switch (form) {
+    case Form::markdown:
+      return 2 * mebibyte;
+    case Form::rst:
+      return 4 * mebibyte;
+    case Form::html:
+      return 16 * mebibyte;
+    case Form::notebook:
+      return 32 * mebibyte;
+  }
+  return 0;
+}
+
+constexpr std::string_view mark = "\xEF\xBB\xBF";
+
+struct Ending {
+  std::string_view text;
+  Form form;
+};
+
+constexpr std::array<Ending, 6> endings = {{{".md", Form::markdown},
+                                            {".markdown", Form::markdown},
+                                            {".rst", Form::rst},
+                                            {".html", Form::html},
+                                            {".htm", Form::html},
+                                            {".ipynb", Form::notebook}}};
+
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+Result<CodeBlocks> blocks_of(Form form, std::string_view text) {
+  switch (form) {
+    case Form::markdown:
+      return markdown_blocks(text);
+    case Form::rst:
+      return rst_blocks(text);
+    case Form::html:
+      return html_blocks(text);
+    case Form::notebook:
+      return notebook_blocks(text);
+  }
+  return CodeBlocks{};
+}
+
+}  // namespace
+
+std::optional<Form> form_of(std::string_view path) {
+  for (const Ending& ending : endings)
+    if (path.size() > ending.text.size() &&
+        equal_but_for_case(path.substr(path.size() - ending.text.size()), ending.text))
+      return ending.form;
+  return {};
+}
+
+CodeBlock block_of(std::string_view text, corpus::Span span, std::string language, std::string code) {
+  CodeBlock found;
+  found.block.language = std::move(language);
+  found.block.span = span;
+  found.block.verbatim = text.substr(span.begin, span.end - span.begin) == code;
+  found.code = std::move(code);
+  return found;
+}
+
+Result<std::vector<CodeBlock>> code_blocks(Form form, std::string_view bytes) {
+  if (bytes.size() > largest(form))
+    return fail(
+        fmt::format("the document has {} bytes, more than {} MiB", bytes.size(), largest(form) / mebibyte),
+        "split it, or leave it out");
+  if (!is_utf8(bytes)) return fail("the document is not UTF-8", "convert it to UTF-8");
+  std::size_t begin = bytes.starts_with(mark) ? mark.size() : 0;
+  auto found = blocks_of(form, bytes.substr(begin));
+  if (!found) return found;
+  std::erase_if(*found, [](const CodeBlock& each) { return is_blank(each.code); });
+  std::size_t index = 0;
+  for (CodeBlock& each : *found) {
+    each.block.index = index++;
+    each.block.span.begin += begin;
+    each.block.span.end += begin;
+  }
+  return found;
+}
+
+}  // namespace kw::documents

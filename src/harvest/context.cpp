@@ -1,0 +1,276 @@
+#include "harvest/context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "harvest/python_known.h"
+#include "harvest/text_lines.h"
+
+namespace kw::harvest {
+namespace {
+
+constexpr std::size_t longest_context = 64 * 1024;
+constexpr std::size_t most_pieces = 600;
+// Guarded statements up to this size are taken with their guard.
+constexpr std::size_t longest_guarded = 8 * 1024;
+constexpr std::size_t most_definitions = 4;  // of one name
+
+// A piece of a file, or a line that gives a name to one.
+struct Piece {
+  std::size_t file = 0;
+  corpus::Span span;
+  std::string text;
+  std::set<std::size_t> needs;  // pieces that go before it
+};
+
+// A need: a path in a file, for a piece or (none) for the unit.
+struct Need {
+  std::size_t file = 0;
+  std::string path;
+  std::size_t piece = 0;
+  bool of_piece = false;
+};
+
+bool overlap(corpus::Span a, corpus::Span b) { return a.begin < b.end && b.begin < a.end; }
+
+std::string import_line(const Import& import, std::string_view local) {
+  if (import.name == "*") return fmt::format("from {} import *", import.module);
+  if (!import.name.empty())
+    return import.name == local ? fmt::format("from {} import {}", import.module, local)
+                                : fmt::format("from {} import {} as {}", import.module, import.name, local);
+  if (!import.submodule.empty() && import.module == local) return "import " + import.submodule;
+  return import.module == local ? fmt::format("import {}", local)
+                                : fmt::format("import {} as {}", import.module, local);
+}
+
+class ContextBuilder {
+ public:
+  ContextBuilder(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit)
+      : modules_(modules), files_(files), file_(file), unit_(unit) {}
+
+  Context build() {
+    // What the body needs first: where there is too much, decorators go without.
+    for (const std::string& path : unit_.uses) want({.file = file_, .path = path});
+    satisfy();
+    for (const std::string& path : unit_.decorator_uses) want({.file = file_, .path = path});
+    satisfy();
+    write();
+    return std::move(context_);
+  }
+
+ private:
+  void want(Need need) { needs_.push_back(std::move(need)); }
+
+  void satisfy() {
+    for (; !needs_.empty(); needs_.pop_front()) satisfy(needs_.front());
+  }
+
+  void satisfy(const Need& need) {
+    Found found = modules_.resolve(need.file, need.path);
+    std::string_view local = std::string_view(need.path).substr(0, need.path.find('.'));
+    switch (found.kind) {
+      case Found::Kind::builtin: return;
+      case Found::Kind::missing: missing_.emplace(known_part(need.path, found)); return;
+      case Found::Kind::module: missing_.insert(need.path); return;
+      case Found::Kind::external: external(need, found, local); return;
+      case Found::Kind::statement: defined(need, found, local); return;
+    }
+  }
+
+  static std::string known_part(const std::string& path, const Found& found) {
+    std::size_t end = 0;
+    for (std::size_t part = 0; part < found.parts; ++part) {
+      end = path.find('.', part == 0 ? 0 : end + 1);
+      if (end == path.npos) return path;
+    }
+    return path.substr(0, end);
+  }
+
+  void external(const Need& need, const Found& found, std::string_view local) {
+    if (is_kernel_language(found.import.module)) context_.uses_kernels = true;
+    if (!is_known_module(found.import.module)) missing_.insert(found.import.module);
+    std::string prefix = known_part(need.path, found);
+    if (found.parts == 1) {
+      imports_.insert(import_line(found.import, local));
+      return;
+    }
+    std::string member = prefix.substr(prefix.rfind('.') + 1);
+    imports_.insert(import_line(found.import, member));
+    give_name(need, prefix, member, {});
+  }
+
+  void defined(const Need& need, const Found& found, std::string_view local) {
+    std::vector<std::size_t> statements = found.statements;
+    const auto& all = files_[found.file]->python.statements;
+    if (statements.size() > 1 && all[statements.back()].is_definition && is_plain(found.file, statements.back()))
+      statements = {statements.back()};
+    if (statements.size() > most_definitions)
+      statements.erase(statements.begin(), statements.end() - most_definitions);
+    std::set<std::size_t> pieces;
+    bool own = false;
+    for (std::size_t statement : statements) {
+      if (found.file == file_ && overlap(all[statement].span, unit_.unit.place.span)) {
+        own = true;
+        continue;
+      }
+      if (auto piece = piece_of(found.file, statement)) pieces.insert(*piece);
+    }
+    if (need.of_piece) pieces_[need.piece].needs.insert(pieces.begin(), pieces.end());
+    if (own || pieces.empty()) return;
+    meaning(found);
+    std::string prefix = known_part(need.path, found);
+    if (prefix != found.name) give_name(need, prefix, found.name, pieces);
+    (void)local;
+  }
+
+  // One name with two meanings: the later one would hide the other.
+  void meaning(const Found& found) {
+    auto [at, fresh] = meanings_.emplace(found.name, found.file);
+    if (!fresh && at->second != found.file) missing_.insert(found.name + " (two meanings)");
+  }
+
+  // Not under an if or try.
+  bool is_plain(std::size_t file, std::size_t statement) const {
+    const Python& python = files_[file]->python;
+    return python.tops[python.statements[statement].top].span == python.statements[statement].span;
+  }
+
+  // Guards are kept where they hold neither the unit nor imports that are followed here instead.
+  bool with_guard(std::size_t file, std::size_t statement) const {
+    const Python& python = files_[file]->python;
+    const Top& top = python.tops[python.statements[statement].top];
+    if (statement >= python.of_module || top.span == python.statements[statement].span) return false;
+    if (top.span.end - top.span.begin > longest_guarded) return false;
+    if (file == file_ && overlap(top.span, unit_.unit.place.span)) return false;
+    for (std::size_t i = top.first; i < top.last; ++i)
+      for (const Import& import : python.statements[i].imports)
+        if (!import.local.empty() && modules_.resolve(file, import.local).kind == Found::Kind::statement &&
+            import.module.starts_with('.'))
+          return false;
+    return true;
+  }
+
+  std::optional<std::size_t> piece_of(std::size_t file, std::size_t statement) {
+    const Python& python = files_[file]->python;
+    const Top& top = python.tops[python.statements[statement].top];
+    bool guarded = with_guard(file, statement);
+    corpus::Span span = guarded ? top.span : python.statements[statement].span;
+    auto known = known_.find({file, span.begin});
+    if (known != known_.end()) return known->second;
+
+    std::size_t first = guarded ? top.first : statement, last = guarded ? top.last : statement + 1;
+    for (std::size_t i = first; i < last; ++i)
+      context_.uses_kernels = context_.uses_kernels || python.statements[i].uses_kernels;
+    std::size_t bytes = span.end - span.begin;
+    if (bytes_ + bytes > longest_context || pieces_.size() >= most_pieces) {
+      missing_.insert(python.statements[statement].defines.front() + ": context too long");
+      return {};
+    }
+    bytes_ += bytes;
+    std::size_t piece = pieces_.size();
+    known_[{file, span.begin}] = piece;
+    pieces_.push_back({file, span, dedented(files_[file]->source.bytes, span), {}});
+    for (std::size_t i = first; i < last; ++i) take(file, python.statements[i], piece);
+    if (guarded)
+      for (const std::string& path : top.uses) want({file, path, piece, true});
+    return piece;
+  }
+
+  void take(std::size_t file, const Statement& statement, std::size_t piece) {
+    for (const std::string& path : statement.uses) want({file, path, piece, true});
+    if (statement.is_definition) helpers_.insert(statement.defines.begin(), statement.defines.end());
+  }
+
+  // `prefix` (a name, or a path through modules) = `name`, after the pieces.
+  void give_name(const Need& need, const std::string& prefix, const std::string& name,
+                 const std::set<std::size_t>& pieces) {
+    std::string root = prefix.substr(0, prefix.find('.'));
+    auto [at, fresh] = named_.emplace(root, pieces_.size());
+    if (fresh) pieces_.push_back({files_.size(), {at->second, at->second}, {}, {}});
+    Piece& piece = pieces_[at->second];
+    piece.needs.insert(pieces.begin(), pieces.end());
+    if (need.of_piece && need.piece != at->second) pieces_[need.piece].needs.insert(at->second);
+    names_[root][prefix] = name;
+  }
+
+  std::string naming(const std::string& root) {
+    std::string text;
+    std::set<std::string> modules;
+    for (const auto& [prefix, name] : names_[root]) {
+      for (std::size_t dot = prefix.find('.'); dot != prefix.npos; dot = prefix.find('.', dot + 1)) {
+        std::string module = prefix.substr(0, dot);
+        if (!modules.insert(module).second) continue;
+        imports_.insert("import types");
+        text += fmt::format("{0} = types.ModuleType(\"{0}\")\n", module);
+      }
+      text += fmt::format("{} = {}\n", prefix, name);
+    }
+    text.pop_back();
+    return text;
+  }
+
+  void write() {
+    for (const auto& [root, piece] : named_) pieces_[piece].text = naming(root);
+    for (const std::string& line : imports_) context_.text += line + "\n";
+    for (std::size_t piece : ordered()) {
+      if (!context_.text.empty()) context_.text += '\n';
+      context_.text += pieces_[piece].text + "\n";
+    }
+    context_.helpers.assign(helpers_.begin(), helpers_.end());
+    context_.missing.assign(missing_.begin(), missing_.end());
+  }
+
+  // Each after what it needs, as far as there are no circles, else in the order of the source.
+  std::vector<std::size_t> ordered() const {
+    std::vector<std::size_t> by_place(pieces_.size());
+    for (std::size_t i = 0; i < by_place.size(); ++i) by_place[i] = i;
+    auto place = [&](std::size_t i) { return std::tuple(pieces_[i].file, pieces_[i].span.begin); };
+    std::ranges::sort(by_place, {}, place);
+    std::vector<std::size_t> order;
+    std::vector<bool> seen(pieces_.size(), false);
+    std::vector<std::pair<std::size_t, bool>> open;  // a piece, and whether its needs are behind it
+    for (std::size_t first : by_place) {
+      open.emplace_back(first, false);
+      while (!open.empty()) {
+        auto [piece, ready] = open.back();
+        open.pop_back();
+        if (ready) order.push_back(piece);
+        if (ready || seen[piece]) continue;
+        seen[piece] = true;
+        open.emplace_back(piece, true);
+        std::vector<std::size_t> needs(pieces_[piece].needs.begin(), pieces_[piece].needs.end());
+        std::ranges::sort(needs, std::ranges::greater{}, place);
+        for (std::size_t need : needs)
+          if (!seen[need]) open.emplace_back(need, false);
+      }
+    }
+    return order;
+  }
+
+  const Modules& modules_;
+  const Files& files_;
+  std::size_t file_;
+  const PendingUnit& unit_;
+  std::deque<Need> needs_;
+  std::deque<Piece> pieces_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> known_;      // file, begin → piece
+  std::map<std::string, std::size_t, std::less<>> named_;                 // root → piece that names
+  std::map<std::string, std::map<std::string, std::string>> names_;       // root → path → name
+  std::map<std::string, std::size_t> meanings_;                           // name → file
+  std::set<std::string> imports_, helpers_, missing_;
+  std::size_t bytes_ = 0;
+  Context context_;
+};
+
+}  // namespace
+
+Context context_of(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit) {
+  return ContextBuilder(modules, files, file, unit).build();
+}
+
+}  // namespace kw::harvest

@@ -1,0 +1,215 @@
+#include "harvest/modules.h"
+
+#include <algorithm>
+
+#include "harvest/python_known.h"
+
+namespace kw::harvest {
+namespace {
+
+constexpr std::size_t most_steps = 24;  // through imports that lead to imports
+constexpr std::size_t most_parts = 12;
+constexpr std::size_t most_stars = 16;
+
+std::string_view folder_of(std::string_view path) {
+  std::size_t slash = path.rfind('/');
+  return slash == path.npos ? std::string_view{} : path.substr(0, slash);
+}
+
+std::string joined(std::string_view folder, std::string_view module) {
+  std::string base(folder);
+  if (!base.empty() && !module.empty()) base += '/';
+  for (char c : module) base += c == '.' ? '/' : c;
+  return base;
+}
+
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  while (parts.size() < most_parts) {
+    std::size_t dot = path.find('.');
+    parts.emplace_back(path.substr(0, dot));
+    if (dot == path.npos) break;
+    path.remove_prefix(dot + 1);
+  }
+  return parts;
+}
+
+// "pkg/utils" of pkg/utils.py and of pkg/utils/__init__.py.
+std::string base_of(std::string_view path) {
+  std::string_view base = path.substr(0, path.rfind('.'));
+  if (base.ends_with("/__init__")) base = folder_of(base);
+  return std::string(base);
+}
+
+}  // namespace
+
+// A path on its way: `name` is what is looked for now, `at` counts the path's parts that are behind.
+struct Modules::Search {
+  std::vector<std::string> parts;
+  std::size_t at = 1;
+  std::string name;
+  std::size_t steps = 0;
+  Found found;
+
+  bool done(Found::Kind kind) {
+    found.kind = kind;
+    found.parts = at;
+    return true;
+  }
+};
+
+Modules::Modules(const Files& files) : files_(files), names_(files.size()), nested_(files.size()), stars_(files.size()) {
+  for (std::size_t file = 0; file < files.size(); ++file)
+    if (files[file]->language == Language::python && !files[file]->source.block) add_file(file);
+  for (const auto& [base, file] : modules_) {
+    (void)file;
+    for (std::string_view folder = folder_of(base); !folder.empty(); folder = folder_of(folder))
+      if (!folders_.emplace(folder).second) break;
+  }
+  for (const auto& file : files) {
+    if (file->language != Language::python || file->source.block) continue;
+    std::string package(folder_of(file->source.path));
+    if (!modules_.contains(package)) continue;
+    for (std::string above(folder_of(package)); modules_.contains(above); above = folder_of(above))
+      package = above;
+    std::size_t slash = package.rfind('/');
+    std::string root = slash == package.npos ? "" : package.substr(0, slash);
+    roots_.emplace(package.substr(slash == package.npos ? 0 : slash + 1), root);
+  }
+  for (std::size_t file = 0; file < files.size(); ++file)
+    for (std::size_t i = 0; i < files[file]->python.statements.size(); ++i) {
+      const Statement& statement = files[file]->python.statements[i];
+      auto& names = i < files[file]->python.of_module ? names_ : nested_;
+      for (const std::string& name : statement.defines) names[file][name].push_back(i);
+      for (const Import& import : statement.imports)
+        if (import.name == "*" && stars_[file].size() < most_stars) stars_[file].push_back(import);
+    }
+}
+
+void Modules::add_file(std::size_t file) {
+  const std::string& path = files_[file]->source.path;
+  std::string base = base_of(path);
+  // A package goes before a module of its name, and code before its stub.
+  bool package = path.ends_with("/__init__.py");
+  if (!modules_.emplace(base, file).second && package) modules_[base] = file;
+}
+
+std::string Modules::locate_relative(std::size_t file, std::string_view module) const {
+  std::size_t dots = std::min(module.find_first_not_of('.'), module.size());
+  std::string_view folder = folder_of(files_[file]->source.path);
+  for (std::size_t up = 1; up < dots; ++up) folder = folder_of(folder);
+  std::string base = joined(folder, module.substr(dots));
+  return exists(base) ? base : std::string{};
+}
+
+// Empty: not of this origin.
+std::string Modules::locate(std::size_t file, std::string_view module) const {
+  if (files_[file]->source.block) return {};
+  if (module.starts_with('.')) return locate_relative(file, module);
+  if (is_known_module(module)) return {};
+  std::string_view folder = folder_of(files_[file]->source.path);
+  while (true) {
+    std::string base = joined(folder, module);
+    if (!modules_.contains(std::string(folder)) && exists(base)) return base;
+    if (folder.empty()) break;
+    folder = folder_of(folder);
+  }
+  auto root = roots_.find(std::string(module.substr(0, module.find('.'))));
+  if (root == roots_.end()) return {};
+  std::string base = joined(root->second, module);
+  return exists(base) ? base : std::string{};
+}
+
+bool Modules::follow(std::size_t file, const Import& import, Search& search) const {
+  if (++search.steps > most_steps) return search.done(Found::Kind::missing);
+  std::string base = locate(file, import.module);
+  if (base.empty()) {
+    search.found.import = import;
+    return search.done(import.module.starts_with('.') ? Found::Kind::missing : Found::Kind::external);
+  }
+  if (!import.name.empty()) {
+    search.name = import.name;
+    return find_in_module(base, search) || search.done(Found::Kind::missing);
+  }
+  if (search.at >= search.parts.size()) {
+    return search.done(Found::Kind::module);
+  }
+  search.name = search.parts[search.at++];
+  return find_in_module(base, search) || search.done(Found::Kind::missing);
+}
+
+bool Modules::find_in_stars(std::size_t file, Search& search) const {
+  for (const Import& import : stars_[file]) {
+    if (++search.steps > most_steps) return false;
+    std::string base = locate(file, import.module);
+    if (!base.empty()) {
+      if (find_in_module(base, search)) return true;
+    } else if (!import.module.starts_with('.') && !is_builtin(search.name)) {
+      search.found.import = import;
+      return search.done(Found::Kind::external);
+    }
+  }
+  return false;
+}
+
+bool Modules::find_in_file(std::size_t file, Search& search) const {
+  auto defined = names_[file].find(search.name);
+  if (defined != names_[file].end()) return find_among(defined->second, file, search);
+  return find_in_stars(file, search);
+}
+
+bool Modules::find_among(const std::vector<std::size_t>& defined, std::size_t file, Search& search) const {
+  const auto& statements = files_[file]->python.statements;
+  for (std::size_t i : defined)
+    for (const Import& import : statements[i].imports)
+      if (import.local == search.name) {
+        // One that the origin has goes before what is imported from elsewhere in another branch.
+        bool elsewhere = locate(file, import.module).empty();
+        if (elsewhere && defined.size() > 1) break;
+        return follow(file, import, search);
+      }
+  search.found.file = file;
+  search.found.name = search.name;
+  search.found.statements = defined;
+  return search.done(Found::Kind::statement);
+}
+
+// Inside functions: what they import or define.
+bool Modules::find_nested(std::size_t file, Search& search) const {
+  auto defined = nested_[file].find(search.name);
+  if (defined != nested_[file].end()) return find_among(defined->second, file, search);
+  for (const Import& import : files_[file]->python.nested_imports)
+    if (import.local == search.name) return follow(file, import, search);
+  return false;
+}
+
+// False where the module does not have the name.
+bool Modules::find_in_module(const std::string& base, Search& search) const {
+  if (++search.steps > most_steps) return search.done(Found::Kind::missing);
+  std::string name = search.name;
+  std::size_t at = search.at;
+  auto file = modules_.find(base);
+  if (file != modules_.end() && find_in_file(file->second, search) &&
+      search.found.kind != Found::Kind::missing)
+    return true;
+  std::string below = base + "/" + name;
+  if (!exists(below)) return false;
+  search.at = at;
+  if (search.at >= search.parts.size()) return search.done(Found::Kind::module);
+  search.name = search.parts[search.at++];
+  return find_in_module(below, search);
+}
+
+Found Modules::resolve(std::size_t file, std::string_view path) const {
+  Search search{.parts = parts_of(path), .at = 1, .name = {}, .steps = 0, .found = {}};
+  search.name = search.parts.front();
+  if (find_in_file(file, search)) return std::move(search.found);
+  search = {.parts = std::move(search.parts), .at = 1, .name = {}, .steps = 0, .found = {}};
+  search.name = search.parts.front();
+  bool builtin = is_builtin(search.parts.front());
+  if (!builtin && find_nested(file, search)) return std::move(search.found);
+  search.found.kind = builtin ? Found::Kind::builtin : Found::Kind::missing;
+  return std::move(search.found);
+}
+
+}  // namespace kw::harvest

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "licence/expression.h"
+#include "licence/licence.h"
+#include "licence/notice.h"
+#include "licence/words.h"
+
+namespace kw::licence {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
+std::string_view name_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+}
+
+std::string joined(std::string_view folder, std::string_view name) {
+  if (folder.empty()) return std::string(name);
+  return name.empty() ? std::string(folder) : fmt::format("{}/{}", folder, name);
+}
+
+// The folder that a licence or metadata speaks for. Those of a built package lie in a folder of their own:
+// "x.dist-info/licenses/a/LICENSE" speaks for "a".
+std::string speaks_for(std::string_view path) {
+  std::string_view rest = folder_of(path);
+  std::string_view above;
+  for (std::size_t begin = 0; begin <= rest.size();) {
+    const std::size_t end = std::min(rest.find('/', begin), rest.size());
+    const std::string_view part = rest.substr(begin, end - begin);
+    if (part.ends_with(".dist-info") || part.ends_with(".egg-info") || part == "EGG-INFO") {
+      above = begin == 0 ? std::string_view{} : rest.substr(0, begin - 1);
+      std::string_view below = end < rest.size() ? rest.substr(end + 1) : std::string_view{};
+      if (below == "licenses" || below == "license_files") below = {};
+      if (below.starts_with("licenses/")) below.remove_prefix(std::string_view("licenses/").size());
+      return joined(above, below);
+    }
+    begin = end + 1;
+  }
+  return std::string(rest);
+}
+
+// Licences of what a package brings along; one that is not recognised says nothing of the package itself.
+bool of_third_parties(std::string_view path) {
+  const std::string name = lower(name_of(path));
+  constexpr std::array<std::string_view, 6> signs{"third", "3rd", "bundled", "external", "vendor", "dependen"};
+  return std::any_of(signs.begin(), signs.end(),
+                     [&](std::string_view sign) { return name.find(sign) != std::string::npos; });
+}
+
+// "either of the licenses found in LICENSE.APACHE or LICENSE.BSD"
+bool leaves_a_choice(std::string_view bytes) {
+  if (bytes.size() > 4'000) return false;
+  const Words words = words_of(bytes);
+  for (const std::string_view phrase : {"either of the licenses", "either of these licenses", "either of the following",
+                                        "dual licensed", "at your option"})
+    if (find_phrase(words, phrase) != std::string::npos) return true;
+  return false;
+}
+
+// LICENSE-MIT beside LICENSE-APACHE: two permissive licences, each in the name of its file.
+bool names_say_or(const std::vector<std::string>& names) {
+  return names.size() == 2 && std::all_of(names.begin(), names.end(), [](const std::string& name) {
+           const std::string small = lower(name);
+           return small.find("mit") != std::string::npos || small.find("apache") != std::string::npos ||
+                  small.find("bsd") != std::string::npos;
+         });
+}
+
+}  // namespace
+
+bool is_licence_file(std::string_view path) {
+  const std::string name = lower(name_of(path));
+  constexpr std::array<std::string_view, 5> begins{"license", "licence", "copying", "unlicense", "unlicence"};
+  const bool begin = std::any_of(begins.begin(), begins.end(),
+                                 [&](std::string_view each) { return name.starts_with(each); });
+  if (!begin && !name.ends_with("-license") && !name.ends_with("-licence") && !name.ends_with("-license.txt"))
+    return false;
+  constexpr std::array<std::string_view, 24> code{".py",  ".pyi", ".pyc",  ".js",   ".ts",   ".tsx",  ".jsx",  ".h",
+                                                  ".hpp", ".c",   ".cc",   ".cpp",  ".cu",   ".cuh",  ".json", ".yml",
+                                                  ".yaml", ".toml", ".sh", ".css",  ".svg",  ".png",  ".cmake", ".in"};
+  return std::none_of(code.begin(), code.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+bool is_metadata_file(std::string_view path) {
+  const std::string_view name = name_of(path);
+  return name == "METADATA" || name == "PKG-INFO" || name == "pyproject.toml" || name == "package.json";
+}
+
+void Tree::add(const std::string& path, std::string_view bytes) {
+  if (is_licence_file(path)) {
+    Folder& folder = folders_[speaks_for(path)];
+    auto spdx = from_text(bytes);
+    if (!spdx && leaves_a_choice(bytes)) {
+      folder.choice = true;
+      return;
+    }
+    if (!spdx && of_third_parties(path)) return;
+    folder.files.push_back({path, spdx.value_or(std::string())});
+  } else if (is_metadata_file(path)) {
+    auto licence = from_package_metadata(bytes);
+    if (!licence) return;
+    licence->evidence.replace(0, licence->evidence.find(':'), path);
+    auto& known = folders_[speaks_for(path)].metadata;
+    if (known && known->spdx != licence->spdx) {
+      licence->spdx = both({known->spdx, licence->spdx});
+      licence->evidence = fmt::format("{}; {}", known->evidence, licence->evidence);
+    }
+    known = std::move(licence);
+  }
+}
+
+corpus::Licence Tree::of_folder(const Folder& folder) {
+  if (folder.files.empty()) return folder.metadata.value_or(corpus::Licence{});
+  std::vector<std::string> all;
+  std::vector<std::string> names;
+  std::string evidence;
+  for (const File& file : folder.files) {
+    if (file.spdx.empty())
+      return {.spdx = {}, .evidence = fmt::format("{}: the text is not that of a licence we know", file.path)};
+    all.push_back(file.spdx);
+    names.emplace_back(name_of(file.path));
+    evidence += evidence.empty() ? file.path : "; " + file.path;
+  }
+  corpus::Licence licence{.spdx = folder.choice || names_say_or(names) ? either(all) : both(all), .evidence = evidence};
+  if (!folder.metadata || folder.metadata->spdx == licence.spdx) return licence;
+  const corpus::Licence& said = *folder.metadata;
+  licence.evidence += "; " + said.evidence;
+  licence.spdx = says_as_much(said.spdx, licence.spdx) ? said.spdx : both({licence.spdx, said.spdx});
+  return licence;
+}
+
+corpus::Licence Tree::of_tree(std::string_view path) const {
+  for (std::string_view folder = folder_of(path);; folder = folder_of(folder)) {
+    if (const auto found = folders_.find(folder); found != folders_.end())
+      if (!found->second.files.empty() || found->second.metadata) return of_folder(found->second);
+    if (folder.empty()) return {.spdx = {}, .evidence = "nothing says"};
+  }
+}
+
+corpus::Licence Tree::of(const std::string& path, std::string_view bytes) const {
+  const auto tag = from_tag(bytes);
+  const auto notice = read_notice(bytes);
+  if (tag && (!notice || says_as_much(tag->spdx, notice->spdx))) return *tag;
+  if (!notice) return of_tree(path);
+  const std::string seen = fmt::format("notice, line {}", notice->line);
+  if (tag) return {.spdx = both({tag->spdx, notice->spdx}), .evidence = fmt::format("{}; {}", tag->evidence, seen)};
+  if (!notice->of_a_part) return {.spdx = notice->spdx, .evidence = seen};
+  const corpus::Licence rest = of_tree(path);
+  return {.spdx = rest.spdx.empty() ? std::string() : both({notice->spdx, rest.spdx}),
+          .evidence = fmt::format("{}, of a part; {}", seen, rest.evidence)};
+}
+
+}  // namespace kw::licence

@@ -1,0 +1,99 @@
+#include "licence/words.h"
+
+#include <algorithm>
+
+namespace kw::licence {
+namespace {
+
+bool is_word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// The line without what a comment or a list puts before it.
+std::string_view without_marks(std::string_view line) {
+  while (!line.empty() && !is_word_byte(line.front()) && line.front() != '(') line.remove_prefix(1);
+  std::string_view rest = line;
+  if (!rest.empty() && rest.front() == '(') rest.remove_prefix(1);
+  std::size_t length = 0;
+  while (length < rest.size() && is_word_byte(rest[length])) ++length;
+  if (length == 0 || length > 4 || length == rest.size()) return line;
+  const char after = rest[length];
+  if (after != '.' && after != ')') return line;
+  const bool at_end = length + 1 == rest.size();
+  if (!at_end && rest[length + 1] != ' ' && rest[length + 1] != '\t') return line;
+  const std::string_view mark = rest.substr(0, length);
+  const bool digits = std::all_of(mark.begin(), mark.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool roman =
+      std::all_of(mark.begin(), mark.end(), [](char c) { return c == 'i' || c == 'v' || c == 'x'; });
+  // "(c) 2024" is no bullet, and a bullet more or less changes nothing.
+  if (digits ? length <= 2 : (length == 1 || roman)) return rest.substr(length + 1);
+  return line;
+}
+
+void add_words(std::string_view line, std::string& text) {
+  bool inside = false;
+  for (const char c : line) {
+    if (is_word_byte(c)) {
+      text += lower(c);
+      inside = true;
+    } else if (inside) {
+      text += ' ';
+      inside = false;
+    }
+  }
+  if (inside) text += ' ';
+}
+
+}  // namespace
+
+Words words_of(std::string_view bytes) {
+  Words words;
+  words.text = " ";
+  std::size_t number = 0;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    ++number;
+    const std::size_t begin = words.text.size() - 1;
+    add_words(without_marks(bytes.substr(0, end)), words.text);
+    if (words.text.size() - 1 > begin) words.lines.push_back({begin, number});
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  return words;
+}
+
+std::size_t find_phrase(const Words& words, std::string_view phrase, std::size_t from) {
+  if (phrase.empty()) return std::string::npos;
+  for (std::size_t at = from + 1;; ++at) {
+    at = words.text.find(phrase, at);
+    if (at == std::string::npos) return std::string::npos;
+    const std::size_t end = at + phrase.size();
+    if (words.text[at - 1] == ' ' && end < words.text.size() && words.text[end] == ' ') return at - 1;
+  }
+}
+
+std::size_t line_of(const Words& words, std::size_t place) {
+  auto after = std::upper_bound(words.lines.begin(), words.lines.end(), place,
+                                [](std::size_t at, const Words::Line& line) { return at < line.begin; });
+  return after == words.lines.begin() ? 1 : std::prev(after)->number;
+}
+
+std::size_t count_words(std::string_view spaced) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < spaced.size(); ++i)
+    if (spaced[i] != ' ' && (i == 0 || spaced[i - 1] == ' ')) ++count;
+  return count;
+}
+
+std::string_view head_of(std::string_view bytes, std::size_t lines, std::size_t max_bytes) {
+  const std::string_view most = bytes.substr(0, max_bytes);
+  std::size_t end = 0;
+  for (std::size_t n = 0; n < lines && end < most.size(); ++n)
+    end = std::min(most.find('\n', end), most.size() - 1) + 1;
+  return most.substr(0, end);
+}
+
+}  // namespace kw::licence
