@@ -6,7 +6,7 @@ find_package(CLI11 REQUIRED)
 find_program(KW_FLATC flatc REQUIRED)
 
 # Static archives, so that the program carries what it uses.
-set(KW_STATIC_LIBS boost_json boost_container crypto ssl flatbuffers SQLiteCpp sqlite3 cmark gumbo)
+set(KW_STATIC_LIBS boost_json boost_container crypto ssl flatbuffers SQLiteCpp sqlite3 cmark gumbo archive nettle lzma zstd lz4 bz2 z)
 foreach(lib IN LISTS KW_STATIC_LIBS)
   find_library(KW_LIB_${lib} NAMES lib${lib}.a REQUIRED)
   add_library(kw_${lib} INTERFACE)
@@ -17,6 +17,8 @@ target_link_libraries(kw_crypto INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_link_libraries(kw_ssl INTERFACE kw_crypto)
 target_link_libraries(kw_sqlite3 INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_libraries(kw_SQLiteCpp INTERFACE kw_sqlite3)
+# Of libarchive only the readers are linked, so that what its writers need (libacl, libxml2) is not.
+target_link_libraries(kw_archive INTERFACE kw_nettle kw_lzma kw_zstd kw_lz4 kw_bz2 kw_z Threads::Threads)
 
 add_library(kw_json INTERFACE)
 target_link_libraries(kw_json INTERFACE kw_boost_json)

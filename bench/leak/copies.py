@@ -171,6 +171,18 @@ def renamed(source, chance):
     return b"\n".join(lines).decode()
 
 
+def aliased(source):
+    """The modules under other names too."""
+    lines = []
+    for line in source.split("\n"):
+        if line.startswith("import "):
+            line = re.sub(r"^import torch$", "import torch as th", re.sub(r" as nn$", " as layers", line))
+        elif not line.startswith("from "):
+            line = re.sub(r"(?<![\w.])torch\.", "th.", re.sub(r"(?<![\w.])nn\.", "layers.", line))
+        lines.append(line)
+    return "\n".join(lines)
+
+
 WORDS = "amber brook cedar delta ember fjord grove heath islet jetty knoll ledge marsh north orbit prism".split()
 
 

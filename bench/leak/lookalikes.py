@@ -61,13 +61,27 @@ POINTWISE = {
 
 LAYERS = [
     ("proj", "nn.Linear(width, hidden)", "width, hidden", "torch.rand(rows, width)", "rows = 96\nwidth = 320\nhidden = 768"),
-    ("conv", "nn.Conv1d(channels, filters, taps)", "channels, filters, taps", "torch.rand(batch_size, channels, length)",
-     "batch_size = 24\nchannels = 12\nfilters = 40\ntaps = 9\nlength = 2048"),
-    ("conv", "nn.Conv2d(in_channels, out_channels, kernel_size)", "in_channels, out_channels, kernel_size",
-     "torch.rand(batch_size, in_channels, height, width)",
-     "batch_size = 48\nin_channels = 5\nout_channels = 20\nheight, width = 60, 84\nkernel_size = 7"),
-    ("gru", "nn.GRUCell(features, state)", "features, state", "torch.rand(batch_size, features)",
-     "batch_size = 100\nfeatures = 72\nstate = 144"),
+    (
+        "conv",
+        "nn.Conv1d(channels, filters, taps)",
+        "channels, filters, taps",
+        "torch.rand(batch_size, channels, length)",
+        "batch_size = 24\nchannels = 12\nfilters = 40\ntaps = 9\nlength = 2048",
+    ),
+    (
+        "conv",
+        "nn.Conv2d(in_channels, out_channels, kernel_size)",
+        "in_channels, out_channels, kernel_size",
+        "torch.rand(batch_size, in_channels, height, width)",
+        "batch_size = 48\nin_channels = 5\nout_channels = 20\nheight, width = 60, 84\nkernel_size = 7",
+    ),
+    (
+        "gru",
+        "nn.GRUCell(features, state)",
+        "features, state",
+        "torch.rand(batch_size, features)",
+        "batch_size = 100\nfeatures = 72\nstate = 144",
+    ),
 ]
 
 TAILS = [
@@ -85,9 +99,17 @@ def pointwise():
     for number, (expression, about) in enumerate(POINTWISE.items()):
         size = 700 + 37 * number
         yield FRAME.format(
-            imports="", about=f"Model that takes {about}.", parameters="self", fields="", inputs="x: torch.Tensor",
-            body=f"        return {expression}", constants=f"batch_size = {16 + number}\ndim = {size}\n",
-            tensors="x = torch.rand(batch_size, dim)", returned="x", arguments="")
+            imports="",
+            about=f"Model that takes {about}.",
+            parameters="self",
+            fields="",
+            inputs="x: torch.Tensor",
+            body=f"        return {expression}",
+            constants=f"batch_size = {16 + number}\ndim = {size}\n",
+            tensors="x = torch.rand(batch_size, dim)",
+            returned="x",
+            arguments="",
+        )
 
 
 def layered():
@@ -96,10 +118,17 @@ def layered():
         LAYERS, itertools.permutations(TAILS, 2)
     ):
         yield FRAME.format(
-            imports="", about=f"Model with a layer, {first[1]} and {second[1]}.", parameters=f"self, {parameters}",
-            fields=f"        self.{name} = {layer}\n", inputs="x",
+            imports="",
+            about=f"Model with a layer, {first[1]} and {second[1]}.",
+            parameters=f"self, {parameters}",
+            fields=f"        self.{name} = {layer}\n",
+            inputs="x",
             body=f"        x = self.{name}(x)\n        x = {first[0]}\n        x = {second[0]}\n        return x",
-            constants=constants + "\n", tensors=f"x = {tensor}", returned="x", arguments=parameters)
+            constants=constants + "\n",
+            tensors=f"x = {tensor}",
+            returned="x",
+            arguments=parameters,
+        )
 
 
 def rows():

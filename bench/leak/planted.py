@@ -3,13 +3,13 @@
 
     bench/leak/planted.py --kernelwright build/kernelwright --checkout KERNELBENCH --innocent KERNELS.jsonl
 
-Recall by kind of copy, and false flags among the innocent. A copy counts as found where one of its row's flags
-names the very problem; --any counts a flag for any problem. The innocent rows have `prompt` and `completion`.
+Recall by kind of copy, and false flags among the innocent and among look-alikes, our own modules in the frame of a
+problem. A copy is found where its row is flagged; "named" counts the flags that name the very problem. The innocent
+rows have `prompt` and `completion`.
 """
 
 import argparse
 import collections
-import csv
 import hashlib
 import json
 import pathlib
@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import copies
+import lookalikes
 
 
 def row_id(prompt, completion):
@@ -45,6 +46,7 @@ def planted(name, source):
     yield "reformatted (ast.unparse)", copies.reformatted(source)
     yield "reformatted (respaced, CRLF)", copies.respaced(source)
     yield "renamed", copies.renamed(source, chance)
+    yield "renamed, modules too", copies.aliased(copies.renamed(source, chance))
     yield "renamed and reformatted", copies.reformatted(copies.renamed(source, chance))
     for part, text in copies.pieces(source):
         yield f"partial ({part})", text
@@ -60,8 +62,9 @@ def rows_of(checkout, innocent):
             around = [innocent[(7 * number + turn + i) % len(innocent)]["completion"] for i in (0, 1)]
             prompt, completion = copies.hosted(text, host, around)
             yield {"prompt": prompt, "completion": completion, "kind": kind, "problem": name, "host": host}
-    for row in innocent:
-        yield {"prompt": row["prompt"], "completion": row["completion"], "kind": "", "problem": "", "host": ""}
+    for kind, rows in (("", innocent), ("look-alike", lookalikes.rows())):
+        for row in rows:
+            yield {"prompt": row["prompt"], "completion": row["completion"], "kind": kind, "problem": "", "host": ""}
 
 
 def flags(program, rows, checkout, folder):
@@ -70,35 +73,34 @@ def flags(program, rows, checkout, folder):
     with file.open("w") as out:
         for row in rows:
             out.write(json.dumps(row) + "\n")
-    review = pathlib.Path(folder) / "review.csv"
-    command = [program, "dataset", "audit", str(file), "--against", checkout, "--review", str(review)]
+    command = [program, "dataset", "audit", str(file), "--against", checkout, "--no-rows", "--out", folder]
     subprocess.run(command, check=True, stdout=sys.stderr)
     found = collections.defaultdict(set)
-    with review.open(newline="") as lines:
-        for line in csv.DictReader(lines):
-            if line["relation"] == "benchmark":
-                found[line["id"]].add(line["row"])
+    with (pathlib.Path(folder) / "flags.jsonl").open() as lines:
+        for line in map(json.loads, lines):
+            found[line["id"]] |= {leak["row"] for leak in line["leakage"] if leak["relation"] == "benchmark"}
     return found
 
 
-def count(rows, found, any_problem):
-    """The figures: copies and finds by kind, and the innocent that were flagged."""
-    kinds = collections.defaultdict(lambda: [0, 0])
-    missed, false_flags, innocent = [], [], 0
+def count(rows, found):
+    """The figures: copies and finds by kind, what was missed, and who was flagged without having copied."""
+    kinds = collections.defaultdict(lambda: {"planted": 0, "found": 0, "named": 0})
+    others = {"": {"rows": 0, "flagged": []}, "look-alike": {"rows": 0, "flagged": []}}
+    missed = []
     for row in rows:
         hits = found.get(row_id(row["prompt"], row["completion"]), set())
-        if not row["kind"]:
-            innocent += 1
+        if not row["problem"]:
+            others[row["kind"]]["rows"] += 1
             if hits:
-                false_flags.append({"completion": row["completion"][:200], "flags": sorted(hits)})
+                others[row["kind"]]["flagged"].append({"begins": row["completion"][:200], "flags": sorted(hits)})
             continue
-        good = bool(hits) if any_problem else row["problem"] in hits
-        kinds[row["kind"]][0] += 1
-        kinds[row["kind"]][1] += good
-        if not good:
+        kind = kinds[row["kind"]]
+        kind["planted"] += 1
+        kind["found"] += bool(hits)
+        kind["named"] += row["problem"] in hits
+        if not hits:
             missed.append({key: row[key] for key in ("kind", "problem", "host")})
-    recall = {kind: {"planted": n, "found": k} for kind, (n, k) in kinds.items()}
-    return {"recall": recall, "missed": missed, "innocent": innocent, "false_flags": false_flags}
+    return {"copies": dict(kinds), "missed": missed, "innocent": others[""], "look_alikes": others["look-alike"]}
 
 
 def main():
@@ -107,7 +109,6 @@ def main():
     parser.add_argument("--kernelwright", default="build/kernelwright")
     parser.add_argument("--checkout", required=True, help="of KernelBench")
     parser.add_argument("--innocent", required=True, help="JSON lines with prompt and completion")
-    parser.add_argument("--any", action="store_true", help="a flag for any problem is a find")
     parser.add_argument("--rows", help="only write the rows there")
     parser.add_argument("--json", help="where the figures go")
     arguments = parser.parse_args()
@@ -118,10 +119,11 @@ def main():
             out.writelines(json.dumps(row) + "\n" for row in rows)
         return
     with tempfile.TemporaryDirectory() as folder:
-        figures = count(rows, flags(arguments.kernelwright, rows, arguments.checkout, folder), arguments.any)
-    for kind, (n) in figures["recall"].items():
-        print(f"{kind:40} {n['found']:5} of {n['planted']}")
-    print(f"{'innocent rows flagged':40} {len(figures['false_flags']):5} of {figures['innocent']}")
+        figures = count(rows, flags(arguments.kernelwright, rows, arguments.checkout, folder))
+    for kind, seen in figures["copies"].items():
+        print(f"{kind:40} {seen['found']:5} of {seen['planted']}, named {seen['named']}")
+    for who in ("innocent", "look_alikes"):
+        print(f"{who + ' flagged':40} {len(figures[who]['flagged']):5} of {figures[who]['rows']}")
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(figures, indent=1) + "\n")
 

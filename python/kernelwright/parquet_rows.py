@@ -1,11 +1,11 @@
 """Streams the rows of a Parquet file as JSON lines on standard output.
 
-    python parquet_rows.py FILE [--columns a,b] [--count] [--schema]
+    python parquet_rows.py FILE [--columns a,b] [--count] [--schema] [--head]
 
 Bytes become text (what is not UTF-8 becomes U+FFFD), NaN and infinities become null, dates become ISO text.
 --count prints {"rows": N} before the rows. Columns that the file lacks are passed over.
---schema prints one line, {"columns": [...], "rows": N}, and stops. Exit 2: the file cannot be read; the last line
-on standard error says why.
+--schema prints one line, {"columns": [...], "rows": N}, and stops; --head prints it before the rows. Exit 2: the
+file cannot be read; the last line on standard error says why.
 """
 import argparse
 import datetime
@@ -50,6 +50,7 @@ def main():
     parser.add_argument("--columns")
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--schema", action="store_true")
+    parser.add_argument("--head", action="store_true")
     options = parser.parse_args()
     try:
         import pyarrow.parquet
@@ -58,10 +59,10 @@ def main():
         return 2
     try:
         file = pyarrow.parquet.ParquetFile(options.file)
-        if options.schema:
+        if options.schema or options.head:
             names = file.schema_arrow.names
             print(json.dumps({"columns": names, "rows": file.metadata.num_rows}))
-        else:
+        if not options.schema:
             if options.count:
                 print(json.dumps({"rows": file.metadata.num_rows}))
             stream(file, options.columns.split(",") if options.columns else None, sys.stdout)

@@ -41,7 +41,8 @@ std::string grouped(std::uint64_t number) {
 
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   if (part == 0 || whole == 0) return "0%";
-  return fmt::format("{:.1f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return share < 0.05 ? "&lt;0.1%" : fmt::format("{:.1f}%", share);
 }
 
 std::uint64_t sum(const Counts& counts) {

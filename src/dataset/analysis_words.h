@@ -13,7 +13,7 @@ namespace kw::dataset {
 
 // "1,234,567"
 std::string grouped(std::uint64_t number);
-// "12.3%"; "0%" of nothing.
+// "12.3%", "&lt;0.1%" for what rounds to nothing, "0%" of nothing. For Markdown.
 std::string percent(std::uint64_t part, std::uint64_t whole);
 
 // JSON to read: indented, numbers with as few digits as they need.

@@ -15,6 +15,7 @@ namespace kw::harvest {
 namespace {
 
 constexpr std::size_t longest_context = 64 * 1024;
+constexpr std::size_t longest_for_decorator = 8 * 1024;
 constexpr std::size_t most_pieces = 600;
 // Guarded statements up to this size are taken with their guard.
 constexpr std::size_t longest_guarded = 8 * 1024;
@@ -36,7 +37,9 @@ struct Need {
   bool of_piece = false;
 };
 
-bool overlap(corpus::Span a, corpus::Span b) { return a.begin < b.end && b.begin < a.end; }
+bool overlap(corpus::Span a, corpus::Span b) {
+  return a.begin < b.end && b.begin < a.end;
+}
 
 std::string import_line(const Import& import, std::string_view local) {
   if (import.name == "*") return fmt::format("from {} import *", import.module);
@@ -48,22 +51,46 @@ std::string import_line(const Import& import, std::string_view local) {
                                 : fmt::format("import {} as {}", import.module, local);
 }
 
+// What has been gathered.
+struct Gathered {
+  std::deque<Piece> pieces;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;  // file, begin → piece
+  std::map<std::string, std::size_t, std::less<>> named;             // root → piece that names
+  std::map<std::string, std::map<std::string, std::string>> names;   // root → path → name
+  std::map<std::string, std::size_t> meanings;                       // name → file
+  std::set<std::string> imports, helpers, missing;
+  std::size_t bytes = 0;
+  bool uses_kernels = false;
+};
+
 class ContextBuilder {
  public:
   ContextBuilder(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit)
       : modules_(modules), files_(files), file_(file), unit_(unit) {}
 
   Context build() {
-    // What the body needs first: where there is too much, decorators go without.
     for (const std::string& path : unit_.uses) want({.file = file_, .path = path});
     satisfy();
-    for (const std::string& path : unit_.decorator_uses) want({.file = file_, .path = path});
-    satisfy();
-    write();
-    return std::move(context_);
+    for (const Decorator& decorator : unit_.decorators) decorate(decorator);
+    return write();
   }
 
  private:
+  // A library's own machinery can be large and lead far; a decorator that cannot be had whole goes without.
+  void decorate(const Decorator& decorator) {
+    Gathered before = got_;
+    bool triton = decorator.name.ends_with("autotune") || decorator.name.ends_with("heuristics");
+    most_bytes_ = triton ? longest_context : std::min(longest_context, got_.bytes + longest_for_decorator);
+    for (const std::string& path : decorator.uses) want({.file = file_, .path = path});
+    satisfy();
+    auto lacking = std::ranges::find_if(
+        got_.missing, [&](const std::string& name) { return !before.missing.contains(name); });
+    if (lacking == got_.missing.end()) return;
+    std::string note = fmt::format("{}: needs {}", decorator.name, *lacking);
+    got_ = std::move(before);
+    got_.missing.insert(std::move(note));
+  }
+
   void want(Need need) { needs_.push_back(std::move(need)); }
 
   void satisfy() {
@@ -74,11 +101,20 @@ class ContextBuilder {
     Found found = modules_.resolve(need.file, need.path);
     std::string_view local = std::string_view(need.path).substr(0, need.path.find('.'));
     switch (found.kind) {
-      case Found::Kind::builtin: return;
-      case Found::Kind::missing: missing_.emplace(known_part(need.path, found)); return;
-      case Found::Kind::module: missing_.insert(need.path); return;
-      case Found::Kind::external: external(need, found, local); return;
-      case Found::Kind::statement: defined(need, found, local); return;
+      case Found::Kind::builtin:
+        return;
+      case Found::Kind::missing:
+        got_.missing.emplace(known_part(need.path, found));
+        return;
+      case Found::Kind::module:
+        got_.missing.insert(need.path);
+        return;
+      case Found::Kind::external:
+        external(need, found, local);
+        return;
+      case Found::Kind::statement:
+        defined(need, found);
+        return;
     }
   }
 
@@ -92,22 +128,23 @@ class ContextBuilder {
   }
 
   void external(const Need& need, const Found& found, std::string_view local) {
-    if (is_kernel_language(found.import.module)) context_.uses_kernels = true;
-    if (!is_known_module(found.import.module)) missing_.insert(found.import.module);
+    if (is_kernel_language(found.import.module)) got_.uses_kernels = true;
+    if (!is_known_module(found.import.module)) got_.missing.insert(found.import.module);
     std::string prefix = known_part(need.path, found);
     if (found.parts == 1) {
-      imports_.insert(import_line(found.import, local));
+      got_.imports.insert(import_line(found.import, local));
       return;
     }
     std::string member = prefix.substr(prefix.rfind('.') + 1);
-    imports_.insert(import_line(found.import, member));
+    got_.imports.insert(import_line(found.import, member));
     give_name(need, prefix, member, {});
   }
 
-  void defined(const Need& need, const Found& found, std::string_view local) {
+  void defined(const Need& need, const Found& found) {
     std::vector<std::size_t> statements = found.statements;
     const auto& all = files_[found.file]->python.statements;
-    if (statements.size() > 1 && all[statements.back()].is_definition && is_plain(found.file, statements.back()))
+    if (statements.size() > 1 && all[statements.back()].is_definition &&
+        is_plain(found.file, statements.back()))
       statements = {statements.back()};
     if (statements.size() > most_definitions)
       statements.erase(statements.begin(), statements.end() - most_definitions);
@@ -120,18 +157,17 @@ class ContextBuilder {
       }
       if (auto piece = piece_of(found.file, statement)) pieces.insert(*piece);
     }
-    if (need.of_piece) pieces_[need.piece].needs.insert(pieces.begin(), pieces.end());
+    if (need.of_piece) got_.pieces[need.piece].needs.insert(pieces.begin(), pieces.end());
     if (own || pieces.empty()) return;
     meaning(found);
     std::string prefix = known_part(need.path, found);
     if (prefix != found.name) give_name(need, prefix, found.name, pieces);
-    (void)local;
   }
 
   // One name with two meanings: the later one would hide the other.
   void meaning(const Found& found) {
-    auto [at, fresh] = meanings_.emplace(found.name, found.file);
-    if (!fresh && at->second != found.file) missing_.insert(found.name + " (two meanings)");
+    auto [at, fresh] = got_.meanings.emplace(found.name, found.file);
+    if (!fresh && at->second != found.file) got_.missing.insert(found.name + " (two meanings)");
   }
 
   // Not under an if or try.
@@ -160,21 +196,21 @@ class ContextBuilder {
     const Top& top = python.tops[python.statements[statement].top];
     bool guarded = with_guard(file, statement);
     corpus::Span span = guarded ? top.span : python.statements[statement].span;
-    auto known = known_.find({file, span.begin});
-    if (known != known_.end()) return known->second;
+    auto known = got_.known.find({file, span.begin});
+    if (known != got_.known.end()) return known->second;
 
     std::size_t first = guarded ? top.first : statement, last = guarded ? top.last : statement + 1;
     for (std::size_t i = first; i < last; ++i)
-      context_.uses_kernels = context_.uses_kernels || python.statements[i].uses_kernels;
+      got_.uses_kernels = got_.uses_kernels || python.statements[i].uses_kernels;
     std::size_t bytes = span.end - span.begin;
-    if (bytes_ + bytes > longest_context || pieces_.size() >= most_pieces) {
-      missing_.insert(python.statements[statement].defines.front() + ": context too long");
+    if (got_.bytes + bytes > most_bytes_ || got_.pieces.size() >= most_pieces) {
+      got_.missing.insert(python.statements[statement].defines.front() + ": context too long");
       return {};
     }
-    bytes_ += bytes;
-    std::size_t piece = pieces_.size();
-    known_[{file, span.begin}] = piece;
-    pieces_.push_back({file, span, dedented(files_[file]->source.bytes, span), {}});
+    got_.bytes += bytes;
+    std::size_t piece = got_.pieces.size();
+    got_.known[{file, span.begin}] = piece;
+    got_.pieces.push_back({file, span, dedented(files_[file]->source.bytes, span), {}});
     for (std::size_t i = first; i < last; ++i) take(file, python.statements[i], piece);
     if (guarded)
       for (const std::string& path : top.uses) want({file, path, piece, true});
@@ -183,29 +219,29 @@ class ContextBuilder {
 
   void take(std::size_t file, const Statement& statement, std::size_t piece) {
     for (const std::string& path : statement.uses) want({file, path, piece, true});
-    if (statement.is_definition) helpers_.insert(statement.defines.begin(), statement.defines.end());
+    if (statement.is_definition) got_.helpers.insert(statement.defines.begin(), statement.defines.end());
   }
 
   // `prefix` (a name, or a path through modules) = `name`, after the pieces.
   void give_name(const Need& need, const std::string& prefix, const std::string& name,
                  const std::set<std::size_t>& pieces) {
     std::string root = prefix.substr(0, prefix.find('.'));
-    auto [at, fresh] = named_.emplace(root, pieces_.size());
-    if (fresh) pieces_.push_back({files_.size(), {at->second, at->second}, {}, {}});
-    Piece& piece = pieces_[at->second];
+    auto [at, fresh] = got_.named.emplace(root, got_.pieces.size());
+    if (fresh) got_.pieces.push_back({files_.size(), {at->second, at->second}, {}, {}});
+    Piece& piece = got_.pieces[at->second];
     piece.needs.insert(pieces.begin(), pieces.end());
-    if (need.of_piece && need.piece != at->second) pieces_[need.piece].needs.insert(at->second);
-    names_[root][prefix] = name;
+    if (need.of_piece && need.piece != at->second) got_.pieces[need.piece].needs.insert(at->second);
+    got_.names[root][prefix] = name;
   }
 
   std::string naming(const std::string& root) {
     std::string text;
     std::set<std::string> modules;
-    for (const auto& [prefix, name] : names_[root]) {
+    for (const auto& [prefix, name] : got_.names[root]) {
       for (std::size_t dot = prefix.find('.'); dot != prefix.npos; dot = prefix.find('.', dot + 1)) {
         std::string module = prefix.substr(0, dot);
         if (!modules.insert(module).second) continue;
-        imports_.insert("import types");
+        got_.imports.insert("import types");
         text += fmt::format("{0} = types.ModuleType(\"{0}\")\n", module);
       }
       text += fmt::format("{} = {}\n", prefix, name);
@@ -214,25 +250,32 @@ class ContextBuilder {
     return text;
   }
 
-  void write() {
-    for (const auto& [root, piece] : named_) pieces_[piece].text = naming(root);
-    for (const std::string& line : imports_) context_.text += line + "\n";
+  Context write() {
+    for (const auto& [root, piece] : got_.named) got_.pieces[piece].text = naming(root);
+    Context context;
+    for (const std::string& line : got_.imports) context.text += line + "\n";
+    std::set<std::string> licences;
     for (std::size_t piece : ordered()) {
-      if (!context_.text.empty()) context_.text += '\n';
-      context_.text += pieces_[piece].text + "\n";
+      std::size_t file = got_.pieces[piece].file;
+      if (file != file_ && file < files_.size()) licences.insert(files_[file]->source.licence.spdx);
+      if (!context.text.empty()) context.text += '\n';
+      context.text += got_.pieces[piece].text + "\n";
     }
-    context_.helpers.assign(helpers_.begin(), helpers_.end());
-    context_.missing.assign(missing_.begin(), missing_.end());
+    context.licences.assign(licences.begin(), licences.end());
+    context.helpers.assign(got_.helpers.begin(), got_.helpers.end());
+    context.missing.assign(got_.missing.begin(), got_.missing.end());
+    context.uses_kernels = got_.uses_kernels;
+    return context;
   }
 
   // Each after what it needs, as far as there are no circles, else in the order of the source.
   std::vector<std::size_t> ordered() const {
-    std::vector<std::size_t> by_place(pieces_.size());
+    std::vector<std::size_t> by_place(got_.pieces.size());
     for (std::size_t i = 0; i < by_place.size(); ++i) by_place[i] = i;
-    auto place = [&](std::size_t i) { return std::tuple(pieces_[i].file, pieces_[i].span.begin); };
+    auto place = [&](std::size_t i) { return std::tuple(got_.pieces[i].file, got_.pieces[i].span.begin); };
     std::ranges::sort(by_place, {}, place);
     std::vector<std::size_t> order;
-    std::vector<bool> seen(pieces_.size(), false);
+    std::vector<bool> seen(got_.pieces.size(), false);
     std::vector<std::pair<std::size_t, bool>> open;  // a piece, and whether its needs are behind it
     for (std::size_t first : by_place) {
       open.emplace_back(first, false);
@@ -243,7 +286,7 @@ class ContextBuilder {
         if (ready || seen[piece]) continue;
         seen[piece] = true;
         open.emplace_back(piece, true);
-        std::vector<std::size_t> needs(pieces_[piece].needs.begin(), pieces_[piece].needs.end());
+        std::vector<std::size_t> needs(got_.pieces[piece].needs.begin(), got_.pieces[piece].needs.end());
         std::ranges::sort(needs, std::ranges::greater{}, place);
         for (std::size_t need : needs)
           if (!seen[need]) open.emplace_back(need, false);
@@ -257,14 +300,8 @@ class ContextBuilder {
   std::size_t file_;
   const PendingUnit& unit_;
   std::deque<Need> needs_;
-  std::deque<Piece> pieces_;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> known_;      // file, begin → piece
-  std::map<std::string, std::size_t, std::less<>> named_;                 // root → piece that names
-  std::map<std::string, std::map<std::string, std::string>> names_;       // root → path → name
-  std::map<std::string, std::size_t> meanings_;                           // name → file
-  std::set<std::string> imports_, helpers_, missing_;
-  std::size_t bytes_ = 0;
-  Context context_;
+  Gathered got_;
+  std::size_t most_bytes_ = longest_context;
 };
 
 }  // namespace

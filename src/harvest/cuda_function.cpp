@@ -80,7 +80,8 @@ std::vector<corpus::Parameter> parameters(Node declarator, std::string_view code
   std::vector<corpus::Parameter> result;
   for (Node node : declarator.field("parameters").named_children())
     if (node.type().ends_with("parameter_declaration")) result.push_back(parameter(node, code));
-  if (result.size() == 1 && result.front().annotation == "void" && result.front().name.empty()) result.clear();
+  if (result.size() == 1 && result.front().annotation == "void" && result.front().name.empty())
+    result.clear();
   return result;
 }
 

@@ -14,7 +14,8 @@ constexpr std::size_t most_launches_a_file = 2'000;
 
 std::string callee_of(Node function) {
   if (function.is("template_function")) function = function.field("name");
-  for (int depth = 0; depth < 8 && function.is("qualified_identifier"); ++depth) function = function.field("name");
+  for (int depth = 0; depth < 8 && function.is("qualified_identifier"); ++depth)
+    function = function.field("name");
   if (function.is("template_function")) function = function.field("name");
   return function.is("identifier") ? std::string(function.text()) : std::string{};
 }
@@ -39,7 +40,8 @@ void add(Node call, Node grid, Node caller, ParsedFile& file) {
     brackets = trim(brackets.substr(3, brackets.size() - 6));
   pending.launch.grid = shorten(brackets, longest_argument);
   for (Node argument : call.field("arguments").named_children())
-    if (!argument.is("comment")) pending.launch.arguments.push_back({{}, shorten(argument.text(), longest_argument)});
+    if (!argument.is("comment"))
+      pending.launch.arguments.push_back({{}, shorten(argument.text(), longest_argument)});
   pending.span = {call.begin(), call.end()};
   if (!caller.is_null()) {
     pending.launch.caller = cuda_function_name(caller);

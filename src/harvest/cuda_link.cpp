@@ -8,11 +8,13 @@ namespace kw::harvest {
 namespace {
 
 constexpr std::size_t longest_context = 64 * 1024;
-constexpr std::size_t most_launches = 16;   // of one kernel
-constexpr std::size_t most_overloads = 8;   // of one name
-constexpr std::size_t most_of_a_name = 2;   // kernels elsewhere that a launch may mean
+constexpr std::size_t most_launches = 16;  // of one kernel
+constexpr std::size_t most_overloads = 8;  // of one name
+constexpr std::size_t most_of_a_name = 2;  // kernels elsewhere that a launch may mean
 
-std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+std::string file_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
 
 // The file's name of #include "folder/name.cuh"; empty for <...>.
 std::string included(std::string_view line) {
@@ -54,13 +56,13 @@ void CudaOrigin::add_context(std::size_t file, const PendingUnit& pending, const
                              corpus::Unit& unit) const {
   const Cuda& cuda = files_[file]->cuda;
   std::set<std::size_t> chosen;
-  std::set<std::string> missing, helpers;
+  std::set<std::string> missing, helpers, looked_at;
   std::deque<const std::vector<std::string>*> open{&pending.uses};
   std::size_t bytes = 0;
   for (; !open.empty(); open.pop_front())
     for (const std::string& name : *open.front()) {
       auto named = items.find(name);
-      if (named == items.end()) continue;
+      if (named == items.end() || !looked_at.insert(name).second) continue;
       std::size_t overloads = 0;
       for (std::size_t i : named->second) {
         const CudaItem& item = cuda.items[i];

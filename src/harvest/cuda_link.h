@@ -27,7 +27,8 @@ class CudaOrigin {
   using Items = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
   void attach(std::size_t file, const PendingLaunch& launch);
-  void add_context(std::size_t file, const PendingUnit& pending, const Items& items, corpus::Unit& unit) const;
+  void add_context(std::size_t file, const PendingUnit& pending, const Items& items,
+                   corpus::Unit& unit) const;
 
   const Files& files_;
   std::map<std::string, std::vector<Kernel>> kernels_;  // by name

@@ -23,8 +23,9 @@ bool is_container(std::string_view type) {
 
 // The name of what a node other than a function defines.
 std::string name_of(Node node) {
-  if (is_one_of(node.type(), {"preproc_def", "preproc_function_def", "struct_specifier", "class_specifier",
-                              "enum_specifier", "union_specifier", "alias_declaration", "concept_definition"}))
+  if (is_one_of(node.type(),
+                {"preproc_def", "preproc_function_def", "struct_specifier", "class_specifier",
+                 "enum_specifier", "union_specifier", "alias_declaration", "concept_definition"}))
     return std::string(node.field("name").text());
   Node inner = node.field("declarator");
   if (node.is("declaration") || node.is("type_definition") || node.is("init_declarator")) {

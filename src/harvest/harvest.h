@@ -19,7 +19,8 @@ enum class Language { python, cuda, none };
 Language language_of(std::string_view path);
 Language language_of(std::string_view block_language, std::string_view code);
 
-// The byte pre-filter: false only where the file can hold no unit and hand on no name that units may need.
+// The byte pre-filter: false only where the file can hold no unit. Small modules of Python pass too, since
+// units of other files may take helpers and constants from them.
 bool may_matter(std::string_view bytes, Language language);
 
 struct Options {

@@ -81,9 +81,8 @@ class Holes {
 };
 
 bool is_trivial(Node node) {
-  static constexpr std::string_view trivial[] = {"identifier",    "integer", "float", "true",
-                                                 "false",         "none",    "null",  "string",
-                                                 "number_literal"};
+  static constexpr std::string_view trivial[] = {"identifier", "integer", "float",  "true",          "false",
+                                                 "none",       "null",    "string", "number_literal"};
   return std::ranges::find(trivial, node.type()) != std::end(trivial);
 }
 
@@ -99,8 +98,12 @@ std::optional<Node> value_of(Node node) {
   return {};
 }
 
-bool is_body(Node node) { return node.is("block") || node.is("compound_statement"); }
-bool is_call(Node node) { return node.is("call") || node.is("call_expression"); }
+bool is_body(Node node) {
+  return node.is("block") || node.is("compound_statement");
+}
+bool is_call(Node node) {
+  return node.is("call") || node.is("call_expression");
+}
 
 // The body of the first function or class in the tree.
 std::optional<Node> body_of(Node root, std::string_view code) {

@@ -7,17 +7,18 @@
 namespace kw::harvest {
 namespace {
 
-constexpr std::size_t largest_hub = 64 * 1024;
+constexpr std::size_t largest_helper = 32 * 1024;
 
 std::string lower(std::string_view text) {
   std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::ranges::transform(result, result.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return result;
 }
 
-bool holds(std::string_view bytes, std::string_view what) { return bytes.find(what) != bytes.npos; }
+bool holds(std::string_view bytes, std::string_view what) {
+  return bytes.find(what) != bytes.npos;
+}
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -30,10 +31,10 @@ Language by_content(std::string_view code) {
   return defines && imports ? Language::python : Language::none;
 }
 
-// A small module of imports and constants, where names of units or of their helpers may come from.
-bool hands_on_names(std::string_view bytes) {
-  if (holds(bytes, "from .")) return true;
-  return bytes.size() <= largest_hub && holds(bytes, "import ") && !holds(bytes, "def ") && !holds(bytes, "class ");
+// A small module, where helpers and constants of units may come from.
+bool may_help(std::string_view bytes) {
+  return bytes.size() <= largest_helper &&
+         (holds(bytes, "import ") || holds(bytes, "def ") || holds(bytes, "class "));
 }
 
 }  // namespace
@@ -59,9 +60,11 @@ Language language_of(std::string_view block_language, std::string_view code) {
 bool may_matter(std::string_view bytes, Language language) {
   switch (language) {
     case Language::python:
-      return holds(bytes, "triton") || holds(bytes, "torch") || hands_on_names(bytes);
-    case Language::cuda: return holds(bytes, "__global__") || holds(bytes, "__device__");
-    case Language::none: return false;
+      return holds(bytes, "triton") || holds(bytes, "torch") || may_help(bytes);
+    case Language::cuda:
+      return holds(bytes, "__global__") || holds(bytes, "__device__");
+    case Language::none:
+      return false;
   }
   return false;
 }

@@ -102,6 +102,7 @@ void link_python(const Modules& modules, const Files& files, std::size_t file, c
     if (pending.only_if_torch && context.uses_kernels) continue;
     corpus::Unit unit = pending.unit;
     unit.context = std::move(context.text);
+    unit.context_licences = std::move(context.licences);
     unit.helpers = std::move(context.helpers);
     unit.missing = std::move(context.missing);
     unit.launches = launches.of(file, i);

@@ -49,7 +49,8 @@ struct Modules::Search {
   std::size_t at = 1;
   std::string name;
   std::size_t steps = 0;
-  Found found;
+  std::vector<std::pair<std::string, std::string>> seen = {};  // modules and the names looked for in them
+  Found found = {};
 
   bool done(Found::Kind kind) {
     found.kind = kind;
@@ -58,7 +59,8 @@ struct Modules::Search {
   }
 };
 
-Modules::Modules(const Files& files) : files_(files), names_(files.size()), nested_(files.size()), stars_(files.size()) {
+Modules::Modules(const Files& files)
+    : files_(files), names_(files.size()), nested_(files.size()), stars_(files.size()) {
   for (std::size_t file = 0; file < files.size(); ++file)
     if (files[file]->language == Language::python && !files[file]->source.block) add_file(file);
   for (const auto& [base, file] : modules_) {
@@ -189,7 +191,10 @@ bool Modules::find_in_module(const std::string& base, Search& search) const {
   std::string name = search.name;
   std::size_t at = search.at;
   auto file = modules_.find(base);
-  if (file != modules_.end() && find_in_file(file->second, search) &&
+  // `from . import name` in a package's own __init__ means a module below it.
+  bool again = std::ranges::find(search.seen, std::pair(base, name)) != search.seen.end();
+  search.seen.emplace_back(base, name);
+  if (!again && file != modules_.end() && find_in_file(file->second, search) &&
       search.found.kind != Found::Kind::missing)
     return true;
   std::string below = base + "/" + name;
@@ -201,12 +206,13 @@ bool Modules::find_in_module(const std::string& base, Search& search) const {
 }
 
 Found Modules::resolve(std::size_t file, std::string_view path) const {
-  Search search{.parts = parts_of(path), .at = 1, .name = {}, .steps = 0, .found = {}};
+  Search search{.parts = parts_of(path), .at = 1, .name = {}};
   search.name = search.parts.front();
   if (find_in_file(file, search)) return std::move(search.found);
-  search = {.parts = std::move(search.parts), .at = 1, .name = {}, .steps = 0, .found = {}};
+  search = {.parts = std::move(search.parts), .at = 1, .name = {}};
   search.name = search.parts.front();
-  bool builtin = is_builtin(search.parts.front());
+  bool builtin = is_builtin(search.parts.front()) ||
+                 std::ranges::binary_search(files_[file]->python.guard_names, search.parts.front());
   if (!builtin && find_nested(file, search)) return std::move(search.found);
   search.found.kind = builtin ? Found::Kind::builtin : Found::Kind::missing;
   return std::move(search.found);

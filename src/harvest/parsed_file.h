@@ -26,7 +26,7 @@ struct Statement {
   std::vector<std::string> uses;  // "tl.load", "BLOCK": names of other scopes, with their attributes
   std::vector<Import> imports;    // of an import statement
   bool is_definition = false;     // a function or class
-  bool uses_kernels = false;   // is one, or launches one
+  bool uses_kernels = false;      // is one, or launches one
 };
 
 struct Top {
@@ -43,12 +43,17 @@ struct PendingLaunch {
   corpus::Span span;
 };
 
+struct Decorator {
+  std::string name;  // "triton.autotune"
+  std::vector<std::string> uses;
+};
+
 // A unit with all that its own file says.
 struct PendingUnit {
   corpus::Unit unit;
   std::size_t top = 0;
   std::vector<std::string> uses;
-  std::vector<std::string> decorator_uses;
+  std::vector<Decorator> decorators;
   bool only_if_torch = false;  // counts unless it turns out to launch kernels
 };
 
@@ -59,6 +64,7 @@ struct Python {
   std::vector<Statement> statements;
   std::size_t of_module = 0;
   std::vector<Import> nested_imports;
+  std::vector<std::string> guard_names;  // of `except ... as name` and `with ... as name`; sorted, each once
 };
 
 // A definition of a CUDA file: function, struct, constant, macro, alias.

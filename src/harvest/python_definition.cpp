@@ -32,8 +32,8 @@ std::size_t signature_end(Node definition, std::string_view code) {
 // With a comment that follows on its last line.
 std::size_t text_end(Node whole, std::string_view code) {
   std::size_t end = whole.end();
-  while (end > whole.begin() && (code[end - 1] == '\n' || code[end - 1] == '\r' || code[end - 1] == ' ' ||
-                                 code[end - 1] == '\t'))
+  while (end > whole.begin() &&
+         (code[end - 1] == '\n' || code[end - 1] == '\r' || code[end - 1] == ' ' || code[end - 1] == '\t'))
     --end;
   if (!line_is_done(code, end)) return end;
   std::string_view rest = code.substr(end, line_end(code, end) - end);
@@ -106,9 +106,18 @@ std::vector<std::string> calls_in(Node whole, std::string_view code) {
   return {calls.begin(), calls.end()};
 }
 
+std::string decorator_name(Node decorator) {
+  auto parts = decorator.named_children();
+  if (parts.empty()) return {};
+  Node expression = parts.front().is("call") ? parts.front().field("function") : parts.front();
+  return syntax::dotted_path(expression).value_or(std::string(shorten(expression.text(), 200)));
+}
+
 }  // namespace
 
-Node definition_of(Node whole) { return whole.is("decorated_definition") ? whole.field("definition") : whole; }
+Node definition_of(Node whole) {
+  return whole.is("decorated_definition") ? whole.field("definition") : whole;
+}
 
 PendingUnit python_definition(Node whole, std::string_view code) {
   Node definition = definition_of(whole);
@@ -122,8 +131,7 @@ PendingUnit python_definition(Node whole, std::string_view code) {
     for (Node node : whole.named_children())
       if (node.is("decorator")) {
         unit.decorators.emplace_back(trim(node.text()));
-        auto names = names_of(node, code);
-        pending.decorator_uses.insert(pending.decorator_uses.end(), names.uses.begin(), names.uses.end());
+        pending.decorators.push_back({decorator_name(node), names_of(node, code).uses});
       }
   unit.parameters =
       definition.is("class_definition") ? parameters_of_forward(definition) : parameters(definition);

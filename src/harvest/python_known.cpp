@@ -67,7 +67,9 @@ static_assert(std::ranges::is_sorted(modules));
 
 }  // namespace
 
-bool is_builtin(std::string_view name) { return std::ranges::binary_search(builtins, name); }
+bool is_builtin(std::string_view name) {
+  return std::ranges::binary_search(builtins, name);
+}
 
 bool is_known_module(std::string_view module) {
   return std::ranges::binary_search(modules, module.substr(0, module.find('.')));

@@ -20,7 +20,9 @@ struct Around {
   bool is_function = false;
 };
 
-std::string short_text(std::string_view text) { return shorten(text, longest_argument); }
+std::string short_text(std::string_view text) {
+  return shorten(text, longest_argument);
+}
 
 std::vector<corpus::Argument> arguments(Node list) {
   std::vector<corpus::Argument> result;
@@ -110,7 +112,8 @@ class LaunchFinder {
     pending.span = {node.begin(), node.end()};
     pending.launch.grid = std::move(grid);
     pending.launch.arguments = arguments(node.field("arguments"));
-    auto caller = std::find_if(around_.rbegin(), around_.rend(), [](const Around& a) { return a.is_function; });
+    auto caller =
+        std::find_if(around_.rbegin(), around_.rend(), [](const Around& a) { return a.is_function; });
     if (caller != around_.rend()) {
       pending.launch.caller = caller->name;
       pending.launch.caller_text = caller_text(caller->node, node);
@@ -149,6 +152,8 @@ class LaunchFinder {
 
 }  // namespace
 
-void find_python_launches(const syntax::Tree& tree, ParsedFile& file) { LaunchFinder(tree, file).run(); }
+void find_python_launches(const syntax::Tree& tree, ParsedFile& file) {
+  LaunchFinder(tree, file).run();
+}
 
 }  // namespace kw::harvest

@@ -38,7 +38,9 @@ bool is_pattern(std::string_view type) {
                           "dictionary_splat_pattern", "as_pattern_target"});
 }
 
-std::string_view first_part(std::string_view path) { return path.substr(0, path.find('.')); }
+std::string_view first_part(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
 
 // `import a.b` binds a.
 Import import_of(Node name, std::string_view module, bool from) {
@@ -137,7 +139,8 @@ class NameWalk {
     const Frame* above = parent();
     std::string_view type = above == nullptr ? std::string_view{} : above->type;
     std::string_view field = above == nullptr ? std::string_view{} : walk_.field();
-    if ((type == "attribute" && field == "attribute") || (type == "keyword_argument" && field == "name")) return;
+    if ((type == "attribute" && field == "attribute") || (type == "keyword_argument" && field == "name"))
+      return;
     if ((type == "function_definition" || type == "class_definition") && field == "name") {
       scopes_[scopes_[scope].parent].bound.insert(std::move(text));
     } else if (type == "global_statement" || type == "nonlocal_statement") {
@@ -191,6 +194,8 @@ class NameWalk {
 
 }  // namespace
 
-Names names_of(Node piece, std::string_view code) { return NameWalk(piece, code).run(); }
+Names names_of(Node piece, std::string_view code) {
+  return NameWalk(piece, code).run();
+}
 
 }  // namespace kw::harvest

@@ -10,8 +10,8 @@
 
 namespace kw::harvest {
 
-void survey_python(const syntax::Tree& tree, ParsedFile& file);        // tops, statements, imports
-void find_python_units(const syntax::Tree& tree, ParsedFile& file);    // after survey_python
+void survey_python(const syntax::Tree& tree, ParsedFile& file);      // tops, statements, imports
+void find_python_units(const syntax::Tree& tree, ParsedFile& file);  // after survey_python
 void find_python_launches(const syntax::Tree& tree, ParsedFile& file);
 
 // Whether the decorated_definition stands under triton's jit. Aliases: what local names were imported from.

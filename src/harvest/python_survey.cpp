@@ -15,11 +15,14 @@ bool is_one_of(std::string_view type, std::initializer_list<std::string_view> ty
 
 // What holds statements of the module without a scope of its own.
 bool is_container(std::string_view type) {
-  return is_one_of(type, {"module", "ERROR", "if_statement", "elif_clause", "else_clause", "try_statement",
-                          "except_clause", "except_group_clause", "finally_clause", "with_statement", "block"});
+  return is_one_of(type,
+                   {"module", "ERROR", "if_statement", "elif_clause", "else_clause", "try_statement",
+                    "except_clause", "except_group_clause", "finally_clause", "with_statement", "block"});
 }
 
-bool is_statement(std::string_view type) { return type.ends_with("_statement") || type.ends_with("_definition"); }
+bool is_statement(std::string_view type) {
+  return type.ends_with("_statement") || type.ends_with("_definition");
+}
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -35,11 +38,14 @@ class Survey {
       bool into = counts && is_container(node.type());
       if (counts) {
         if (walk.depth() == 1) open_top(node);
-        if (!into) leaf(node);
+        if (!into) leaf(node, walk);
       }
       more = walk.next(into);
     }
     close_top();
+    std::ranges::sort(python_.guard_names);
+    auto again = std::ranges::unique(python_.guard_names);
+    python_.guard_names.erase(again.begin(), again.end());
     python_.of_module = python_.statements.size();
     for (const auto& [function, top] : makers_) look_into(function, top);
   }
@@ -57,12 +63,14 @@ class Survey {
     if (!python_.tops.empty()) python_.tops.back().last = python_.statements.size();
   }
 
-  void leaf(Node node) {
+  void leaf(Node node, const Walk& walk) {
     Names names = names_of(node, code_);
     auto& nested = python_.nested_imports;
     nested.insert(nested.end(), names.nested_imports.begin(), names.nested_imports.end());
     if (!is_statement(node.type())) {
-      append(python_.tops.back().uses, names.uses);
+      append(python_.guard_names, names.defines);
+      bool alias = node.is("identifier") && walk.field() == "alias";
+      append(alias ? python_.guard_names : python_.tops.back().uses, names.uses);
       return;
     }
     if (node.type().ends_with("_definition") && makes_kernels(definition_of(node)))
@@ -101,7 +109,9 @@ class Survey {
 
 }  // namespace
 
-void survey_python(const syntax::Tree& tree, ParsedFile& file) { Survey(tree, file); }
+void survey_python(const syntax::Tree& tree, ParsedFile& file) {
+  Survey(tree, file);
+}
 
 Aliases aliases_of(const Python& python) {
   Aliases aliases;

@@ -25,18 +25,50 @@ bool is_triton_jit(std::string_view path) {
   return path.find("triton") != path.npos && path.find("gluon") == path.npos;
 }
 
-bool is_torch(std::string_view path) { return path.starts_with("torch."); }
-bool is_triton(std::string_view path) { return path == "triton" || path.starts_with("triton."); }
+bool is_torch(std::string_view path) {
+  return path.starts_with("torch.");
+}
+bool is_triton(std::string_view path) {
+  return path == "triton" || path.starts_with("triton.");
+}
 
 // Calls of torch that compute nothing.
 bool computes(std::string_view path) {
-  static constexpr std::array rest = {
-      "torch.device", "torch.is_tensor", "torch.no_grad", "torch.manual_seed", "torch.compile", "torch.load",
-      "torch.save", "torch.Size", "torch.Generator", "torch.get_", "torch.set_", "torch.is_", "torch.cuda.",
-      "torch.distributed.", "torch.backends.", "torch.library.", "torch.ops.", "torch.utils.", "torch.jit.",
-      "torch.profiler.", "torch.testing.", "torch._", "torch.version", "torch.autograd.", "torch.nn.init.",
-      "torch.random.", "torch.mps.", "torch.xpu.", "torch.finfo", "torch.iinfo", "torch.inference_mode",
-      "torch.accelerator.", "torch.export.", "torch.fx.", "torch.multiprocessing."};
+  static constexpr std::array rest = {"torch.device",
+                                      "torch.is_tensor",
+                                      "torch.no_grad",
+                                      "torch.manual_seed",
+                                      "torch.compile",
+                                      "torch.load",
+                                      "torch.save",
+                                      "torch.Size",
+                                      "torch.Generator",
+                                      "torch.get_",
+                                      "torch.set_",
+                                      "torch.is_",
+                                      "torch.cuda.",
+                                      "torch.distributed.",
+                                      "torch.backends.",
+                                      "torch.library.",
+                                      "torch.ops.",
+                                      "torch.utils.",
+                                      "torch.jit.",
+                                      "torch.profiler.",
+                                      "torch.testing.",
+                                      "torch._",
+                                      "torch.version",
+                                      "torch.autograd.",
+                                      "torch.nn.init.",
+                                      "torch.random.",
+                                      "torch.mps.",
+                                      "torch.xpu.",
+                                      "torch.finfo",
+                                      "torch.iinfo",
+                                      "torch.inference_mode",
+                                      "torch.accelerator.",
+                                      "torch.export.",
+                                      "torch.fx.",
+                                      "torch.multiprocessing."};
   if (!is_torch(path)) return false;
   return std::ranges::none_of(rest, [&](std::string_view prefix) { return path.starts_with(prefix); });
 }
@@ -104,9 +136,10 @@ class UnitFinder {
       if (auto path = syntax::dotted_path(base))
         module = module || resolved(aliases_, *path) == "torch.nn.Module" || path->ends_with("nn.Module");
     if (!module) return false;
-    return std::ranges::any_of(definition.field("body").named_children(), [](Node member) {
-      return definition_of(member).field("name").text() == "forward";
-    }) && torch_only(definition, 0);
+    return std::ranges::any_of(
+               definition.field("body").named_children(),
+               [](Node member) { return definition_of(member).field("name").text() == "forward"; }) &&
+           torch_only(definition, 0);
   }
 
   // Nothing of triton's in it, and at least so many calls that compute with torch.
@@ -163,6 +196,8 @@ bool is_jitted(syntax::Node decorated, const Aliases& aliases) {
   });
 }
 
-void find_python_units(const syntax::Tree& tree, ParsedFile& file) { UnitFinder(tree, file).run(); }
+void find_python_units(const syntax::Tree& tree, ParsedFile& file) {
+  UnitFinder(tree, file).run();
+}
 
 }  // namespace kw::harvest

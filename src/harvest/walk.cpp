@@ -4,7 +4,9 @@ namespace kw::harvest {
 
 Walk::Walk(Node root, std::string_view code) : cursor_(ts_tree_cursor_new(root.raw())), code_(code) {}
 
-Walk::~Walk() { ts_tree_cursor_delete(&cursor_); }
+Walk::~Walk() {
+  ts_tree_cursor_delete(&cursor_);
+}
 
 std::string_view Walk::field() const {
   const char* name = ts_tree_cursor_current_field_name(&cursor_);

@@ -49,8 +49,8 @@ bool is_identifier(char c) {
 std::string without_words(std::string_view text, Syntax syntax) {
   std::string code(text);
   for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = text[i] == '"' || text[i] == '\'' ? end_of_string(text, i, syntax)
-                                                        : end_of_comment(text, i, syntax);
+    std::size_t end =
+        text[i] == '"' || text[i] == '\'' ? end_of_string(text, i, syntax) : end_of_comment(text, i, syntax);
     if (end == i) {
       ++i;
       continue;

@@ -12,7 +12,6 @@
 namespace kw::labels {
 namespace {
 
-using corpus::CompileLabel;
 using corpus::Unit;
 using corpus::UnitKind;
 
@@ -43,7 +42,9 @@ std::optional<std::string> excuse(const Unit& unit, const CompileOptions& option
 }
 
 // An answer that says nothing about the kernel, only about this try.
-bool is_passing(const Reply& reply) { return reply.how != "answered"; }
+bool is_passing(const Reply& reply) {
+  return reply.how != "answered";
+}
 
 struct Job {
   std::string key;

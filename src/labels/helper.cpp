@@ -25,9 +25,16 @@ constexpr int poll_ms = 100;
 constexpr std::size_t longest_line = std::size_t{1} << 20;
 
 std::vector<std::string> arguments_of(const CompileOptions& options) {
-  std::vector<std::string> argv{options.python, "-W", "ignore", "-m", "kernelwright.dataset.label_server",
-                                "--jobs", fmt::format("{}", std::max(1U, options.jobs)), "--seconds",
-                                fmt::format("{}", std::max(1U, options.longest_s)), "--targets",
+  std::vector<std::string> argv{options.python,
+                                "-W",
+                                "ignore",
+                                "-m",
+                                "kernelwright.dataset.label_server",
+                                "--jobs",
+                                fmt::format("{}", std::max(1U, options.jobs)),
+                                "--seconds",
+                                fmt::format("{}", std::max(1U, options.longest_s)),
+                                "--targets",
                                 fmt::format("{}", fmt::join(options.targets, ","))};
   if (!options.nvcc.empty()) argv.insert(argv.end(), {"--nvcc", options.nvcc});
   if (options.allow_unsandboxed) argv.emplace_back("--unconfined");

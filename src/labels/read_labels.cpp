@@ -13,14 +13,15 @@ using corpus::UnitKind;
 
 // Modules of Python's own, PyTorch and Triton: what stands wherever a kernel is run.
 constexpr auto known_modules = std::to_array<std::string_view>(
-    {"__future__", "abc",       "argparse", "ast",       "bisect",      "builtins", "collections",
-     "contextlib", "copy",      "ctypes",   "dataclasses", "datetime",  "enum",     "functools",
-     "gc",         "hashlib",   "importlib", "inspect",  "io",          "itertools", "json",
-     "logging",    "math",      "numbers",  "numpy",     "operator",    "os",       "packaging",
-     "pathlib",    "platform",  "random",   "re",        "shutil",      "statistics", "string",
-     "struct",     "subprocess", "sys",     "tempfile",  "textwrap",    "threading", "time",
-     "torch",      "traceback", "triton",   "types",     "typing",      "typing_extensions", "unittest",
-     "uuid",       "warnings",  "weakref"});
+    {"__future__",  "abc",        "argparse", "ast",        "bisect",      "builtins",
+     "collections", "contextlib", "copy",     "ctypes",     "dataclasses", "datetime",
+     "enum",        "functools",  "gc",       "hashlib",    "importlib",   "inspect",
+     "io",          "itertools",  "json",     "logging",    "math",        "numbers",
+     "numpy",       "operator",   "os",       "packaging",  "pathlib",     "platform",
+     "random",      "re",         "shutil",   "statistics", "string",      "struct",
+     "subprocess",  "sys",        "tempfile", "textwrap",   "threading",   "time",
+     "torch",       "traceback",  "triton",   "types",      "typing",      "typing_extensions",
+     "unittest",    "uuid",       "warnings", "weakref"});
 
 bool is_cuda(const Unit& unit) {
   return unit.kind == UnitKind::cuda_kernel || unit.kind == UnitKind::cuda_device;
@@ -93,8 +94,8 @@ void read_memory_calls(std::string_view code, corpus::Labels& labels) {
 void read_triton(const Unit& unit, const std::string& code, corpus::Labels& labels) {
   read_memory_calls(code, labels);
   labels.atomics = code.contains(".atomic_");
-  for (std::string_view word : {".dot(", ".dot_scaled(", ".sort(", ".associative_scan(", ".cumsum(", ".cumprod(",
-                                ".histogram(", ".gather(", "allocate_shared_memory("})
+  for (std::string_view word : {".dot(", ".dot_scaled(", ".sort(", ".associative_scan(", ".cumsum(",
+                                ".cumprod(", ".histogram(", ".gather(", "allocate_shared_memory("})
     labels.shared_memory = labels.shared_memory || code.contains(word);
   for (const std::string& decorator : unit.decorators) {
     std::string_view callee = std::string_view(decorator).substr(0, decorator.find('('));

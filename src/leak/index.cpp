@@ -22,6 +22,11 @@ constexpr std::size_t overlap_bytes = std::size_t{1} << 16;
 // A reference with fewer telling windows is found by its words, or as a partial copy.
 constexpr std::uint32_t least_contained = 6;
 
+// A partial copy is a tenth of its reference, or a run so many times the least: a long kernel has a few lines
+// that everyone writes, and rarer ones than a small benchmark can tell.
+constexpr double least_part = 0.1;
+constexpr std::size_t long_run = 4;
+
 using Read = std::vector<Symbol> (*)(std::string_view text);
 
 std::vector<ReferenceWindows> windows_of(const std::vector<Reference>& references, Read read,
@@ -59,7 +64,8 @@ class Reading {
         table_(windows_of(references, read, thresholds.window_tokens)) {}
 
   std::vector<Match> matches(std::string_view text) const {
-    return find_matches(table_, read_(text), thresholds_.window_tokens);
+    std::size_t least_hits = std::min<std::size_t>(least_contained, thresholds_.least_windows);
+    return find_matches(table_, read_(text), thresholds_.window_tokens, least_hits);
   }
 
   double contained(std::uint32_t reference, const Extent& extent) const {
@@ -68,7 +74,10 @@ class Reading {
   }
 
   bool is_copy(std::uint32_t reference, const Extent& extent) const {
-    if (extent.run >= thresholds_.least_windows) return true;
+    double part = least_part * static_cast<double>(table_.telling(reference));
+    if (extent.run >= thresholds_.least_windows &&
+        (extent.run >= part || extent.run >= long_run * thresholds_.least_windows))
+      return true;
     return extent.windows >= least_contained && contained(reference, extent) >= thresholds_.containment;
   }
 
@@ -115,7 +124,7 @@ void Index::State::match(const Reading& reading, Match Resemblance::* part, std:
                          std::size_t begin, Found& found) const {
   for (Match& match : reading.matches(text.substr(begin, chunk_bytes))) {
     for (corpus::Span& span : match.spans) span = {span.begin + begin, span.end + begin};
-    merge(found[match.reference].*part, std::move(match));
+    merge(found[match.reference].*part, match);
   }
 }
 

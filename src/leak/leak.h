@@ -16,8 +16,9 @@ struct Thresholds {
   double jaccard = 0.8;            // of the sets of words
   double containment = 0.6;        // share of the reference's windows found in the text
   std::size_t window_tokens = 12;  // in a window, own names are renamed in the order in which they appear
-  std::size_t least_windows =
-      12;  // a run of so many consecutive windows is a partial copy, however large the rest
+  // A run of so many consecutive windows is a partial copy if it is a tenth of the reference; four times as
+  // many are, however large the rest.
+  std::size_t least_windows = 12;
 };
 
 struct Reference {

@@ -13,7 +13,7 @@ constexpr std::size_t most_hits = 1'000'000;
 constexpr std::uint32_t most_repetitions = 256;  // of one window in the text
 constexpr std::uint32_t longest_gap = 32;        // windows in a run that everyone writes
 constexpr std::size_t most_spans = 64;
-constexpr std::size_t least_telling = 4;  // different symbols that say something, in a run of renamed windows
+constexpr std::size_t least_telling = 4;  // different things that renamed windows must say together
 
 // A window of the text that stands in a reference.
 struct Hit {
@@ -47,28 +47,29 @@ bool follows(const WindowTable& table, const Hit& before, const Hit& now) {
          table.rank({now.reference, now.position}) == table.rank({before.reference, before.position}) + 1;
 }
 
-// Different names of others, numbers and strings among the symbols, counted up to `most`.
-std::size_t count_telling(std::span<const Symbol> symbols, std::size_t most) {
+// Whether there are `least` different names of others, numbers and strings in the windows of these hits.
+bool say_enough(std::span<const Hit> hits, std::span<const Symbol> symbols, std::size_t width,
+                std::size_t least) {
   std::vector<std::uint64_t> seen;
-  for (const Symbol& symbol : symbols) {
-    if (!symbol.says_something || std::ranges::find(seen, symbol.hash) != seen.end()) continue;
-    seen.push_back(symbol.hash);
-    if (seen.size() >= most) break;
-  }
-  return std::min(seen.size(), most);
+  for (const Hit& hit : hits)
+    for (const Symbol& symbol : symbols.subspan(hit.at, width)) {
+      if (seen.size() >= least) return true;
+      if (symbol.says_something && std::ranges::find(seen, symbol.hash) == seen.end())
+        seen.push_back(symbol.hash);
+    }
+  return seen.size() >= least;
 }
 
-// The longest run; one that says less than `least` different things is none: a list of parameters of
+// The longest run; one that says fewer than `least` different things is none: a list of parameters of
 // one type, another of constants.
-std::uint32_t longest_run(const WindowTable& table, std::span<const Hit> hits, std::span<const Symbol> symbols,
-                          std::size_t width, std::size_t least) {
+std::uint32_t longest_run(const WindowTable& table, std::span<const Hit> hits,
+                          std::span<const Symbol> symbols, std::size_t width, std::size_t least) {
   std::uint32_t longest = 0;
   for (std::size_t first = 0, next = 0; first < hits.size(); first = next) {
     for (next = first + 1; next < hits.size() && follows(table, hits[next - 1], hits[next]);) ++next;
     if (next - first <= longest) continue;
-    std::size_t from = hits[first].at;
-    std::span<const Symbol> run = symbols.subspan(from, hits[next - 1].at + width - from);
-    if (count_telling(run, least) == least) longest = static_cast<std::uint32_t>(next - first);
+    if (say_enough(hits.subspan(first, next - first), symbols, width, least))
+      longest = static_cast<std::uint32_t>(next - first);
   }
   return longest;
 }
@@ -96,7 +97,8 @@ Match read_match(const WindowTable& table, std::span<const Hit> hits, std::span<
                  std::size_t width) {
   Match match;
   match.reference = hits[0].reference;
-  match.renamed = {count_positions(hits), longest_run(table, hits, symbols, width, least_telling)};
+  if (say_enough(hits, symbols, width, least_telling))
+    match.renamed = {count_positions(hits), longest_run(table, hits, symbols, width, least_telling)};
   std::vector<Hit> written;
   std::ranges::copy_if(hits, std::back_inserter(written), &Hit::as_written);
   match.written = {count_positions(written), longest_run(table, written, symbols, width, 0)};
@@ -111,19 +113,20 @@ Match read_match(const WindowTable& table, std::span<const Hit> hits, std::span<
 
 }  // namespace
 
-std::vector<Match> find_matches(const WindowTable& table, std::span<const Symbol> symbols,
-                                std::size_t width) {
+std::vector<Match> find_matches(const WindowTable& table, std::span<const Symbol> symbols, std::size_t width,
+                                std::size_t least_hits) {
   std::vector<Window> windows = read_windows(symbols, width);
   std::vector<Hit> hits = find_hits(table, windows);
   std::vector<Match> matches;
   for (std::size_t begin = 0, end = 0; begin < hits.size(); begin = end) {
     while (end < hits.size() && hits[end].reference == hits[begin].reference) ++end;
+    if (end - begin < least_hits) continue;
     matches.push_back(read_match(table, std::span(hits).subspan(begin, end - begin), symbols, width));
   }
   return matches;
 }
 
-void merge(Match& into, Match from) {
+void merge(Match& into, const Match& from) {
   for (auto [mine, other] :
        {std::pair(&into.renamed, &from.renamed), std::pair(&into.written, &from.written)}) {
     mine->windows = std::max(mine->windows, other->windows);

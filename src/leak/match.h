@@ -25,11 +25,12 @@ struct Match {
   std::vector<corpus::Span> spans;  // of the text, in order, apart from each other
 };
 
-// By reference. Bounded: a window that the text repeats counts a few hundred times, and after a million hits
-// the rest of the text is not looked at.
-std::vector<Match> find_matches(const WindowTable& table, std::span<const Symbol> symbols, std::size_t width);
+// By reference, those with at least `least_hits` windows in common. Bounded: a window that the text repeats
+// counts a few hundred times, and after a million hits the rest of the text is not looked at.
+std::vector<Match> find_matches(const WindowTable& table, std::span<const Symbol> symbols, std::size_t width,
+                                std::size_t least_hits);
 
 // Both matches' extents and spans in one; of what a text holds of one reference in two places, the larger.
-void merge(Match& into, Match from);
+void merge(Match& into, const Match& from);
 
 }  // namespace kw::leak

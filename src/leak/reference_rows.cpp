@@ -27,7 +27,7 @@ constexpr std::string_view code_columns[] = {
     "output",    "content",      "text",         "source",      "instruction"};
 constexpr std::string_view name_columns[] = {"id", "uuid", "task_id", "file", "name", "problem_name"};
 
-using Add = std::function<void(std::string, std::string)>;
+using Add = std::function<void(const std::string&, std::string)>;
 
 std::string name_of(const Row& row) {
   for (std::string_view column : name_columns)

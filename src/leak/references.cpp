@@ -108,7 +108,7 @@ class Shelf {
 
   Result<> add_rows(const fs::path& path, const std::string& against, const std::string& before_row,
                     const ParquetHelper& parquet = {}) {
-    return read_reference_rows(path.string(), parquet, [&](std::string row, std::string text) {
+    return read_reference_rows(path.string(), parquet, [&](const std::string& row, std::string text) {
       add({against, before_row + row, std::move(text)});
     });
   }
@@ -121,7 +121,15 @@ class Shelf {
   std::set<std::string> seen_;
 };
 
-Result<> add_benchmarks(const Files& files, Shelf& shelf) {
+// Sources before rows, and of the rows those before that name their files: the first that has a text names
+// it.
+Result<> add_benchmarks(Files files, Shelf& shelf) {
+  std::ranges::sort(files, [](const fs::path& a, const fs::path& b) {
+    bool rows_a = !ends_in(a, {".py"});
+    bool rows_b = !ends_in(b, {".py"});
+    if (rows_a != rows_b) return rows_b;
+    return rows_a ? b < a : a < b;
+  });
   for (const fs::path& path : files) {
     Result<> added;
     std::string half = tritonbench_half(path);

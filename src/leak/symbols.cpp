@@ -54,11 +54,17 @@ bool is_string(std::string_view token) {
 // Names of the language that near::code_tokens may take for the author's own.
 bool is_everyones(std::string_view name) {
   static const std::unordered_set<std::string_view> builtins = {
-      "abs",      "all",   "any",        "bool",  "dict",   "enumerate", "float",  "getattr",
-      "hasattr",  "int",   "isinstance", "len",   "list",   "max",       "min",    "print",
-      "property", "range", "repr",       "round", "set",    "sorted",    "str",    "sum",
-      "super",    "tuple", "type",       "zip",   "object", "torch",     "triton", "tl"};
+      "abs",        "all",    "any",  "bool", "dict",  "enumerate", "float",    "getattr", "hasattr", "int",
+      "isinstance", "len",    "list", "max",  "min",   "print",     "property", "range",   "repr",    "round",
+      "set",        "sorted", "str",  "sum",  "super", "tuple",     "type",     "zip",     "object"};
   return (name.starts_with("__") && name.ends_with("__")) || builtins.contains(name);
+}
+
+// Modules go by any name: `import torch as th`.
+bool is_module(std::string_view name) {
+  static const std::unordered_set<std::string_view> modules = {"torch", "nn", "F",     "triton",
+                                                               "tl",    "np", "numpy", "math"};
+  return modules.contains(name);
 }
 
 // Reads the tokens of one stretch of text into symbols.
@@ -113,7 +119,9 @@ class Reader {
   void read_name(std::string_view token, Symbol& symbol) {
     symbol.hash = hash_bytes(token);
     bool of_self = at_ >= 2 && is_sign(at_ - 1, '.') && selves_.contains(word(at_ - 2));
-    bool own = of_self || selves_.contains(token) || (tokens_[at_].is_own_name && !is_everyones(token));
+    bool is_member = at_ >= 1 && is_sign(at_ - 1, '.');
+    bool own = of_self || selves_.contains(token) || (!is_member && is_module(token)) ||
+               (tokens_[at_].is_own_name && !is_everyones(token));
     if (own && is_keyword_of_others()) own = false;
     if (!own) {
       symbol.says_something = true;

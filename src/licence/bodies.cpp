@@ -8,11 +8,12 @@ namespace kw::licence {
 namespace {
 
 // No text is looked at for more beginnings of one licence: whoever joins more than that is read as unknown.
-constexpr std::size_t max_tries = 200;
+constexpr std::size_t max_tries = 50;
 
 bool contains(std::string_view spaced, std::string_view phrase) {
   for (std::size_t at = spaced.find(phrase); at != std::string_view::npos; at = spaced.find(phrase, at + 1))
-    if (at > 0 && spaced[at - 1] == ' ' && at + phrase.size() < spaced.size() && spaced[at + phrase.size()] == ' ')
+    if (at > 0 && spaced[at - 1] == ' ' && at + phrase.size() < spaced.size() &&
+        spaced[at + phrase.size()] == ' ')
       return true;
   return false;
 }
@@ -50,6 +51,8 @@ void find_all(const Words& words, const Wording& wording, std::vector<Body>& fou
       const std::size_t own_end = wording.last.empty() ? at + wording.first.size() + 1 : end;
       if (!overlaps(found, at, own_end)) found.push_back({std::string(wording.spdx), at, end});
     }
+    // To the end it goes from its first beginning; a later one has less.
+    if (wording.last.empty()) return;
     at = find_phrase(words, wording.first, at + 1);
   }
 }

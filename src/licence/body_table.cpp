@@ -8,11 +8,13 @@ namespace {
 using Phrase = std::string_view;
 
 // Words by which a short permissive text is narrowed; none of those texts has them.
-constexpr std::array<Phrase, 12> narrowing{
-    "commercial", "noncommercial", "academic",     "research",    "military", "evil", "prohibited",
-    "forbidden",  "internal",      "commercially", "educational", "personal"};
-constexpr std::array<Phrase, 8> narrowing_long{"noncommercial", "non commercial", "commons clause", "academic",
-                                               "military",      "evil",           "research",       "educational"};
+constexpr std::array<Phrase, 14> narrowing{"commercial",   "noncommercial", "academic", "research purposes",
+                                           "research use", "research only", "military", "evil",
+                                           "prohibited",   "forbidden",     "internal", "commercially",
+                                           "educational",  "personal"};
+constexpr std::array<Phrase, 8> narrowing_long{"noncommercial", "non commercial", "commons clause",
+                                               "academic",      "military",       "evil",
+                                               "research",      "educational"};
 
 constexpr std::array<Phrase, 6> mit{"to deal in the software without restriction",
                                     "use copy modify merge publish distribute sublicense and or sell copies",
@@ -20,33 +22,40 @@ constexpr std::array<Phrase, 6> mit{"to deal in the software without restriction
                                     "shall be included in all copies or substantial portions",
                                     "the software is provided as is without warranty of any kind",
                                     "be liable for any claim damages or other liability"};
-constexpr std::array<Phrase, 4> mit_0{"to deal in the software without restriction",
-                                      "use copy modify merge publish distribute sublicense and or sell copies",
-                                      "the software is provided as is without warranty of any kind",
-                                      "be liable for any claim damages or other liability"};
-constexpr std::array<Phrase, 5> bsd_2{"with or without modification are permitted provided that the following",
-                                      "redistributions of source code must retain",
-                                      "redistributions in binary form must reproduce",
-                                      "express or implied warranties", "be liable for any direct indirect"};
-constexpr std::array<Phrase, 6> bsd_3{"with or without modification are permitted provided that the following",
-                                      "redistributions of source code must retain",
-                                      "redistributions in binary form must reproduce",
-                                      "endorse or promote products derived from this software",
-                                      "express or implied warranties", "be liable for any direct indirect"};
-constexpr std::array<Phrase, 7> bsd_4{"with or without modification are permitted provided that the following",
-                                      "redistributions of source code must retain",
-                                      "redistributions in binary form must reproduce",
-                                      "all advertising materials mentioning features or use",
-                                      "endorse or promote products derived from this software",
-                                      "express or implied warranties", "be liable for any direct indirect"};
-constexpr std::array<Phrase, 3> isc{"the software is provided as is and the author disclaims all warranties",
-                                    "the above copyright notice and this permission notice appear in all copies",
-                                    "loss of use data or profits"};
-constexpr std::array<Phrase, 3> isc_consortium{
-    "the software is provided as is and", "the above copyright notice and this permission notice appear in all copies",
+constexpr std::array<Phrase, 4> mit_0{
+    "to deal in the software without restriction",
+    "use copy modify merge publish distribute sublicense and or sell copies",
+    "the software is provided as is without warranty of any kind",
+    "be liable for any claim damages or other liability"};
+constexpr std::array<Phrase, 5> bsd_2{
+    "with or without modification are permitted provided that the following",
+    "redistributions of source code must retain", "redistributions in binary form must reproduce",
+    "express or implied warranties", "be liable for any direct indirect"};
+constexpr std::array<Phrase, 6> bsd_3{
+    "with or without modification are permitted provided that the following",
+    "redistributions of source code must retain",
+    "redistributions in binary form must reproduce",
+    "endorse or promote products derived from this software",
+    "express or implied warranties",
+    "be liable for any direct indirect"};
+constexpr std::array<Phrase, 7> bsd_4{
+    "with or without modification are permitted provided that the following",
+    "redistributions of source code must retain",
+    "redistributions in binary form must reproduce",
+    "all advertising materials mentioning features or use",
+    "endorse or promote products derived from this software",
+    "express or implied warranties",
+    "be liable for any direct indirect"};
+constexpr std::array<Phrase, 3> isc{
+    "the software is provided as is and the author disclaims all warranties",
+    "the above copyright notice and this permission notice appear in all copies",
     "loss of use data or profits"};
-constexpr std::array<Phrase, 2> bsd_0{"the software is provided as is and the author disclaims all warranties",
-                                      "loss of use data or profits"};
+constexpr std::array<Phrase, 3> isc_consortium{
+    "the software is provided as is and",
+    "the above copyright notice and this permission notice appear in all copies",
+    "loss of use data or profits"};
+constexpr std::array<Phrase, 2> bsd_0{
+    "the software is provided as is and the author disclaims all warranties", "loss of use data or profits"};
 constexpr std::array<Phrase, 5> bsl{"use reproduce display distribute execute and transmit the software",
                                     "to prepare derivative works of the software",
                                     "machine executable object code generated by a source language processor",
@@ -56,18 +65,21 @@ constexpr std::array<Phrase, 4> zlib{"in no event will the authors be held liabl
                                      "permission is granted to anyone to use this software for any purpose",
                                      "the origin of this software must not be misrepresented",
                                      "altered source versions must be plainly marked as such"};
-constexpr std::array<Phrase, 3> unlicense{"anyone is free to copy modify publish use compile sell or distribute",
-                                          "we make this dedication for the benefit of the public at large",
-                                          "the software is provided as is without warranty of any kind"};
-constexpr std::array<Phrase, 5> apache{"grant of copyright license", "grant of patent license", "redistribution",
-                                       "disclaimer of warranty",
-                                       "a perpetual worldwide non exclusive no charge royalty free irrevocable copyright "
-                                       "license to reproduce"};
+constexpr std::array<Phrase, 3> unlicense{
+    "anyone is free to copy modify publish use compile sell or distribute",
+    "we make this dedication for the benefit of the public at large",
+    "the software is provided as is without warranty of any kind"};
+constexpr std::array<Phrase, 5> apache{
+    "grant of copyright license", "grant of patent license", "redistribution", "disclaimer of warranty",
+    "a perpetual worldwide non exclusive no charge royalty free irrevocable copyright "
+    "license to reproduce"};
 constexpr std::array<Phrase, 2> apache_how{"apply the following boilerplate notice",
                                            "you may not use this file except in compliance with the license"};
-constexpr std::array<Phrase, 2> apache_notice{"you may not use this file except in compliance with the license",
-                                              "is distributed on an as is basis without warranties or conditions"};
-constexpr std::array<Phrase, 3> mpl{"covered software", "secondary licenses", "exhibit a source code form license notice"};
+constexpr std::array<Phrase, 2> apache_notice{
+    "you may not use this file except in compliance with the license",
+    "is distributed on an as is basis without warranties or conditions"};
+constexpr std::array<Phrase, 3> mpl{"covered software", "secondary licenses",
+                                    "exhibit a source code form license notice"};
 constexpr std::array<Phrase, 2> cc0{"statement of purpose", "public license fallback"};
 constexpr std::array<Phrase, 2> psf{"royalty free world wide license to reproduce analyze test",
                                     "psf is making python available to licensee on an as is basis"};
@@ -75,45 +87,66 @@ constexpr std::array<Phrase, 2> psf_any{"royalty free world wide license to repr
                                         "available to licensee on an as is basis"};
 
 constexpr std::array<Wording, 36> table{{
-    {"MIT", "permission is hereby granted free of charge to any person obtaining a copy", "dealings in the software",
-     152, 168, mit, narrowing},
-    {"MIT-0", "permission is hereby granted free of charge to any person obtaining a copy", "dealings in the software",
-     125, 142, mit_0, narrowing},
+    {"MIT", "permission is hereby granted free of charge to any person obtaining a copy",
+     "dealings in the software", 152, 168, mit, narrowing},
+    {"MIT-0", "permission is hereby granted free of charge to any person obtaining a copy",
+     "dealings in the software", 125, 142, mit_0, narrowing},
     {"BSL-1.0", "permission is hereby granted free of charge to any person or organization obtaining",
      "dealings in the software", 200, 210, bsl, narrowing},
     {"BSD-4-Clause", "redistribution and use in source and binary forms",
      "if advised of the possibility of such damage", 225, 270, bsd_4, narrowing},
     {"BSD-3-Clause", "redistribution and use in source and binary forms",
-     "if advised of the possibility of such damage", 200, 228, bsd_3, narrowing},
+     "if advised of the possibility of such damage", 200, 236, bsd_3, narrowing},
     {"BSD-2-Clause", "redistribution and use in source and binary forms",
      "if advised of the possibility of such damage", 175, 196, bsd_2, narrowing},
-    {"ISC", "permission to use copy modify and or distribute this software for any purpose with or without fee",
+    {"ISC",
+     "permission to use copy modify and or distribute this software for any purpose with or without fee",
      "use or performance of this software", 105, 124, isc, narrowing},
     {"ISC", "permission to use copy modify and distribute this software for any purpose with or without fee",
      "use or performance of this software", 105, 124, isc, narrowing},
-    {"ISC", "permission to use copy modify and or distribute this software for any purpose with or without fee",
+    {"ISC",
+     "permission to use copy modify and or distribute this software for any purpose with or without fee",
      "use or performance of this software", 105, 128, isc_consortium, narrowing},
     {"ISC", "permission to use copy modify and distribute this software for any purpose with or without fee",
      "use or performance of this software", 105, 128, isc_consortium, narrowing},
-    {"0BSD", "permission to use copy modify and or distribute this software for any purpose with or without fee",
+    {"0BSD",
+     "permission to use copy modify and or distribute this software for any purpose with or without fee",
      "use or performance of this software", 84, 104, bsd_0, narrowing},
     {"Zlib", "this software is provided as is without any express or implied warranty",
      "may not be removed or altered from any source distribution", 122, 136, zlib, narrowing_long},
-    {"Unlicense", "this is free and unencumbered software released into the public domain", "dealings in the software",
-     180, 205, unlicense, {}},
+    {"Unlicense",
+     "this is free and unencumbered software released into the public domain",
+     "dealings in the software",
+     180,
+     205,
+     unlicense,
+     {}},
     {"Apache-2.0", "terms and conditions for use reproduction and distribution definitions",
      "accepting any such warranty or additional liability", 1380, 1425, apache, narrowing_long},
-    {"", "appendix how to apply the apache license to your work", "governing permissions and limitations under the license",
-     120, 220, apache_how, narrowing_long},
+    {"", "appendix how to apply the apache license to your work",
+     "governing permissions and limitations under the license", 120, 220, apache_how, narrowing_long},
     {"Apache-2.0", "licensed under the apache license version 2 0 the license",
      "governing permissions and limitations under the license", 60, 90, apache_notice, narrowing_long},
-    {"MPL-2.0", "mozilla public license version 2 0 definitions", "as defined by the mozilla public license v 2 0", 2300,
-     2480, mpl, {}},
-    {"CC0-1.0", "the laws of most jurisdictions throughout the world", "this cc0 or use of the work", 960, 1010, cc0, {}},
+    {"MPL-2.0",
+     "mozilla public license version 2 0 definitions",
+     "as defined by the mozilla public license v 2 0",
+     2300,
+     2480,
+     mpl,
+     {}},
+    {"CC0-1.0",
+     "the laws of most jurisdictions throughout the world",
+     "this cc0 or use of the work",
+     960,
+     1010,
+     cc0,
+     {}},
     {"PSF-2.0", "this license agreement is between the python software foundation",
-     "agrees to be bound by the terms and conditions of this license agreement", 340, 400, psf, narrowing_long},
+     "agrees to be bound by the terms and conditions of this license agreement", 340, 400, psf,
+     narrowing_long},
     {"PSF-2.0", "this license agreement is between the python software foundation",
-     "agrees to be bound by the terms and conditions of this license agreement", 340, 420, psf_any, narrowing_long},
+     "agrees to be bound by the terms and conditions of this license agreement", 340, 420, psf_any,
+     narrowing_long},
     {"AGPL-3.0-only", "gnu affero general public license version 3 19 november 2007", "", 4000, 0, {}, {}},
     {"LGPL-3.0-only", "gnu lesser general public license version 3 29 june 2007", "", 900, 0, {}, {}},
     {"LGPL-2.1-only", "gnu lesser general public license version 2 1 february 1999", "", 3500, 0, {}, {}},
@@ -127,9 +160,20 @@ constexpr std::array<Wording, 36> table{{
     {"CC-BY-4.0", "attribution 4 0 international", "", 1500, 0, {}, {}},
     {"BUSL-1.1", "business source license 1 1", "", 300, 0, {}, {}},
     {"LicenseRef-NVIDIA-Source-Code", "nvidia source code license", "", 200, 0, {}, {}},
-    {"LicenseRef-NvidiaProprietary", "license agreement for nvidia software development kits", "", 500, 0, {}, {}},
+    {"LicenseRef-NvidiaProprietary",
+     "license agreement for nvidia software development kits",
+     "",
+     500,
+     0,
+     {},
+     {}},
     {"LicenseRef-NvidiaProprietary", "nvidia software license agreement", "", 300, 0, {}, {}},
-    {"LicenseRef-NvidiaProprietary", "nvidia corporation and its licensors retain all intellectual property", "", 20, 0, {},
+    {"LicenseRef-NvidiaProprietary",
+     "nvidia corporation and its licensors retain all intellectual property",
+     "",
+     20,
+     0,
+     {},
      {}},
 }};
 

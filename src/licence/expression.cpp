@@ -226,10 +226,10 @@ bool allowed(std::string_view spdx, const std::vector<std::string>& allow_list) 
 
 const std::vector<std::string>& permissive() {
   static const std::vector<std::string> list = {
-      "MIT",     "MIT-0",         "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-1-Clause",
-      "ISC",     "0BSD",          "Zlib",       "BSL-1.0",      "Unlicense",    "CC0-1.0",
-      "PSF-2.0", "Python-2.0",    "NCSA",       "HPND",         "X11",          "blessing",
-      "WTFPL",   "PostgreSQL",    "libpng-2.0", "Libpng",       "BlueOak-1.0.0"};
+      "MIT",     "MIT-0",      "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSD-1-Clause",
+      "ISC",     "0BSD",       "Zlib",       "BSL-1.0",      "Unlicense",    "CC0-1.0",
+      "PSF-2.0", "Python-2.0", "NCSA",       "HPND",         "X11",          "blessing",
+      "WTFPL",   "PostgreSQL", "libpng-2.0", "Libpng",       "BlueOak-1.0.0"};
   return list;
 }
 

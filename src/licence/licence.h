@@ -34,8 +34,8 @@ class Tree {
   // A licence file, or package metadata, at its path.
   void add(const std::string& path, std::string_view bytes);
   // Tag, notice, the nearest licence file up the tree, then package metadata. Several licence files in one
-  // folder give "A AND B" unless their names or the metadata say OR. What says different things counts with all
-  // that it says, and a licence file whose text is not recognised makes the licence unknown.
+  // folder give "A AND B" unless their names or the metadata say OR. What says different things counts with
+  // all that it says, and a licence file whose text is not recognised makes the licence unknown.
   corpus::Licence of(const std::string& path, std::string_view bytes) const;
 
  private:
@@ -48,10 +48,14 @@ class Tree {
     std::optional<corpus::Licence> metadata;
     bool choice = false;  // a file says that either licence may be taken
   };
+  Folder& seat(std::string_view path);
+  const Folder* distribution_of(std::string_view folder, std::string_view path) const;
   static corpus::Licence of_folder(const Folder& folder);
   corpus::Licence of_tree(std::string_view path) const;
 
   std::map<std::string, Folder, std::less<>> folders_;  // "" is the root
+  // What built packages say, by the folder that they are installed in.
+  std::map<std::string, std::map<std::string, Folder>, std::less<>> distributions_;
 };
 
 // Whether a file of that name says what the package is: METADATA, PKG-INFO, pyproject.toml, package.json.

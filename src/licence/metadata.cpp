@@ -16,11 +16,12 @@
 namespace kw::licence {
 namespace {
 
-constexpr std::size_t max_bytes = std::size_t{4} << 20;
+constexpr std::size_t max_bytes = std::size_t{1} << 20;
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-// The last part of "License :: OSI Approved :: ...". What does not say which version or clause count is left out.
+// The last part of "License :: OSI Approved :: ...". What does not say which version or clause count is left
+// out.
 constexpr std::array<Pair, 22> classifiers{{
     {"MIT License", "MIT"},
     {"MIT No Attribution License (MIT-0)", "MIT-0"},
@@ -82,8 +83,10 @@ std::optional<corpus::Licence> decide(const Claims& claims) {
   if (of_field && !classified.empty() && !says_as_much(*of_field, classified))
     return corpus::Licence{.spdx = both({*of_field, classified}),
                            .evidence = fmt::format("{}: License and classifier", claims.file)};
-  if (of_field) return corpus::Licence{.spdx = *of_field, .evidence = fmt::format("{}: License", claims.file)};
-  if (!classified.empty()) return corpus::Licence{.spdx = classified, .evidence = fmt::format("{}: classifier", claims.file)};
+  if (of_field)
+    return corpus::Licence{.spdx = *of_field, .evidence = fmt::format("{}: License", claims.file)};
+  if (!classified.empty())
+    return corpus::Licence{.spdx = classified, .evidence = fmt::format("{}: classifier", claims.file)};
   return std::nullopt;
 }
 

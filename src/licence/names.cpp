@@ -79,8 +79,8 @@ constexpr std::array<Pair, 62> ids{{
 }};
 
 constexpr std::array<std::string_view, 8> exceptions{
-    "LLVM-exception",           "GCC-exception-3.1",  "GCC-exception-2.0", "Classpath-exception-2.0",
-    "Autoconf-exception-3.0",   "Bison-exception-2.2", "OpenSSL-exception", "Linux-syscall-note"};
+    "LLVM-exception",         "GCC-exception-3.1",   "GCC-exception-2.0", "Classpath-exception-2.0",
+    "Autoconf-exception-3.0", "Bison-exception-2.2", "OpenSSL-exception", "Linux-syscall-note"};
 
 // Names as words. Longer ones come before those that they begin with.
 constexpr std::array<Pair, 63> names{{
@@ -256,9 +256,8 @@ void find_names(const Words& words, std::vector<Mention>& found) {
          at = find_phrase(words, phrase, at + 1)) {
       if (found.size() >= max_mentions) return;
       const std::size_t end = at + phrase.size() + 1;
-      const bool inside = std::any_of(found.begin(), found.end(), [&](const Mention& each) {
-        return each.at <= at && end <= each.end;
-      });
+      const bool inside = std::any_of(found.begin(), found.end(),
+                                      [&](const Mention& each) { return each.at <= at && end <= each.end; });
       if (!inside && speaks_of_licence(words.text, at, phrase)) found.push_back({std::string(id), at, end});
     }
 }

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t max_lines = 100;
 constexpr std::size_t max_bytes = 16'000;
 
-constexpr std::array<std::string_view, 14> of_others{"adapted", "portions",     "derived",  "ported",  "incorporates",
-                                                     "borrowed", "original",    "modified", "taken",   "copied",
-                                                     "inspired", "originally",  "includes", "extends"};
+constexpr std::array<std::string_view, 14> of_others{
+    "adapted",  "portions", "derived", "ported",   "incorporates", "borrowed", "original",
+    "modified", "taken",    "copied",  "inspired", "originally",   "includes", "extends"};
 
 // Whether the words before the mention say that it speaks of other people's code in this file.
 bool speaks_of_a_part(const Words& words, std::size_t at) {
@@ -56,7 +56,8 @@ std::optional<Notice> read_notice(std::string_view bytes) {
 std::optional<corpus::Licence> from_notice(std::string_view bytes) {
   auto notice = read_notice(bytes);
   if (!notice) return std::nullopt;
-  return corpus::Licence{.spdx = std::move(notice->spdx), .evidence = fmt::format("notice, line {}", notice->line)};
+  return corpus::Licence{.spdx = std::move(notice->spdx),
+                         .evidence = fmt::format("notice, line {}", notice->line)};
 }
 
 }  // namespace kw::licence

@@ -26,8 +26,8 @@ std::size_t find_key(std::string_view line) {
 
 bool may_stand_in_a_tag(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-         c == '+' || c == ':' || c == ' ' || c == '\t' || c == '(' || c == ')' || c == ',' || c == '/' || c == ';' ||
-         c == '_';
+         c == '+' || c == ':' || c == ' ' || c == '\t' || c == '(' || c == ')' || c == ',' || c == '/' ||
+         c == ';' || c == '_';
 }
 
 // The tag's value: up to a comment's end, a quote, or a byte that stands in no expression.
@@ -38,8 +38,8 @@ std::string_view value_of(std::string_view rest) {
     ++end;
   }
   std::string_view value = trim(rest.substr(0, end));
-  while (!value.empty() && (value.back() == '.' || value.back() == ',' || value.back() == ';' || value.back() == '-' ||
-                            value.back() == '/' || value.back() == ':'))
+  while (!value.empty() && (value.back() == '.' || value.back() == ',' || value.back() == ';' ||
+                            value.back() == '-' || value.back() == '/' || value.back() == ':'))
     value = trim(value.substr(0, value.size() - 1));
   return value;
 }

@@ -18,15 +18,16 @@ constexpr std::size_t max_reference_words = 200;
 
 // Outside a licence's own wording these words take something back.
 constexpr std::array<std::string_view, 30> taking_back{
-    "commercial",   "noncommercial", "commercially", "may not",      "shall",         "must",      "must not",
-    "not permitted", "permitted only", "prohibited", "prohibit",     "forbidden",     "restrict",  "restricted",
-    "restriction",  "restrictions",  "only",         "provided that", "research",     "academic",  "educational",
-    "notwithstanding", "military",   "evil",         "not apply",    "additional terms", "not be used", "condition",
-    "addendum",     "proprietary"};
+    "commercial", "noncommercial",    "commercially",   "may not",         "shall",    "must",
+    "must not",   "not permitted",    "permitted only", "prohibited",      "prohibit", "forbidden",
+    "restrict",   "restricted",       "restriction",    "restrictions",    "only",     "provided that",
+    "research",   "academic",         "educational",    "notwithstanding", "military", "evil",
+    "not apply",  "additional terms", "not be used",    "condition",       "addendum", "proprietary"};
 
 bool has(std::string_view spaced, std::string_view phrase) {
   for (std::size_t at = spaced.find(phrase); at != std::string_view::npos; at = spaced.find(phrase, at + 1))
-    if (at > 0 && spaced[at - 1] == ' ' && at + phrase.size() < spaced.size() && spaced[at + phrase.size()] == ' ')
+    if (at > 0 && spaced[at - 1] == ' ' && at + phrase.size() < spaced.size() &&
+        spaced[at + phrase.size()] == ' ')
       return true;
   return false;
 }
@@ -45,7 +46,8 @@ struct Others {
 void add_line(std::string_view spaced, Others& others) {
   if (spaced.size() < 2) return;
   others.spaced += spaced.substr(1);
-  if (has(spaced, "copyright") || has(spaced, "all rights reserved") || has(spaced, "end of terms and conditions"))
+  if (has(spaced, "copyright") || has(spaced, "all rights reserved") ||
+      has(spaced, "end of terms and conditions"))
     return;
   others.counted += count_words(spaced);
 }

@@ -33,30 +33,47 @@ std::string joined(std::string_view folder, std::string_view name) {
   return name.empty() ? std::string(folder) : fmt::format("{}/{}", folder, name);
 }
 
-// The folder that a licence or metadata speaks for. Those of a built package lie in a folder of their own:
-// "x.dist-info/licenses/a/LICENSE" speaks for "a".
-std::string speaks_for(std::string_view path) {
-  std::string_view rest = folder_of(path);
-  std::string_view above;
+bool is_distribution(std::string_view folder) {
+  return folder.ends_with(".dist-info") || folder.ends_with(".egg-info") || folder == "EGG-INFO";
+}
+
+// Where a licence or metadata lies, as far as the tree is concerned: those of a built package lie in a folder
+// of their own, and "x.dist-info/licenses/a/LICENSE" speaks for "a".
+struct Seat {
+  std::string folder;
+  std::string distribution;  // "x.dist-info" in that folder; empty: the folder itself
+};
+
+Seat seat_of(std::string_view path) {
+  const std::string_view rest = folder_of(path);
   for (std::size_t begin = 0; begin <= rest.size();) {
     const std::size_t end = std::min(rest.find('/', begin), rest.size());
     const std::string_view part = rest.substr(begin, end - begin);
-    if (part.ends_with(".dist-info") || part.ends_with(".egg-info") || part == "EGG-INFO") {
-      above = begin == 0 ? std::string_view{} : rest.substr(0, begin - 1);
+    if (is_distribution(part)) {
+      const std::string_view above = begin == 0 ? std::string_view{} : rest.substr(0, begin - 1);
       std::string_view below = end < rest.size() ? rest.substr(end + 1) : std::string_view{};
       if (below == "licenses" || below == "license_files") below = {};
       if (below.starts_with("licenses/")) below.remove_prefix(std::string_view("licenses/").size());
-      return joined(above, below);
+      if (!below.empty()) return {.folder = joined(above, below), .distribution = {}};
+      return {.folder = std::string(above), .distribution = std::string(part)};
     }
     begin = end + 1;
   }
-  return std::string(rest);
+  return {.folder = std::string(rest), .distribution = {}};
+}
+
+// "flash_attn" of "flash_attn-2.1.dist-info": the package that is beside it, most often.
+std::string package_of(std::string_view distribution) {
+  std::string name = lower(distribution.substr(0, std::min(distribution.find('-'), distribution.rfind('.'))));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 // Licences of what a package brings along; one that is not recognised says nothing of the package itself.
 bool of_third_parties(std::string_view path) {
   const std::string name = lower(name_of(path));
-  constexpr std::array<std::string_view, 6> signs{"third", "3rd", "bundled", "external", "vendor", "dependen"};
+  constexpr std::array<std::string_view, 6> signs{"third",    "3rd",    "bundled",
+                                                  "external", "vendor", "dependen"};
   return std::any_of(signs.begin(), signs.end(),
                      [&](std::string_view sign) { return name.find(sign) != std::string::npos; });
 }
@@ -65,8 +82,8 @@ bool of_third_parties(std::string_view path) {
 bool leaves_a_choice(std::string_view bytes) {
   if (bytes.size() > 4'000) return false;
   const Words words = words_of(bytes);
-  for (const std::string_view phrase : {"either of the licenses", "either of these licenses", "either of the following",
-                                        "dual licensed", "at your option"})
+  for (const std::string_view phrase : {"either of the licenses", "either of these licenses",
+                                        "either of the following", "dual licensed", "at your option"})
     if (find_phrase(words, phrase) != std::string::npos) return true;
   return false;
 }
@@ -89,9 +106,9 @@ bool is_licence_file(std::string_view path) {
                                  [&](std::string_view each) { return name.starts_with(each); });
   if (!begin && !name.ends_with("-license") && !name.ends_with("-licence") && !name.ends_with("-license.txt"))
     return false;
-  constexpr std::array<std::string_view, 24> code{".py",  ".pyi", ".pyc",  ".js",   ".ts",   ".tsx",  ".jsx",  ".h",
-                                                  ".hpp", ".c",   ".cc",   ".cpp",  ".cu",   ".cuh",  ".json", ".yml",
-                                                  ".yaml", ".toml", ".sh", ".css",  ".svg",  ".png",  ".cmake", ".in"};
+  constexpr std::array<std::string_view, 24> code{
+      ".py", ".pyi", ".pyc",  ".js",  ".ts",   ".tsx",  ".jsx", ".h",   ".hpp", ".c",   ".cc",    ".cpp",
+      ".cu", ".cuh", ".json", ".yml", ".yaml", ".toml", ".sh",  ".css", ".svg", ".png", ".cmake", ".in"};
   return std::none_of(code.begin(), code.end(), [&](std::string_view end) { return name.ends_with(end); });
 }
 
@@ -100,9 +117,27 @@ bool is_metadata_file(std::string_view path) {
   return name == "METADATA" || name == "PKG-INFO" || name == "pyproject.toml" || name == "package.json";
 }
 
+Tree::Folder& Tree::seat(std::string_view path) {
+  const Seat seat = seat_of(path);
+  if (seat.distribution.empty()) return folders_[seat.folder];
+  return distributions_[seat.folder][seat.distribution];
+}
+
+// Among several installed packages that of the path's own; a lone one speaks for the whole folder.
+const Tree::Folder* Tree::distribution_of(std::string_view folder, std::string_view path) const {
+  const auto found = distributions_.find(folder);
+  if (found == distributions_.end()) return nullptr;
+  if (found->second.size() == 1) return &found->second.begin()->second;
+  std::string_view below = folder.empty() ? path : path.substr(folder.size() + 1);
+  const std::string own = lower(below.substr(0, below.find('/')));
+  for (const auto& [name, each] : found->second)
+    if (package_of(name) == own) return &each;
+  return nullptr;
+}
+
 void Tree::add(const std::string& path, std::string_view bytes) {
   if (is_licence_file(path)) {
-    Folder& folder = folders_[speaks_for(path)];
+    Folder& folder = seat(path);
     auto spdx = from_text(bytes);
     if (!spdx && leaves_a_choice(bytes)) {
       folder.choice = true;
@@ -114,7 +149,7 @@ void Tree::add(const std::string& path, std::string_view bytes) {
     auto licence = from_package_metadata(bytes);
     if (!licence) return;
     licence->evidence.replace(0, licence->evidence.find(':'), path);
-    auto& known = folders_[speaks_for(path)].metadata;
+    auto& known = seat(path).metadata;
     if (known && known->spdx != licence->spdx) {
       licence->spdx = both({known->spdx, licence->spdx});
       licence->evidence = fmt::format("{}; {}", known->evidence, licence->evidence);
@@ -130,12 +165,14 @@ corpus::Licence Tree::of_folder(const Folder& folder) {
   std::string evidence;
   for (const File& file : folder.files) {
     if (file.spdx.empty())
-      return {.spdx = {}, .evidence = fmt::format("{}: the text is not that of a licence we know", file.path)};
+      return {.spdx = {},
+              .evidence = fmt::format("{}: the text is not that of a licence we know", file.path)};
     all.push_back(file.spdx);
     names.emplace_back(name_of(file.path));
     evidence += evidence.empty() ? file.path : "; " + file.path;
   }
-  corpus::Licence licence{.spdx = folder.choice || names_say_or(names) ? either(all) : both(all), .evidence = evidence};
+  corpus::Licence licence{.spdx = folder.choice || names_say_or(names) ? either(all) : both(all),
+                          .evidence = evidence};
   if (!folder.metadata || folder.metadata->spdx == licence.spdx) return licence;
   const corpus::Licence& said = *folder.metadata;
   licence.evidence += "; " + said.evidence;
@@ -144,9 +181,22 @@ corpus::Licence Tree::of_folder(const Folder& folder) {
 }
 
 corpus::Licence Tree::of_tree(std::string_view path) const {
+  const auto speaks = [](const Folder& folder) { return !folder.files.empty() || folder.metadata; };
   for (std::string_view folder = folder_of(path);; folder = folder_of(folder)) {
-    if (const auto found = folders_.find(folder); found != folders_.end())
-      if (!found->second.files.empty() || found->second.metadata) return of_folder(found->second);
+    const auto found = folders_.find(folder);
+    const bool direct = found != folders_.end() && speaks(found->second);
+    const Folder* built = distribution_of(folder, path);
+    if (built != nullptr && !speaks(*built)) built = nullptr;
+    if (direct && built != nullptr) {
+      const corpus::Licence one = of_folder(found->second);
+      const corpus::Licence other = of_folder(*built);
+      if (one.spdx.empty() || says_as_much(one.spdx, other.spdx)) return one;
+      if (other.spdx.empty()) return other;
+      return {.spdx = both({one.spdx, other.spdx}),
+              .evidence = fmt::format("{}; {}", one.evidence, other.evidence)};
+    }
+    if (direct) return of_folder(found->second);
+    if (built != nullptr) return of_folder(*built);
     if (folder.empty()) return {.spdx = {}, .evidence = "nothing says"};
   }
 }
@@ -157,7 +207,8 @@ corpus::Licence Tree::of(const std::string& path, std::string_view bytes) const 
   if (tag && (!notice || says_as_much(tag->spdx, notice->spdx))) return *tag;
   if (!notice) return of_tree(path);
   const std::string seen = fmt::format("notice, line {}", notice->line);
-  if (tag) return {.spdx = both({tag->spdx, notice->spdx}), .evidence = fmt::format("{}; {}", tag->evidence, seen)};
+  if (tag)
+    return {.spdx = both({tag->spdx, notice->spdx}), .evidence = fmt::format("{}; {}", tag->evidence, seen)};
   if (!notice->of_a_part) return {.spdx = notice->spdx, .evidence = seen};
   const corpus::Licence rest = of_tree(path);
   return {.spdx = rest.spdx.empty() ? std::string() : both({notice->spdx, rest.spdx}),

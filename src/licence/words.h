@@ -17,8 +17,8 @@ struct Words {
   std::vector<Line> lines;  // those with words in them
 };
 
-// Lower-case ASCII letters and digits make words, all else parts them. Bullets at a line's start ("1.", "(a)")
-// are no words.
+// Lower-case ASCII letters and digits make words, all else parts them. Bullets at a line's start ("1.",
+// "(a)") are no words.
 Words words_of(std::string_view bytes);
 
 // Where the phrase stands as whole words: the place of the space before it, `from` or later, or npos.

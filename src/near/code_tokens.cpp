@@ -71,15 +71,11 @@ class Scanner {
   }
 
   bool pass_comment() {
-    std::size_t end = std::string_view::npos;
-    if (python() && peek() == '#')
-      end = text_.find('\n', at_);
-    else if (!python() && peek() == '/' && peek(1) == '/')
-      end = text_.find('\n', at_);
-    else if (!python() && peek() == '/' && peek(1) == '*')
-      end = std::min(text_.find("*/", at_ + 2), text_.size() - 2) + 2;
-    else
-      return false;
+    bool to_line_end = python() ? peek() == '#' : peek() == '/' && peek(1) == '/';
+    bool to_mark = !python() && peek() == '/' && peek(1) == '*';
+    if (!to_line_end && !to_mark) return false;
+    std::size_t end = to_mark ? text_.find("*/", at_ + 2) : text_.find('\n', at_);
+    if (to_mark && end != std::string_view::npos) end += 2;
     at_ = std::min(end, text_.size());
     return true;
   }

@@ -5,6 +5,10 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace kw::near {
 namespace {
 
@@ -13,21 +17,47 @@ static_assert(std::endian::native == std::endian::little, "words are hashed as l
 constexpr std::size_t block_tokens = 1024;
 constexpr std::size_t max_width = 1024;
 
-enum Kind : std::uint8_t { other, word, space };
+constexpr std::size_t piece_bytes = 64;
 
-constexpr std::array<Kind, 256> kinds = [] {
-  std::array<Kind, 256> table{};
-  for (unsigned c = 0; c < 256; ++c) {
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (letter || (c >= '0' && c <= '9') || c == '_' || c > 127) table[c] = word;
-    if (c == ' ' || (c >= '\t' && c <= '\r')) table[c] = space;
-  }
-  return table;
-}();
+// A bit for each of 64 bytes: whether it belongs to a word, and whether it is white space.
+struct Kinds {
+  std::uint64_t word = 0;
+  std::uint64_t space = 0;
+};
 
-Kind kind_of(char c) {
-  return kinds[static_cast<unsigned char>(c)];
+#if defined(__SSE2__)
+// Of bytes a..b of unsigned ones: moved to the low end of the signed ones, where one comparison tells.
+__m128i between(__m128i bytes, char a, char b) {
+  __m128i moved = _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(-128 - a)));
+  return _mm_cmplt_epi8(moved, _mm_set1_epi8(static_cast<char>(-128 + b - a + 1)));
 }
+
+Kinds kinds_of(const char* piece) {
+  Kinds kinds;
+  for (unsigned i = 0; i < piece_bytes; i += 16) {
+    __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(piece + i));
+    __m128i letter = between(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 'a', 'z');
+    __m128i other = _mm_or_si128(between(bytes, '0', '9'), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('_')));
+    // The top bit of `bytes` itself tells bytes over 127.
+    __m128i word = _mm_or_si128(_mm_or_si128(letter, other), bytes);
+    __m128i space = _mm_or_si128(between(bytes, '\t', '\r'), _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')));
+    kinds.word |= std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(word))} << i;
+    kinds.space |= std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(space))} << i;
+  }
+  return kinds;
+}
+#else
+Kinds kinds_of(const char* piece) {
+  Kinds kinds;
+  for (unsigned i = 0; i < piece_bytes; ++i) {
+    unsigned c = static_cast<unsigned char>(piece[i]);
+    bool letter = (c | 0x20) - 'a' < 26;
+    kinds.word |= std::uint64_t{letter || c - '0' < 10 || c == '_' || c > 127} << i;
+    kinds.space |= std::uint64_t{c == ' ' || c - '\t' < 5} << i;
+  }
+  return kinds;
+}
+#endif
 
 // Odd constants with about half their bits set, from the digits of square roots.
 constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;
@@ -46,49 +76,76 @@ constexpr std::uint64_t finished(std::uint64_t x) {
   return x ^ (x >> 32);
 }
 
-constexpr std::array<std::uint64_t, 256> single = [] {
-  std::array<std::uint64_t, 256> table{};
-  for (unsigned c = 0; c < 256; ++c) table[c] = mixed(c * base);
-  return table;
-}();
-
-std::uint64_t up_to_eight(const char* at, std::size_t size) {
+std::uint64_t eight(const char* at) {
   std::uint64_t value = 0;
-  std::memcpy(&value, at, size);
+  std::memcpy(&value, at, 8);
   return value;
 }
 
-// Words of at most eight bytes all have hashes of their own: each step can be reversed, and no word has a
-// zero byte.
-std::uint64_t word_hash(const char* at, std::size_t size, const char* end) {
-  if (size <= 8 && end - at >= 8) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, at, 8);
-    return mixed((value & (~std::uint64_t{0} >> (64 - 8 * size))) * base);
-  }
+// Of 1 to 64 bytes, behind which eight more can be read. Tokens of at most eight bytes all have hashes of
+// their own: each step can be reversed, and no token but the zero byte has a zero byte.
+std::uint64_t token_hash(const char* at, std::size_t size) {
   std::uint64_t hash = 0;
-  for (; size > 8; at += 8, size -= 8) hash = mixed((hash ^ up_to_eight(at, 8)) * base);
-  return mixed((hash ^ up_to_eight(at, size)) * base);
+  for (; size > 8; at += 8, size -= 8) hash = mixed((hash ^ eight(at)) * base);
+  return mixed((hash ^ (eight(at) & (~std::uint64_t{0} >> (64 - 8 * size)))) * base);
+}
+
+// Of any length, with nothing behind.
+std::uint64_t long_token_hash(const char* at, std::size_t size) {
+  std::uint64_t hash = 0;
+  for (; size > 8; at += 8, size -= 8) hash = mixed((hash ^ eight(at)) * base);
+  std::uint64_t rest = 0;
+  std::memcpy(&rest, at, size);
+  return mixed((hash ^ rest) * base);
+}
+
+bool is_word(char c) {
+  std::array<char, piece_bytes> piece{};
+  piece[0] = c;
+  return (kinds_of(piece.data()).word & 1) != 0;
 }
 
 }  // namespace
 
 std::size_t TokenHashes::next(std::span<std::uint64_t> out) {
   std::size_t count = 0;
-  const char* at = at_;
-  while (at < end_ && count < out.size()) {
-    Kind kind = kind_of(*at);
-    if (kind == word) {
-      const char* begin = at;
-      do ++at;
-      while (at < end_ && kind_of(*at) == word);
-      out[count++] = word_hash(begin, static_cast<std::size_t>(at - begin), end_);
+  while (at_ < end_ && count + slack <= out.size()) {
+    auto left = static_cast<std::size_t>(end_ - at_);
+    if (left >= piece_bytes + 8) {
+      count += step(at_, &out[count]);
       continue;
     }
-    if (kind == other && !words_only_) out[count++] = single[static_cast<unsigned char>(*at)];
-    ++at;
+    std::array<char, 2 * piece_bytes + 16> copy{};
+    copy.fill(' ');
+    std::memcpy(copy.data(), at_, left);
+    count += step(copy.data(), &out[count]);
   }
-  at_ = at;
+  return count;
+}
+
+// The tokens of 64 bytes, which stand in `piece` too; a word that reaches their end is left for the next
+// step.
+std::size_t TokenHashes::step(const char* piece, std::uint64_t* out) {
+  Kinds kinds = kinds_of(piece);
+  if (kinds.word == ~std::uint64_t{0}) {
+    const char* begin = at_;
+    for (at_ = std::min(at_ + piece_bytes, end_); at_ < end_ && is_word(*at_);) ++at_;
+    *out = long_token_hash(begin, static_cast<std::size_t>(at_ - begin));
+    return 1;
+  }
+  auto open = static_cast<unsigned>(std::countl_one(kinds.word));
+  if (open > 0) kinds.word &= ~std::uint64_t{0} >> open;
+  std::uint64_t here = open > 0 ? ~std::uint64_t{0} >> open : ~std::uint64_t{0};
+  std::uint64_t others = words_only_ ? 0 : here & ~kinds.word & ~kinds.space;
+  std::uint64_t first = (kinds.word & ~(kinds.word << 1)) | others;
+  std::uint64_t last = (kinds.word & ~(kinds.word >> 1)) | others;
+  std::size_t count = 0;
+  for (; first != 0; first &= first - 1, last &= last - 1) {
+    auto begin = static_cast<unsigned>(std::countr_zero(first));
+    auto end = static_cast<unsigned>(std::countr_zero(last)) + 1;
+    out[count++] = token_hash(piece + begin, end - begin);
+  }
+  at_ += std::min<std::size_t>(piece_bytes - open, static_cast<std::size_t>(end_ - at_));
   return count;
 }
 
@@ -96,7 +153,7 @@ Shingles::Shingles(std::string_view text, const Parameters& parameters)
     : source_(text, parameters.words_only),
       width_(std::clamp<std::size_t>(parameters.shingle_tokens, 1, max_width)),
       leaving_(1),
-      tokens_(width_ + std::min(block_tokens, text.size())) {
+      tokens_(width_ + std::min(block_tokens, text.size()) + TokenHashes::slack) {
   for (std::size_t i = 0; i < width_; ++i) leaving_ *= base;
 }
 

@@ -16,10 +16,15 @@ class TokenHashes {
   TokenHashes(std::string_view text, bool words_only)
       : at_(text.data()), end_(text.data() + text.size()), words_only_(words_only) {}
 
-  // Fills `out` from its start; fewer than out.size() only at the text's end.
+  // How many places more than is asked for next() wants at least.
+  static constexpr std::size_t slack = 64;
+
+  // Fills `out` from its start, and leaves less than `slack` of it free before the text's end; 0 at its end.
   std::size_t next(std::span<std::uint64_t> out);
 
  private:
+  std::size_t step(const char* piece, std::uint64_t* out);
+
   const char* at_;
   const char* end_;
   bool words_only_;

@@ -79,7 +79,8 @@ struct SketchFile::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (fd) (void)store_pending();
+    if (!fd) return;
+    [[maybe_unused]] auto unheard = store_pending();  // who wants to know calls flush()
   }
 
   std::size_t width() const { return std::size_t{parameters.bands} * parameters.rows; }

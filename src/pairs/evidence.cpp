@@ -94,7 +94,7 @@ std::optional<Verdict> compare(const Profile& from, const Profile& to, const Rar
   if (!contradiction_of(from, to).empty()) return {};
   NameMatch name = best_names(from, to, rarity);
   if (name.words.empty()) return {};
-  double rare = std::min(1.0, rarity.shared(name.words, name.words) / 5);
+  double rare = std::min(1.0, rarity.shared(name.words, name.words) / 6);
   Verdict verdict{.reasons = {fmt::format("name: {}", fmt::join(name.words, " "))}};
   double weights = 0;
   double sum = 0;

@@ -22,7 +22,7 @@ struct Rarities {
 
 // confidence = name * rarity * (1/2 + support / 2), rounded to three digits, where
 //   name     the best likeness of a name of one (its own, or a launcher's: * 0.95 each) with one of the other
-//   rarity   Σ rarity of the shared words / 5, at most 1: "gemm" alone says little where everything is a gemm
+//   rarity   Σ rarity of the shared words / 6, at most 1: "gemm" alone says little where everything is a gemm
 //   support  the mean of what can be said, weighted: parameters 0.3, operations 0.3, launchers 0.2, calls
 //   0.1,
 //            path 0.1. What one side does not have (a kernel that takes one struct) is left out of the mean.

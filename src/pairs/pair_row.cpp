@@ -1,5 +1,7 @@
 #include "pairs/pair_row.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "corpus/normalise.h"
@@ -20,6 +22,17 @@ bool stands_alone(std::string_view text) {
   return !parameters.starts_with("self") && !parameters.starts_with("ctx") && !parameters.starts_with("cls");
 }
 
+// The context has what the kernel needs; its launcher needs PyTorch too.
+std::string imports_for(std::string_view launcher, const std::string& context) {
+  std::string imports;
+  for (std::string_view module : {"math", "torch", "triton"}) {
+    std::string line = fmt::format("import {}\n", module);
+    if (launcher.find(fmt::format("{}.", module)) == std::string_view::npos) continue;
+    if (!context.starts_with(line) && context.find("\n" + line) == std::string::npos) imports += line;
+  }
+  return imports;
+}
+
 }  // namespace
 
 std::string cuda_prompt(std::string_view code) {
@@ -31,9 +44,13 @@ std::string torch_prompt(std::string_view code) {
 }
 
 std::string with_launcher(const corpus::Unit& unit) {
-  for (const corpus::Launch& launch : unit.launches)
-    if (stands_alone(launch.caller_text) && unit.context.find(launch.caller_text) == std::string::npos)
-      return joined({unit.context, unit.text, launch.caller_text});
+  for (const corpus::Launch& launch : unit.launches) {
+    if (!stands_alone(launch.caller_text)) continue;
+    // A context that holds the launcher already would define it twice.
+    if (unit.context.find(launch.caller_text) != std::string::npos) break;
+    return joined(
+        {imports_for(launch.caller_text, unit.context), unit.context, unit.text, launch.caller_text});
+  }
   return joined({unit.context, unit.text});
 }
 

@@ -10,7 +10,6 @@ namespace kw::pairs {
 namespace {
 
 using corpus::Unit;
-using corpus::UnitKind;
 
 constexpr std::size_t most_launchers = 8;
 constexpr std::size_t most_words = 64;

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "pairs/words.h"
+
 namespace kw::pairs {
 namespace {
 
@@ -18,6 +20,10 @@ std::string_view owner(std::string_view name) {
   return name;
 }
 
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 bool calls_one_of(const Unit& unit, const Names& names) {
   return std::ranges::any_of(unit.calls,
                              [&](const std::string& call) { return names.contains(owner(call)); });
@@ -28,7 +34,19 @@ constexpr std::array<std::string_view, 15> other_ways = {
     "cuda.tile", "ct.launch", "cutlass", "cute.",  "tilelang", "pallas",      "numba",      "cupy",
     "tvm",       "torch.ops", "_C.",     "quack.", "[grid]",   "load_inline", "flashinfer."};
 
+// `RmsNormFunction.apply(...)`: an autograd function that somebody wrote. A module's own apply() is none.
+bool applies_a_function(std::string_view text) {
+  constexpr std::string_view call = ".apply(";
+  for (std::size_t at = text.find(call); at != std::string_view::npos; at = text.find(call, at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_word(text[begin - 1])) --begin;
+    if (begin < at && text[begin] >= 'A' && text[begin] <= 'Z') return true;
+  }
+  return false;
+}
+
 bool goes_another_way(const Unit& unit) {
+  if (applies_a_function(unit.text)) return true;
   return std::ranges::any_of(other_ways, [&](std::string_view mark) {
     return unit.text.find(mark) != std::string::npos || unit.context.find(mark) != std::string::npos;
   });
@@ -57,6 +75,9 @@ Names names_that_launch(const std::vector<Unit>& units) {
 }
 
 bool is_reference(const Unit& unit, const Names& launching) {
+  std::vector<std::string> words = words_of(unit.name);
+  for (std::string_view pretended : {"fake", "meta", "mock", "abstract", "benchmark", "bench"})
+    if (std::ranges::find(words, pretended) != words.end()) return false;
   return !calls_one_of(unit, launching) && !goes_another_way(unit);
 }
 

@@ -1,7 +1,8 @@
 #include "pairs/words.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -83,6 +84,11 @@ const std::vector<std::pair<std::vector<std::string_view>, std::string_view>> to
     {{"drop", "out"}, "dropout"},
     {{"all", "reduce"}, "allreduce"},
     {{"leaky", "relu"}, "leakyrelu"},
+    {{"d", "w"}, "dw"},
+    {{"d", "x"}, "dx"},
+    {{"d", "q"}, "dq"},
+    {{"d", "k"}, "dk"},
+    {{"d", "v"}, "dv"},
     {{"fp", "8"}, "fp8"},
     {{"int", "8"}, "int8"},
     {{"int", "4"}, "int4"}};
@@ -211,6 +217,15 @@ bool has(const std::vector<std::string>& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
+// Kernels of a backward pass often say only whose gradient they compute.
+bool is_backward(const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [](std::string_view word) {
+    static const std::set<std::string_view> gradients = {"backward", "dw", "dx",  "dq",   "dk",  "dv",
+                                                         "dkv",      "db", "dqk", "dqkv", "dwdb"};
+    return gradients.contains(word);
+  });
+}
+
 std::string members(const std::vector<std::string>& words, const std::vector<std::string_view>& family) {
   for (std::string_view word : family)
     if (has(words, word)) return std::string(word);
@@ -248,11 +263,12 @@ std::vector<std::string> words_of(std::string_view name) {
 }
 
 std::string contradiction(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  if (has(a, "backward") != has(b, "backward")) return "backward";
+  if (is_backward(a) != is_backward(b)) return "backward";
   for (const auto& family : families) {
     std::string of_a = members(a, family);
     std::string of_b = members(b, family);
-    if (!of_a.empty() && !of_b.empty() && !share_a_member(a, b, family)) return of_a + ", " + of_b;
+    if (!of_a.empty() && !of_b.empty() && !share_a_member(a, b, family))
+      return fmt::format("{}, {}", of_a, of_b);
   }
   return {};
 }

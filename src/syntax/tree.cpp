@@ -27,10 +27,33 @@ std::string without_comment_lines(std::string_view code) {
   return blanked;
 }
 
+// The same length, without attributes such as __launch_bounds__(256): the grammar knows them in
+// some places only, and loses the whole function in others.
+std::string without_attributes(std::string_view code) {
+  constexpr std::size_t longest = 512;
+  std::string blanked(code);
+  for (std::string_view word :
+       {"__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__"})
+    for (std::size_t at = blanked.find(word); at != blanked.npos; at = blanked.find(word, at + 1)) {
+      std::size_t end = at + word.size(), open = 0, stop = std::min(blanked.size(), at + longest);
+      while (end < stop && (blanked[end] == ' ' || blanked[end] == '\n')) ++end;
+      if (end >= stop || blanked[end] != '(') continue;
+      for (; end < stop; ++end) {
+        if (blanked[end] == '(') ++open;
+        if (blanked[end] == ')' && --open == 0) break;
+      }
+      if (end < stop)
+        std::ranges::replace_if(
+            blanked.begin() + static_cast<std::ptrdiff_t>(at),
+            blanked.begin() + static_cast<std::ptrdiff_t>(end + 1), [](char c) { return c != '\n'; }, ' ');
+    }
+  return blanked;
+}
+
 // Null where it takes too long.
 TSTree* parse(std::string_view code, Grammar grammar) {
-  std::string blanked;
-  if (grammar == Grammar::python) code = blanked = without_comment_lines(code);
+  std::string blanked = grammar == Grammar::python ? without_comment_lines(code) : without_attributes(code);
+  code = blanked;
   std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(), &ts_parser_delete);
   ts_parser_set_language(parser.get(),
                          grammar == Grammar::python ? tree_sitter_python() : tree_sitter_cuda());

@@ -1,4 +1,5 @@
-// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder and harvest include it.
+// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder and harvest include
+// it.
 #pragma once
 
 #include <tree_sitter/api.h>

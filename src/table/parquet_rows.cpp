@@ -8,7 +8,6 @@
 #include "schema/json.h"
 #include "table/child.h"
 #include "table/jsonl_rows.h"
-#include "table/line_reader.h"
 
 namespace kw::table {
 namespace {
@@ -22,23 +21,12 @@ Error about(const std::string& path, const Error& error) {
   return {fmt::format("cannot read {}: {}", path, error.what), error.remedy};
 }
 
-Result<std::pair<Child, Fd>> ask(const std::string& path, const ParquetHelper& helper, bool schema) {
-  std::vector<std::string> argv{helper.python, "-I", helper.script, path};
-  if (schema) argv.emplace_back("--schema");
-  return start_child(argv);
-}
-
-Result<std::vector<std::string>> columns_of(const std::string& path, const ParquetHelper& helper) {
-  auto started = ask(path, helper, true);
-  if (!started) return std::unexpected(started.error());
-  LineReader lines(std::move(started->second), path);
-  auto line = lines.next();
-  if (!line) return std::unexpected(line.error());
-  if (auto end = started->first.finish(); !end) return std::unexpected(about(path, end.error()));
-  auto value = parse_json(*line ? (*line)->text : "");
-  const auto* list = value && value->is_object() ? value->get_object().if_contains("columns") : nullptr;
-  if (!list || !list->is_array()) return fail(fmt::format("cannot read {}: its columns are unknown", path));
+// The helper's first line: {"columns": [...], "rows": N}.
+std::vector<std::string> columns_of(std::string_view head) {
   std::vector<std::string> names;
+  auto value = parse_json(head);
+  const auto* list = value && value->is_object() ? value->get_object().if_contains("columns") : nullptr;
+  if (!list || !list->is_array()) return names;
   for (const auto& name : list->get_array())
     if (name.is_string()) names.emplace_back(name.get_string());
   return names;
@@ -48,6 +36,20 @@ class ParquetRows : public JsonlRows {
  public:
   ParquetRows(const std::string& path, Fd laid_out, RecordSource source, Helper helper)
       : JsonlRows(path, std::move(laid_out), std::move(source)), helper_(std::move(helper)) {}
+
+  Result<> read_head(const ReadOptions& options) {
+    auto head = reader_->next();
+    if (!head) return std::unexpected(head.error());
+    // Without a line the helper has failed, and says why.
+    if (!*head)
+      if (auto end = at_end(); !end) return end;
+    header_ = 1;
+    std::vector<std::string> found = columns_of(*head ? (*head)->text : std::string_view());
+    auto columns = choose_columns(name_, found, options);
+    if (!columns) return std::unexpected(columns.error());
+    settle(std::move(found), std::move(*columns));
+    return {};
+  }
 
  protected:
   Result<> at_end() override {
@@ -64,19 +66,15 @@ class ParquetRows : public JsonlRows {
 Result<std::unique_ptr<TextRows>> open_parquet(const std::string& path, const ReadOptions& options) {
   // A directory or a missing file is named before a process is started for it.
   if (auto file = open_text(path); !file) return std::unexpected(file.error());
-  auto found = columns_of(path, options.parquet);
-  if (!found) return std::unexpected(found.error());
-  auto columns = choose_columns(path, *found, options);
-  if (!columns) return std::unexpected(columns.error());
   auto laid_out = nameless_file(options.spill);
   if (!laid_out) return std::unexpected(laid_out.error());
-  auto started = ask(path, options.parquet, false);
+  auto started = start_child({options.parquet.python, "-I", options.parquet.script, path, "--head"});
   if (!started) return std::unexpected(started.error());
   Helper helper{std::move(started->first), std::move(started->second)};
   RecordSource source{
       .fd = helper.out.get(), .name = path, .max_bytes = options.longest_row_bytes, .copy = laid_out->get()};
   auto rows = std::make_unique<ParquetRows>(path, std::move(*laid_out), std::move(source), std::move(helper));
-  rows->settle(std::move(*found), std::move(*columns));
+  if (auto head = rows->read_head(options); !head) return std::unexpected(head.error());
   return rows;
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cctype>
+#include <cerrno>
 
-#include "base/new_file.h"
 #include "table/csv_rows.h"
 #include "table/jsonl_rows.h"
 #include "table/parquet_rows.h"

@@ -20,6 +20,7 @@ TEST(Words, AShareOfNothingIsZero) {
   EXPECT_EQ(percent(0, 0), "0%");
   EXPECT_EQ(percent(1, 0), "0%");
   EXPECT_EQ(percent(1, 8), "12.5%");
+  EXPECT_EQ(percent(1, 10'000), "&lt;0.1%");
 }
 
 TEST(Words, TheMostFrequentStandFirstAndTheRestIsOneEntry) {

@@ -9,7 +9,9 @@ using corpus::CompileLabel;
 
 const std::vector<std::string> targets{"sm_80", "sm_90"};
 
-std::optional<Answer> read(std::string_view text) { return read_answer(text, targets); }
+std::optional<Answer> read(std::string_view text) {
+  return read_answer(text, targets);
+}
 
 TEST(Answers, ACompilableKernelSaysForWhat) {
   auto answer = read(R"({"compile":"compilable","reason":"","compiled_for":["sm_90","sm_80"]})");
@@ -46,7 +48,8 @@ TEST(Answers, TwoAnswersAreNone) {
 }
 
 TEST(Answers, NoJsonIsNoAnswer) {
-  for (std::string_view text : {"", "{", "[]", "null", "\xff", "{\"compile\":1}", "[[[[[[[["}) EXPECT_FALSE(read(text));
+  for (std::string_view text : {"", "{", "[]", "null", "\xff", "{\"compile\":1}", "[[[[[[[["})
+    EXPECT_FALSE(read(text));
   EXPECT_FALSE(read(std::string(60'000, '[')));
 }
 
@@ -59,7 +62,8 @@ TEST(Answers, AReasonIsOnePlainLine) {
 }
 
 TEST(Answers, HowTheChildEndedIsTheReason) {
-  Answer answer = answer_of({0, "time limit", R"({"compile":"fails","reason":"","compiled_for":[]})"}, targets);
+  Answer answer =
+      answer_of({0, "time limit", R"({"compile":"fails","reason":"","compiled_for":[]})"}, targets);
   EXPECT_EQ(answer.label, CompileLabel::not_tried);
   EXPECT_EQ(answer.reason, "time limit");
 }

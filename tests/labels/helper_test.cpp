@@ -67,7 +67,8 @@ TEST_F(Compile, EqualUnitsAreCompiledOnce) {
 }
 
 TEST_F(Compile, AHelperThatEndsEarlyIsStartedAgainAndThenAnError) {
-  helper(std::string("echo start >> ") + (folder_ / "starts").string() + "\n" + ready + "echo 'out of luck' >&2\n");
+  helper(std::string("echo start >> ") + (folder_ / "starts").string() + "\n" + ready +
+         "echo 'out of luck' >&2\n");
   auto labels = compile_labels(kernels(1), options_);
   ASSERT_FALSE(labels);
   EXPECT_NE(labels.error().what.find("out of luck"), std::string::npos);
@@ -75,7 +76,8 @@ TEST_F(Compile, AHelperThatEndsEarlyIsStartedAgainAndThenAnError) {
 }
 
 TEST_F(Compile, AnAnswerNobodyAskedForIsAnError) {
-  helper(std::string(ready) + "echo '{\"number\":99,\"how\":\"answered\",\"answer\":\"\"}'\ncat >/dev/null\n");
+  helper(std::string(ready) +
+         "echo '{\"number\":99,\"how\":\"answered\",\"answer\":\"\"}'\ncat >/dev/null\n");
   EXPECT_FALSE(compile_labels(kernels(1), options_));
 }
 

@@ -39,7 +39,8 @@ TEST(ReadLabels, NoneIsNoMask) {
 }
 
 TEST(ReadLabels, CommentsAndStringsAreNoCode) {
-  corpus::Labels labels = read_labels(triton("# tl.load(p, mask=m)\n'tl.atomic_add(p, 1)'\n\"\"\"\ntl.dot(\n\"\"\""));
+  corpus::Labels labels =
+      read_labels(triton("# tl.load(p, mask=m)\n'tl.atomic_add(p, 1)'\n\"\"\"\ntl.dot(\n\"\"\""));
   EXPECT_FALSE(labels.masked_loads || labels.atomics || labels.shared_memory);
 }
 

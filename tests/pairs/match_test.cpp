@@ -136,5 +136,31 @@ TEST(MatchTorch, TheLauncherIsNoReferenceOfItsOwnKernel) {
   EXPECT_THAT(match_torch({launcher, kernel}, {.least_confidence = 0}), IsEmpty());
 }
 
+TEST(MatchTorch, AKernelThatNothingLaunchesIsNoRewrite) {
+  Unit reference = test::unit_of(Function{.kind = UnitKind::torch,
+                                          .name = "swiglu_reference",
+                                          .parameters = {"x", "gate"},
+                                          .text = "torch.sigmoid(gate) * gate * x",
+                                          .path = "reference.py",
+                                          .launcher = {}});
+  Unit helper = triton("swiglu", "tl.sigmoid(gate)");
+  EXPECT_THAT(match_torch({reference, helper}, {.least_confidence = 0}), IsEmpty());
+}
+
+TEST(MatchTorch, ALauncherOfSeveralKernelsLendsNoneItsName) {
+  Unit reference = test::unit_of(Function{.kind = UnitKind::torch,
+                                          .name = "swiglu_reference",
+                                          .parameters = {"x", "gate"},
+                                          .text = "torch.sigmoid(gate) * gate * x",
+                                          .path = "reference.py",
+                                          .launcher = {}});
+  Unit first = triton("_first_step", "tl.sigmoid(gate)");
+  Unit second = triton("_second_step", "tl.sigmoid(gate)");
+  for (Unit* unit : {&first, &second})
+    unit->launches.push_back({.caller = "swiglu", .caller_text = {}, .grid = {}, .arguments = {}});
+  EXPECT_THAT(match_torch({reference, first}, {.least_confidence = 0.1}), SizeIs(1));
+  EXPECT_THAT(match_torch({reference, first, second}, {.least_confidence = 0.1}), IsEmpty());
+}
+
 }  // namespace
 }  // namespace kw::pairs

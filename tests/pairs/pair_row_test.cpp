@@ -41,6 +41,12 @@ TEST(PairRow, TheCompletionIsCodeThatCanBeCalled) {
   EXPECT_EQ(row.completion, "import triton\n\ndef k(): pass\n\ndef call():\n    k[(1,)]()\n");
 }
 
+TEST(PairRow, TheLaunchersImportsAreThere) {
+  auto row = pair_row(reference(UnitKind::torch),
+                      kernel("def call(x):\n    y = torch.empty_like(x)\n    k[(1,)](y)\n"), {});
+  EXPECT_THAT(row.completion, testing::StartsWith("import torch\n\nimport triton\n\ndef k(): pass\n"));
+}
+
 TEST(PairRow, AMethodIsNoLauncherThatStandsAlone) {
   auto row = pair_row(reference(UnitKind::cuda_kernel), kernel("def forward(ctx, x):\n    k[(1,)](x)\n"), {});
   EXPECT_EQ(row.completion, "import triton\n\ndef k(): pass\n");

@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -58,7 +57,7 @@ class Labels:
 @pytest.fixture(scope="module")
 def labels():
     """Confined, and quick to give up."""
-    server = Labels("--seconds", "3")
+    server = Labels("--seconds", "2")
     yield server
     assert server.close() == 0
 
@@ -158,9 +157,7 @@ def big(a: "*fp32", b: "*fp32", N: tl.constexpr):
 
 
 def test_what_a_loop_does_at_import_ends(labels):
-    began = time.monotonic()
-    reply = labels.reply(text=ADD, name="add", context=CONTEXT + "while True:\n    pass\n")
-    assert reply["how"] == "time limit" and time.monotonic() - began < 9
+    assert labels.reply(text=ADD, name="add", context=CONTEXT + "while True:\n    pass\n")["how"] == "time limit"
 
 
 def test_the_disk_and_the_network_are_out_of_reach(labels, tmp_path):

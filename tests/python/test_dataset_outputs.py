@@ -4,8 +4,10 @@ import hashlib
 import io
 import json
 import os
+import random
 import subprocess
 import sys
+import time
 
 import dataset_rows
 import jsonschema
@@ -189,6 +191,17 @@ def test_a_large_corpus_is_trained_on_in_part_and_says_so(tmp_path):
     assert 4_000 < line["trained_on_bytes"] < 16_000
     assert "a sample of" in line["tokenizer"]
     assert line["rows"] == 500
+
+
+def test_one_run_of_letters_does_not_hold_training_up(tmp_path):
+    pytest.importorskip("tokenizers")
+    letters = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz", k=300_000))
+    begin = time.process_time()
+    status, line, _ = count(tmp_path, [dataset_rows.row(prompt=letters), *some_rows(5)], "--train", 151936, "--train-out",
+                            tmp_path / "t.json")
+    assert (status, line["rows"]) == (0, 6)
+    assert line["trained_on_bytes"] < 3_000
+    assert time.process_time() - begin < 10
 
 
 def test_nothing_to_train_on_is_no_error(tmp_path):

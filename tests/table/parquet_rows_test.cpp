@@ -10,7 +10,8 @@ using testing::HasSubstr;
 
 struct Parquet : testing::Test {
   void SetUp() override {
-    if (!python_has("pyarrow")) GTEST_SKIP() << "this Python has no pyarrow";
+    static const bool here = python_has("pyarrow");
+    if (!here) GTEST_SKIP() << "this Python has no pyarrow";
     options.parquet = {test_python(), source_file("python/kernelwright/parquet_rows.py")};
     options.spill = folder.path("spill");
   }

@@ -46,13 +46,19 @@ def _operand(param, usage, shape, level, size):
         choices = _constant(param, None, usage).choices
         return choices[min(size, len(choices) - 1)], name
     if name in usage.pointers:
-        kinds = ("*i64", "*i32", "*fp32") if INDICES.search(name) else ("*fp32", "*fp16", "*i32")
+        whole = name in usage.index_pointers or INDICES.search(name)
+        kinds = ("*i64", "*i32", "*fp32") if whole else ("*fp32", "*fp16", "*i32")
         offset = {"": "", "[64]": " + tl.arange(0, 64)"}.get(shape, f" + tl.zeros({shape or '[1]'}, tl.int32)")
         return Choice(kinds[level]), name + offset
-    whole = INTEGERS.search(name) and not FLOATS.search(name) and len(name) > 1
+    whole = name in usage.indices or (INTEGERS.search(name) and not FLOATS.search(name) and len(name) > 1)
     kinds = ("i32", "fp32", "i64") if whole else ("fp32", "i32", "fp16")
     kind = param.annotation_type or kinds[level]
-    return Choice(kind), f"tl.zeros({shape}, {name}.dtype) + {name}" if shape and not whole else name
+    if usage.subscripted:
+        # The others take part in the same arithmetic, after a subscript has given this one a second axis.
+        shape = "[64]" if name in usage.subscripted else ""
+    elif whole:
+        shape = ""
+    return Choice(kind), f"tl.zeros({shape}, {name}.dtype) + {name}" if shape else name
 
 
 def _wrapper(function, operands, module, number):

@@ -39,7 +39,9 @@ def short(name, most=LONGEST_NAME):
 
 
 def share(part, whole):
-    return f"{100 * part / whole:.1f}%" if whole else "0%"
+    if not part or not whole:
+        return "0%"
+    return "<0.1%" if part / whole < 0.0005 else f"{100 * part / whole:.1f}%"
 
 
 class Sheet:

@@ -12,7 +12,7 @@ import types
 
 from triton.runtime.jit import JITCallable
 
-ALLOWED = frozenset(("triton", "torch", "numpy", "__future__")) | sys.stdlib_module_names
+ALLOWED = frozenset(("triton", "torch", "numpy", "packaging", "__future__")) | sys.stdlib_module_names
 TUNING = frozenset(("autotune", "heuristics"))
 DEEPEST = 12
 
@@ -138,12 +138,16 @@ class Module:
                 why = f"{type(error).__name__}: {error}".splitlines()[0][:160]
                 for name in bound_names(statement):
                     self.failures[name] = why
-                    if not isinstance(self.namespace.get(name), JITCallable):
+                    if not isinstance(self.namespace.get(name), (JITCallable, types.ModuleType)):
                         self.namespace[name] = Stub(f"{name} ({why})")
 
     def _run(self, statement):
         tree = ast.Module(body=[_Imports().visit(statement)], type_ignores=[])
         exec(compile(ast.fix_missing_locations(tree), self.path, "exec", self._flags, dont_inherit=True), self.namespace)
+
+    def is_whole(self):
+        """Whether the context is all there: no constant was computed from a stub."""
+        return not self.failures and not any(isinstance(each, Stub) for each in self.namespace.values())
 
     def value(self, expression):
         """An expression of the source, evaluated here; raises whatever it raises."""

@@ -9,6 +9,7 @@ import ctypes
 import errno
 import gc
 import json
+import math
 import os
 import select
 import signal
@@ -21,7 +22,7 @@ from .. import unconfined
 from ..forkserver import _own_folders, _sandbox
 
 MAX_ANSWER = 64 * 1024
-GRACE_S = 2.0  # for a child to say itself that its time is up
+PATIENCE = 3  # a child's processor time is limited; of the clock it may take this much more, then it is killed
 MEMORY_BYTES = 2 << 30
 SCRATCH_BYTES = 128 << 20
 PROCESSES, OPEN_FILES = 24, 256
@@ -70,7 +71,7 @@ class Running:
             return bool(fields[2])
         if len(data) == unconfined._EXITED.size:
             status = unconfined._EXITED.unpack(data)[1]
-            self.how = self.how or ("answered" if status == 0 else f"died: {ended(status)}")
+            self.how = self.how or ending(status)
             return True
         self.how = self.how or "died"
         return True
@@ -97,11 +98,11 @@ def readable(fd):
     return bool(select.select([fd], [], [], 0)[0])
 
 
-def ended(status):
+def ending(status):
     """A wait status in words."""
     if os.WIFSIGNALED(status):
-        return f"signal {os.WTERMSIG(status)}"
-    return f"status {os.WEXITSTATUS(status)}"
+        return "time limit" if os.WTERMSIG(status) == signal.SIGXCPU else f"died: signal {os.WTERMSIG(status)}"
+    return f"died: status {os.WEXITSTATUS(status)}" if os.WEXITSTATUS(status) else "answered"
 
 
 class Server:
@@ -202,7 +203,7 @@ class Server:
         os.waitpid(middle, 0)
         os.set_blocking(answer, False)
         ours.setblocking(False)
-        deadline = time.monotonic() + self._options.seconds + GRACE_S
+        deadline = time.monotonic() + self._options.seconds * PATIENCE
         self._running.append(Running(int(number), answer, ours, deadline, cgroup))
 
     def _child(self, job, into, status, cgroup):
@@ -230,7 +231,7 @@ class Server:
         return self._confine.Policy(
             uid=FIRST_UID + self._count % UIDS, address_space_bytes=self._mapped + MEMORY_BYTES,
             memory_bytes=MEMORY_BYTES, tmp_bytes=SCRATCH_BYTES, file_bytes=SCRATCH_BYTES, processes=PROCESSES,
-            open_files=OPEN_FILES, cpu_s=int(self._options.seconds + GRACE_S) + 1, readable=_own_folders() + toolkit,
+            open_files=OPEN_FILES, cpu_s=math.ceil(self._options.seconds), readable=_own_folders() + toolkit,
             cgroup_name=cgroup, require=require)
 
 

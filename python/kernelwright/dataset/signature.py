@@ -11,11 +11,13 @@ from .kernel_module import name_of
 OPTIONS = frozenset(("num_warps", "num_stages", "num_ctas", "maxnreg"))
 NOT_OPTIONS = frozenset(("grid", "stream", "warmup", "device"))
 SIZES, SMALL = (64, 32, 16, 128, 1024), (1, 2, 4, 8)
+FEW_SIZES = (16, 32, 64, 128)  # blocks of three dimensions grow fast
 LONG_SIZES = (1024, 128, 64, 16)
 FLOAT_POINTERS = ("*fp32", "*fp16", "*i32", "*i64", "*u8")
 INT_POINTERS = ("*i64", "*i32", "*fp32", "*fp16", "*i1")
 FLOATS = re.compile(r"eps|scale|alpha|beta|gamma|momentum|lr$|^lr|rate|decay|prob|^p$|dropout_p|soft_?cap|slope|value|"
-                    r"threshold|smoothing|weight|lambda|sigma|temp|float|factor|^min|^max|lower|upper|low$|high$", re.IGNORECASE)
+                    r"threshold|smoothing|weight|lambda|sigma|temp|float|factor|^min|^max|lower|upper|low$|high$",
+                    re.IGNORECASE)
 INTEGERS = re.compile(r"seed|stride|num|^n_|size|len|offset|idx|index|count|dim|^[a-z]$|^[A-Z]{1,2}$|cols|rows|pad")
 INDICES = re.compile(r"idx|ind(?:ex|ices)|cu_|offs|len|ids?(?:_|$)|label|target|map|table|mask|count|slot|perm|sorted|"
                      r"bounds|num_|block_tables|lock|argm|tokens|chunk_|position|starts?(?:_|$)|ends?(?:_|$)", re.IGNORECASE)
@@ -129,14 +131,14 @@ def _variable(param, fact, usage):
         if fact.kind == "tensor" and fact.dtype and fact.certain and not fact.optional:
             return certain_type("*" + fact.dtype)
         first = ["*" + fact.dtype] if fact.dtype else []
-        kinds = INT_POINTERS if INDICES.search(name) else FLOAT_POINTERS
+        kinds = INT_POINTERS if name in usage.index_pointers or INDICES.search(name) else FLOAT_POINTERS
         return guesses("index" if kinds is INT_POINTERS else "float", [*first, *kinds], False)
     if fact.kind in ("int", "float", "bool"):
         kind = {"int": "i32", "float": "fp32", "bool": "i1"}[fact.kind]
         return Slot("fixed", [Choice(kind, False, fact.certain)])
     if "int" in annotation or "float" in annotation:
         return guesses("scalar", ["fp32" if "float" in annotation else "i32"], False)
-    if FLOATS.search(name) and not INTEGERS.search(name):
+    if FLOATS.search(name) and not INTEGERS.search(name) and name not in usage.indices:
         return guesses("scalar", ["fp32", "i32", "*fp32"], False)
     return guesses("scalar", ["i32", "fp32", "*fp32"], False)
 
@@ -149,7 +151,10 @@ def _constant(param, fact, usage):
         return certain_value(getattr(tl, _tl_name(value), value) if fact.kind == "dtype" else value)
     fact, name = fact or UNKNOWN, param.name
     known = [each for each in ([fact.value] if fact.known else []) + list(fact.others) if each != "power"]
-    if fact.kind == "dtype" or name in usage.types or re.search(r"dtype|_TYPE$", name, re.IGNORECASE):
+    if name in usage.numbers and name not in usage.sizes:
+        return guesses("number", [*known, *usage.numbers[name], 2], True)
+    named_type = name not in usage.strings and fact.kind == "unknown" and re.search(r"dtype|_TYPE$", name, re.IGNORECASE)
+    if fact.kind == "dtype" or name in usage.types or named_type:
         return guesses("type", [getattr(tl, each) for each in TYPES], True)
     if name in usage.strings or fact.kind == "str":
         return guesses("string", [*known, *usage.strings.get(name, []), ""], True)
@@ -173,7 +178,9 @@ def _is_flag(name, usage):
 
 
 def _sizes(name, usage):
-    return LONG_SIZES if len(usage.sizes) == 1 and not usage.uses_dot else SIZES
+    if len(usage.sizes) == 1 and not usage.uses_dot:
+        return LONG_SIZES
+    return SIZES if len(usage.sizes) < 3 else FEW_SIZES
 
 
 def _tl_name(word_of_dtype):

@@ -23,7 +23,8 @@ SAMPLE_MB = 50
 # Of Qwen's coders: what holes are rendered with.
 SPECIAL = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>",
            "<|file_sep|>"]
-SPECIAL_TEXT = re.compile("|".join(map(re.escape, SPECIAL)))
+# What no vocabulary is learnt from: marks, and runs so long that they are data. One run of megabytes takes hours.
+LEFT_OUT = re.compile("|".join([*map(re.escape, SPECIAL), r"\w{49,}", r"\s{129,}", r"[^\w\s]{129,}"]))
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -81,9 +82,9 @@ class Sample:
         self.used = 0
         for pair in texts(self.path):
             if self.wants(pair):
-                self.used += size_of(pair)
-                for text in pair:
-                    yield from (piece for piece in SPECIAL_TEXT.split(text) if piece)
+                for piece in filter(None, LEFT_OUT.split("\n".join(pair))):
+                    self.used += len(piece.encode())
+                    yield piece
 
 
 def train(path, vocabulary, limit, out):

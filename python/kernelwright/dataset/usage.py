@@ -8,6 +8,15 @@ ADDRESS_FIRST = frozenset(("load", "store", "make_block_ptr", "advance", "make_t
 DEEPEST = 6
 
 
+def _word(call):
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def is_access(call):
+    """Whether a call's first argument is an address."""
+    return _word(call) in ("load", "store") or _word(call).startswith("atomic_")
+
+
 class Usage:
     """Facts about the parameters of one jitted function."""
 
@@ -17,7 +26,8 @@ class Usage:
         self._scope = function.get_capture_scope()
         self._depth, self._seen = depth, (*seen, id(function))
         self.pointers, self.descriptors, self.sizes, self.flags = set(), set(), set(), set()
-        self.strings, self.types, self.shapes = {}, set(), set()
+        self.strings, self.numbers, self.types = {}, {}, set()
+        self.subscripted, self.indices, self.index_pointers = set(), set(), set()
         self.uses_dot = False
         self._sources = {}
         self._walk()
@@ -42,9 +52,29 @@ class Usage:
                 self._compare(node)
             elif isinstance(node, ast.Attribute) and node.attr == "element_ty":
                 self._mark(self.pointers, node.value)
+            elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in self.names:
+                self.subscripted.add(node.value.id)
+        self._follow_addresses(nodes)
+
+    def _follow_addresses(self, nodes):
+        """Whatever reaches an address or a loop's bound is an integer, and so is what a pointer to it points to."""
+        found, queue = set(), []
+        for node in nodes:
+            if isinstance(node, ast.Call) and (is_access(node) or _word(node) in ("range", "static_range")):
+                queue += node.args[:1] if is_access(node) else node.args
+        while queue:
+            for leaf in ast.walk(queue.pop()):
+                if isinstance(leaf, ast.Name) and leaf.id not in found:
+                    found.add(leaf.id)
+                    queue += self._sources.get(leaf.id, [])
+                    for source in self._sources.get(leaf.id, []):
+                        for call in ast.walk(source):
+                            if isinstance(call, ast.Call) and is_access(call) and call.args:
+                                self._mark(self.index_pointers, call.args[0])
+        self.indices = (found & set(self.names)) - self.pointers
 
     def _call(self, node):
-        word = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        word = _word(node)
         if word in ADDRESS_FIRST or word.startswith("atomic_"):
             first = node.args[0] if node.args else next(
                 (each.value for each in node.keywords if each.arg in ("pointer", "base")), None)
@@ -79,6 +109,8 @@ class Usage:
         for name, value in given:
             if name in inner.pointers:
                 self._mark(self.pointers, value)
+            if name in inner.index_pointers:
+                self._mark(self.index_pointers, value)
             if isinstance(value, ast.Name):
                 for mine, theirs in ((self.sizes, inner.sizes), (self.flags, inner.flags), (self.types, inner.types),
                                      (self.descriptors, inner.descriptors)):
@@ -96,8 +128,9 @@ class Usage:
     def _compare(self, node):
         if isinstance(node.left, ast.Name):
             for each in node.comparators:
-                if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                    self.strings.setdefault(node.left.id, []).append(each.value)
+                if isinstance(each, ast.Constant) and isinstance(each.value, (str, int)):
+                    group = self.strings if isinstance(each.value, str) else self.numbers
+                    group.setdefault(node.left.id, []).append(each.value)
 
     def _mark(self, group, node, depth=0, seen=()):
         """The parameter an address begins with."""
