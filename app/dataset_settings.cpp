@@ -93,6 +93,14 @@ boost::json::object parameters_of(const dataset::BuildSettings& settings) {
           {"split", {{"validation_share", settings.validation_share}}}};
 }
 
+// Without paths and numbers of threads, which change nothing in the rows.
+std::string made_by(const DatasetBuildFlags& flags, const dataset::BuildSettings& settings) {
+  return fmt::format("kernelwright dataset build --fim {} --holes {} --near-threshold {} --validation {} --seed {}{}{}{}",
+                     flags.fim, flags.holes, flags.near.threshold, flags.validation_share, flags.seed,
+                     settings.licences.any ? " --any-licence" : "", flags.compile ? "" : " --no-compile",
+                     flags.hold_flagged ? " --hold-flagged" : "");
+}
+
 }  // namespace
 
 Result<dataset::BuildSettings> build_settings(const DatasetBuildFlags& flags, const DatasetHost& host) {
@@ -132,6 +140,7 @@ Result<dataset::BuildSettings> build_settings(const DatasetBuildFlags& flags, co
   settings.python = host.python;
   settings.program = kw_version;
   settings.parameters = parameters_of(settings);
+  settings.made_by = made_by(flags, settings);
   return settings;
 }
 

@@ -36,7 +36,8 @@ echo "$VERSION" >"$top/VERSION"
 # Of everything that is linked statically or packed; gcc's covers libstdc++ and libgcc.
 boost=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' | awk '$1 == "installed" { print $2; exit }')
 for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev libsqlite3-dev libsqlitecpp-dev \
-  libtomlplusplus-dev gcc-12-base; do
+  libtomlplusplus-dev libarchive-dev nettle-dev liblzma-dev libzstd-dev liblz4-dev libbz2-dev zlib1g-dev libcmark-dev \
+  libgumbo-dev gcc-12-base; do
   if [ -f "/usr/share/doc/$package/copyright" ]; then
     cp -L "/usr/share/doc/$package/copyright" "$top/licences/$package"
   fi

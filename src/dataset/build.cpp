@@ -26,6 +26,7 @@ class Build {
   Result<Facts> run() {
     facts_.program = settings_.program;
     facts_.parameters = settings_.parameters;
+    facts_.made_by = settings_.made_by;
     for (auto step : {&Build::prepare, &Build::gather_all, &Build::read_units, &Build::drop_duplicates,
                       &Build::split, &Build::make_rows, &Build::count, &Build::write})
       if (auto done = (this->*step)(); !done) return std::unexpected(done.error());

@@ -56,6 +56,7 @@ struct BuildSettings {
   labels::CompileOptions labels;
   PythonTools python;
   std::string program;  // version
+  std::string made_by;  // what was asked for, without paths and threads
   boost::json::object parameters;  // as ANALYSIS.json has them
 };
 

@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "dataset/build.h"
-#include "dataset/sketches.h"
 #include "dataset/unit_store.h"
 
 namespace kw::dataset {
@@ -33,11 +32,13 @@ bool better(const UnitCard& a, const UnitCard& b);
 std::vector<UnitFate> drop_equal(const UnitStore& units, const std::function<bool(const UnitCard&)>& wanted,
                                  DuplicateFacts& facts);
 
-// Sketches the units' texts that are not among the sketches yet: how many bytes that were.
-Result<std::uint64_t> sketch_units(const UnitStore& units, const std::vector<std::uint32_t>& numbers,
-                                   const std::vector<Digest>& keys, KeptSketches& sketches, unsigned threads);
+// Pairs of these units, by their place in `numbers`, that resemble each other. Sketches of texts that were seen before
+// are taken from the state; sketched_bytes is what had to be sketched.
+Result<near::Joined> join_units(const UnitStore& units, const std::vector<std::uint32_t>& numbers,
+                                const near::Parameters& parameters, const BuildSettings& settings,
+                                const Watch& watch, std::uint64_t& sketched_bytes);
 
-// Near duplicates among what is kept so far. Sketches of texts that were seen before are taken from the state.
+// Near duplicates among what is kept so far.
 Result<> drop_near(UnitStore& units, std::vector<UnitFate>& fates, const BuildSettings& settings,
                    const Watch& watch, DuplicateFacts& facts, std::vector<Stage>& stages);
 

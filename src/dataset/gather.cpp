@@ -90,7 +90,8 @@ class Gatherer {
     auto file = JsonlWriter::create(gathered_.files.units);
     if (!file) return std::unexpected(file.error());
     std::set<std::string> seen;  // paths
-    for (const corpus::Unit& unit : harvest::link(files_)) {
+    for (corpus::Unit& unit : harvest::link(files_)) {
+      if (unit.kind == corpus::UnitKind::cuda_device && !settings_.cuda_fim) shrink(unit);
       ++gathered_.facts.units[std::string(corpus::to_string(unit.kind))];
       if (seen.insert(unit.place.path).second) add(gathered_.facts, unit.licence);
       if (auto written = file->write(corpus::to_json(unit)); !written) return written;
@@ -117,6 +118,12 @@ class Gatherer {
     };
     sink.skip = [this](const collect::Skipped& each) { say(each); };
     return sink;
+  }
+
+  // Generated headers hold tens of thousands of device functions, of which only rows need the surroundings.
+  static void shrink(corpus::Unit& unit) {
+    unit.region.clear();
+    unit.context.clear();
   }
 
   void say(const collect::Skipped& each) {

@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "dataset/ordered.h"
-#include "dataset/sketches.h"
 
 namespace kw::dataset {
 namespace {
@@ -25,51 +24,27 @@ class Groups {
   std::vector<std::uint32_t> parent_;
 };
 
-struct Kept {
-  std::vector<std::uint32_t> units;
-  std::vector<Digest> keys;
-};
-
-Kept kept_units(const UnitStore& units, const std::vector<UnitFate>& fates) {
-  Kept kept;
+std::vector<std::uint32_t> kept_units(const std::vector<UnitFate>& fates) {
+  std::vector<std::uint32_t> kept;
   for (std::uint32_t i = 0; i < fates.size(); ++i)
-    if (fates[i].fate == Fate::kept) {
-      kept.units.push_back(i);
-      kept.keys.push_back(digest_of_hex(units.cards()[i].text_sha1));
-    }
+    if (fates[i].fate == Fate::kept) kept.push_back(i);
   return kept;
 }
 
 // Pairs of units, by number, that share most of their words.
-Result<std::vector<near::Pair>> pairs_by_words(const UnitStore& units, const Kept& kept,
+Result<std::vector<near::Pair>> pairs_by_words(const UnitStore& units,
+                                               const std::vector<std::uint32_t>& kept,
                                                const BuildSettings& settings, const Watch& watch) {
   near::Parameters words = settings.near;
   words.shingle_tokens = 1;
   words.words_only = true;
   words.threshold = settings.leak.jaccard;
-  auto sketches = KeptSketches::open(settings.state / "sketches", words);
-  if (!sketches) return std::unexpected(sketches.error());
-  auto added = sketch_units(units, kept.units, kept.keys, *sketches, settings.threads);
-  if (!added) return std::unexpected(added.error());
-  std::unordered_map<std::uint32_t, std::uint32_t> unit_of;
-  for (std::size_t i = 0; i < kept.units.size(); ++i)
-    unit_of.emplace(sketches->number(kept.keys[i]), kept.units[i]);
-  near::TextAt text = [&](std::uint32_t number) -> Result<std::string> {
-    auto found = unit_of.find(number);
-    return found == unit_of.end() ? Result<std::string>(std::string()) : units.text(found->second);
-  };
-  near::JoinOptions join;
-  join.threads = settings.threads;
-  join.memory_bytes = settings.memory_bytes / 2;
-  join.stop = watch.stop;
-  auto joined = near::join(sketches->file(), text, join);
+  std::uint64_t sketched_bytes = 0;
+  auto joined = join_units(units, kept, words, settings, watch, sketched_bytes);
   if (!joined) return std::unexpected(joined.error());
-  std::erase_if(joined->pairs, [&](const near::Pair& pair) {
-    return !unit_of.contains(pair.a) || !unit_of.contains(pair.b);
-  });
   for (near::Pair& pair : joined->pairs) {
-    pair.a = unit_of.at(pair.a);
-    pair.b = unit_of.at(pair.b);
+    pair.a = kept[pair.a];
+    pair.b = kept[pair.b];
   }
   return std::move(joined->pairs);
 }
@@ -84,10 +59,10 @@ corpus::Leak resembles(const UnitCard& other, double jaccard) {
 }
 
 // Train units that hold pieces of validation units.
-Result<> find_across(const UnitStore& units, const Kept& kept, const BuildSettings& settings,
-                     UnitLeaks& found) {
+Result<> find_across(const UnitStore& units, const std::vector<std::uint32_t>& kept,
+                     const BuildSettings& settings, UnitLeaks& found) {
   std::vector<leak::Reference> references;
-  for (std::uint32_t unit : kept.units) {
+  for (std::uint32_t unit : kept) {
     if (!found.validation[unit]) continue;
     auto text = units.text(unit);
     if (!text) return std::unexpected(text.error());
@@ -110,7 +85,7 @@ Result<> find_across(const UnitStore& units, const Kept& kept, const BuildSettin
         auto& all = found.leaks[leaks.first];
         all.insert(all.end(), leaks.second->begin(), leaks.second->end());
       });
-  for (std::uint32_t unit : kept.units)
+  for (std::uint32_t unit : kept)
     if (!found.validation[unit]) pool.push(unit);
   pool.finish();
   return outcome;
@@ -127,7 +102,7 @@ Result<UnitLeaks> split_units(const UnitStore& units, const std::vector<UnitFate
                               const BuildSettings& settings, const Watch& watch) {
   UnitLeaks found;
   found.validation.resize(fates.size());
-  Kept kept = kept_units(units, fates);
+  std::vector<std::uint32_t> kept = kept_units(fates);
   auto pairs = pairs_by_words(units, kept, settings, watch);
   if (!pairs) return std::unexpected(pairs.error());
   Groups groups(fates.size());
@@ -137,12 +112,12 @@ Result<UnitLeaks> split_units(const UnitStore& units, const std::vector<UnitFate
     found.leaks[pair.b].push_back(resembles(units.cards()[pair.a], pair.jaccard));
   }
   std::unordered_map<std::uint32_t, std::string> name_of;  // of a group: the smallest id in it
-  for (std::uint32_t unit : kept.units) {
+  for (std::uint32_t unit : kept) {
     std::string& name = name_of[groups.of(unit)];
     const std::string& id = units.cards()[unit].id;
     if (name.empty() || id < name) name = id;
   }
-  for (std::uint32_t unit : kept.units)
+  for (std::uint32_t unit : kept)
     found.validation[unit] = in_validation(name_of[groups.of(unit)], settings.seed, settings.validation_share);
   if (auto across = find_across(units, kept, settings, found); !across)
     return std::unexpected(across.error());

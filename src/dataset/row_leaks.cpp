@@ -1,5 +1,6 @@
 #include "dataset/row_leaks.h"
 
+#include <limits>
 #include <string>
 
 namespace kw::dataset {
@@ -17,7 +18,9 @@ void append(std::vector<corpus::Leak>& all, std::vector<corpus::Leak> more, cons
 
 // A prompt that holds its own completion teaches copying.
 std::vector<corpus::Leak> within(std::string_view prompt, std::string_view completion,
-                                 const leak::Thresholds& thresholds) {
+                                 leak::Thresholds thresholds) {
+  // A kernel's context repeats pieces of its body honestly: only the greater part of it counts here.
+  thresholds.least_windows = std::numeric_limits<std::size_t>::max();
   std::vector<corpus::Leak> leaks;
   if (completion.size() >= least_completion_bytes)
     leaks = leak::Index({{"completion", "", std::string(completion)}}, thresholds).check(prompt, "prompt");

@@ -74,6 +74,32 @@ Result<KeptSketches> KeptSketches::open(const fs::path& folder, const near::Para
   return kept;
 }
 
+Result<near::SketchFile> KeptSketches::select(const std::vector<Digest>& keys) const {
+  const near::Parameters& parameters = file_.parameters();
+  std::size_t width = std::size_t{parameters.bands} * parameters.rows;
+  std::vector<std::uint32_t> all(width * file_.count());
+  auto read = file_.each_block([&](const near::SketchFile::Block& block) -> Result<> {
+    for (std::size_t band = 0, at = 0; band < parameters.bands; ++band)
+      for (std::size_t text = 0; text < block.texts; ++text)
+        for (std::size_t row = 0; row < parameters.rows; ++row)
+          all[(block.first + text) * width + band * parameters.rows + row] = block.values[at++];
+    return {};
+  });
+  if (!read) return std::unexpected(read.error());
+  fs::path path = folder_ / "selected";
+  std::error_code error;
+  fs::remove(path, error);
+  auto selected = near::SketchFile::open(path, parameters);
+  if (!selected) return selected;
+  for (const Digest& key : keys) {
+    auto from = all.begin() + static_cast<std::ptrdiff_t>(numbers_.at(key) * width);
+    if (auto done = selected->append({&*from, width}); !done) return std::unexpected(done.error());
+  }
+  if (auto done = selected->flush(); !done) return std::unexpected(done.error());
+  fs::remove(path, error);
+  return selected;
+}
+
 namespace {
 
 struct Sketched {

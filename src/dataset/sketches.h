@@ -35,6 +35,10 @@ class KeptSketches {
   std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
   const near::SketchFile& file() const { return file_; }
 
+  // The sketches under these keys alone, in that order, in a file that goes when the last copy of the result does. Held
+  // in memory while it is made: for units, not for files of rows.
+  Result<near::SketchFile> select(const std::vector<Digest>& keys) const;
+
  private:
   friend class Sketching;
   KeptSketches(std::filesystem::path folder, near::SketchFile file)

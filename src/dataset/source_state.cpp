@@ -70,7 +70,7 @@ Result<std::string> source_key(const std::string& path, const corpus::Origin& or
     if (!digest) return digest;
     content = *digest;
   }
-  return sha256_hex_of({fmt::format("{}", reading_version), content, origin.name, origin.version,
+  return sha256_hex_of({fmt::format("{} {}", reading_version, settings.cuda_fim), content, origin.name, origin.version,
                         origin.commit, fmt::format("{} {} {} {}", settings.limits.file_bytes,
                                                    settings.limits.total_bytes, settings.limits.entries,
                                                    settings.limits.depth)})

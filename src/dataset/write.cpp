@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/files.h"
 #include "corpus/json.h"
 #include "corpus/names.h"
 #include "dataset/jsonl.h"
@@ -18,6 +19,8 @@ namespace kw::dataset {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* csv_head = "prompt,completion\n";
 
 // The files of one kind and side.
 struct Side {
@@ -76,6 +79,10 @@ class Writer {
   }
 
   Result<std::vector<CardConfig>> finish(const PythonTools& python) {
+    // A kind without rows says so by a file without rows.
+    for (const char* kind : {"fim", "cu2triton", "torch2triton"})
+      if (auto path = folder_ / (std::string(kind) + "_sft.csv"); !fs::exists(path) && !has(kind))
+        if (auto written = write_file(path, csv_head); !written) return std::unexpected(written.error());
     std::vector<CardConfig> configs;
     for (auto& [kind, files] : kinds_) {
       CardConfig config;
@@ -92,6 +99,12 @@ class Writer {
   }
 
  private:
+  bool has(std::string_view name) const {
+    auto kind = corpus::row_kind(name);
+    auto found = kinds_.find(*kind);
+    return found != kinds_.end() && found->second.sides.contains("train");
+  }
+
   Result<Side*> side_of(const corpus::Row& row) {
     std::string name(corpus::to_string(row.kind));
     Kind& kind = kinds_[row.kind];
@@ -105,7 +118,7 @@ class Writer {
     std::string stem = name + "_sft" + (row.split == "train" ? "" : "_" + row.split);
     auto csv = NewFile::create(folder_ / (stem + ".csv"));
     if (!csv) return std::unexpected(csv.error());
-    if (auto head = csv->write("prompt,completion\n"); !head) return std::unexpected(head.error());
+    if (auto head = csv->write(csv_head); !head) return std::unexpected(head.error());
     auto metadata = JsonlWriter::create(folder_ / (stem + ".meta.jsonl"));
     if (!metadata) return std::unexpected(metadata.error());
     auto rows = JsonlWriter::create(spool(name, row.split));

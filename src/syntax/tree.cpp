@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 
 extern "C" const TSLanguage* tree_sitter_python(void);
 extern "C" const TSLanguage* tree_sitter_cuda(void);
@@ -9,8 +10,31 @@ extern "C" const TSLanguage* tree_sitter_cuda(void);
 namespace kw::syntax {
 namespace {
 
-// Honest kernels take milliseconds; whoever writes one that takes longer must not hold up all others.
-constexpr std::uint64_t longest_parse_us = 3'000'000;
+// Honest kernels take milliseconds; whoever writes one that takes longer must not hold up all others. The
+// thread's own time counts, so that a busy machine does not give another answer.
+constexpr std::int64_t longest_parse_ns = 3'000'000'000;
+
+std::int64_t thread_time_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+struct Input {
+  std::string_view code;
+  std::int64_t until_ns = 0;
+};
+
+const char* read_input(void* payload, std::uint32_t at, TSPoint, std::uint32_t* bytes) {
+  std::string_view code = static_cast<Input*>(payload)->code;
+  std::string_view rest = at < code.size() ? code.substr(at) : std::string_view();
+  *bytes = static_cast<std::uint32_t>(rest.size());
+  return rest.data();
+}
+
+bool is_enough(TSParseState* state) {
+  return thread_time_ns() > static_cast<Input*>(state->payload)->until_ns;
+}
 
 // The same length, with lines that are nothing but a comment made blank: the grammar's scanner looks ahead
 // over all comments that follow at each of them, so that a long block of them takes quadratic time.
@@ -57,8 +81,9 @@ TSTree* parse(std::string_view code, Grammar grammar) {
   std::unique_ptr<TSParser, decltype(&ts_parser_delete)> parser(ts_parser_new(), &ts_parser_delete);
   ts_parser_set_language(parser.get(),
                          grammar == Grammar::python ? tree_sitter_python() : tree_sitter_cuda());
-  ts_parser_set_timeout_micros(parser.get(), longest_parse_us);
-  return ts_parser_parse_string(parser.get(), nullptr, code.data(), static_cast<uint32_t>(code.size()));
+  Input input{code, thread_time_ns() + longest_parse_ns};
+  return ts_parser_parse_with_options(parser.get(), nullptr, {&input, read_input, TSInputEncodingUTF8, nullptr},
+                                      {&input, is_enough});
 }
 
 }  // namespace

@@ -217,14 +217,16 @@ def lines(path):
     return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
 
-def digest(folder, without=("ANALYSIS.json", "ANALYSIS.md")):
+def digest(folder):
     """The bytes of what a build wrote, but for the times in the analysis."""
     found = {}
     for path in sorted(Path(folder).rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not name.startswith(".state") and name not in without:
+        if path.is_file() and not name.startswith(".state"):
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+    analysis = json.loads((Path(folder) / "ANALYSIS.json").read_text(encoding="utf-8"))
+    analysis.pop("timing")
+    return {**found, "ANALYSIS.json": json.dumps(analysis, sort_keys=True)}
 
 
 def dedent(text):
