@@ -42,6 +42,16 @@ def run(command, log):
     return {"seconds": round(time.monotonic() - started, 1), "peak_mb": round(peak), "said": text.splitlines()}
 
 
+def planted(truth, evidence):
+    """How many planted rows there are, and how many of their pairs have at most one row left."""
+    def number(name):
+        return int(name.rsplit(" ", 1)[1]) - 1
+    dropped = {number(json.loads(line)["row"]) for line in evidence.read_text(encoding="utf-8").splitlines()}
+    pairs = [tuple(map(int, line.split())) for line in truth.read_text(encoding="utf-8").splitlines()]
+    found = sum(row in dropped or source in dropped for row, source in pairs)
+    return {"planted": len(pairs), "planted_found": found, "dropped": len(dropped)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True)
@@ -56,14 +66,15 @@ def main():
     record = {"cores": os.cpu_count(), "threads": int(flags.threads), "memory": flags.memory, "runs": []}
     for size in flags.sizes_gb.split(","):
         corpus, kept = work / "corpus.jsonl", work / "kept.jsonl"
-        made = subprocess.run([sys.executable, str(ROOT / "bench/near/synthetic.py"), "--gb", size, "--out", str(corpus)],
-                              check=True, stdout=subprocess.PIPE, text=True).stdout
+        subprocess.run([sys.executable, str(ROOT / "bench/near/synthetic.py"), "--gigabytes", size,
+                        "--output", str(corpus), "--truth", str(work / "truth")], check=True)
         result = run([flags.kernelwright, "dataset", "dedup", str(corpus), "--out", str(kept), "--memory", flags.memory,
                       "--threads", flags.threads], work / "log")
         bytes_in = corpus.stat().st_size
         rate = round(bytes_in / 1e6 / result["seconds"], 1)
         record["runs"].append({"gb": float(size), "bytes": bytes_in, "mb_a_second": rate,
-                               "planted": made.splitlines()[-1:], **result})
+                               **planted(work / "truth", Path(f"{kept}.duplicates.jsonl")),
+                               **result})
         print(json.dumps(record["runs"][-1]), file=sys.stderr)
         for path in (corpus, kept, Path(f"{kept}.duplicates.jsonl")):
             path.unlink(missing_ok=True)

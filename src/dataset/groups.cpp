@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <numeric>
 
 #include "base/hash.h"
@@ -68,7 +69,10 @@ Result<> find_across(const UnitStore& units, const std::vector<std::uint32_t>& k
     if (!text) return std::unexpected(text.error());
     references.push_back({"validation", units.cards()[unit].id, std::move(*text)});
   }
-  leak::Index index(std::move(references), settings.leak);
+  // Kernels of one family share lines honestly: a greater part has to be the same.
+  leak::Thresholds thresholds = settings.leak;
+  thresholds.least_windows = std::numeric_limits<std::size_t>::max();
+  leak::Index index(std::move(references), thresholds);
   using Leaks = std::pair<std::uint32_t, Result<std::vector<corpus::Leak>>>;
   Result<> outcome;
   Ordered<std::uint32_t, Leaks> pool(

@@ -91,9 +91,9 @@ class Writer {
       for (auto& [split, side] : files.sides) {
         auto parquet = finish_side(config.name, split, side, python);
         if (!parquet) return std::unexpected(parquet.error());
-        config.files[split] = *parquet;
+        if (!parquet->empty()) config.files[split] = *parquet;
       }
-      configs.push_back(std::move(config));
+      if (!config.files.empty()) configs.push_back(std::move(config));
     }
     return configs;
   }
@@ -132,6 +132,7 @@ class Writer {
     return folder_ / fmt::format("{}.{}.rows", kind, split);
   }
 
+  // The Parquet file's path in the folder; empty where it could not be written.
   Result<std::string> finish_side(const std::string& kind, const std::string& split, Side& side,
                                   const PythonTools& python) {
     for (auto done : {side.csv.finish(), side.metadata.finish(), side.rows.finish()})
@@ -141,7 +142,11 @@ class Writer {
     fs::create_directories((folder_ / path).parent_path(), error);
     auto written = write_parquet(python, spool(kind, split), folder_ / path);
     fs::remove(spool(kind, split), error);
-    if (!written) return std::unexpected(written.error());
+    // The rest of the set is of use without it.
+    if (!written) {
+      facts_.warnings.push_back(fmt::format("{} was not written: {}", path, written.error().what));
+      return std::string();
+    }
     return path;
   }
 

@@ -7,8 +7,8 @@
 namespace kw::harvest {
 namespace {
 
-constexpr std::size_t longest_context = 64 * 1024;
-constexpr std::size_t most_launches = 16;  // of one kernel
+constexpr std::size_t longest_context = 24 * 1024;
+constexpr std::size_t most_launches = 4;   // of one kernel
 constexpr std::size_t most_overloads = 8;  // of one name
 constexpr std::size_t most_of_a_name = 2;  // kernels elsewhere that a launch may mean
 

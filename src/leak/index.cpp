@@ -8,6 +8,7 @@
 
 #include "leak/leak.h"
 #include "leak/match.h"
+#include "leak/notices.h"
 #include "leak/symbols.h"
 #include "leak/window_table.h"
 #include "leak/word_table.h"
@@ -61,7 +62,8 @@ class Reading {
   Reading(const std::vector<Reference>& references, Read read, const Thresholds& thresholds)
       : read_(read),
         thresholds_(thresholds),
-        table_(windows_of(references, read, thresholds.window_tokens)) {}
+        table_(windows_of(references, read, thresholds.window_tokens),
+               read_windows(read(licence_notices()), thresholds.window_tokens)) {}
 
   std::vector<Match> matches(std::string_view text) const {
     std::size_t least_hits = std::min<std::size_t>(least_contained, thresholds_.least_windows);

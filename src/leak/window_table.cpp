@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "leak/mix.h"
@@ -89,13 +90,16 @@ std::size_t most_sharing(std::size_t texts) {
   return std::clamp<std::size_t>(2 * texts / 25, 3, 32);
 }
 
-WindowTable::WindowTable(const std::vector<ReferenceWindows>& references) {
+WindowTable::WindowTable(const std::vector<ReferenceWindows>& references, std::span<const Window> silent) {
   Census census(references);
+  std::unordered_set<std::uint64_t> silenced;
+  for (const Window& window : silent) silenced.insert(window.key);
   std::vector<Entry> entries = sorted_entries(references);
   std::vector<Slot> groups;
   for (std::size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
     while (end < entries.size() && entries[end].key == entries[begin].key) ++end;
     std::span<const Entry> group(entries.data() + begin, end - begin);
+    if (silenced.contains(group[0].key)) continue;
     std::vector<std::uint32_t> telling = census.telling(group);
     auto first = static_cast<std::uint32_t>(postings_.size());
     for (const Entry& entry : group) {

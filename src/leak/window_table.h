@@ -25,7 +25,8 @@ class WindowTable {
     std::uint32_t position = 0;  // of the window in it
   };
 
-  explicit WindowTable(const std::vector<ReferenceWindows>& references);
+  // Nor is any window that `silent` holds.
+  explicit WindowTable(const std::vector<ReferenceWindows>& references, std::span<const Window> silent = {});
 
   // Where the window stands; empty where it does not, or says nothing.
   std::span<const Posting> find(std::uint64_t key) const;
