@@ -3,8 +3,8 @@
 
 scale.py --out RESULT.json [--sizes-gb 1,2,5,10] [--memory 2G] [--threads N] [--work DIR] [--kernelwright PROGRAM]
 
-The files come from bench/near/synthetic.py, which knows what it planted. One file at a time lies on disk, with
-its result beside it.
+The files come from bench/near/synthetic.py, which knows what it planted; all of them are made at once, before anything is
+timed, and lie on disk together.
 """
 import argparse
 import json
@@ -64,19 +64,22 @@ def main():
     work = Path(flags.work)
     work.mkdir(parents=True, exist_ok=True)
     record = {"cores": os.cpu_count(), "threads": int(flags.threads), "memory": flags.memory, "runs": []}
-    for size in flags.sizes_gb.split(","):
-        corpus, kept = work / "corpus.jsonl", work / "kept.jsonl"
-        subprocess.run([sys.executable, str(ROOT / "bench/near/synthetic.py"), "--gigabytes", size,
-                        "--output", str(corpus), "--truth", str(work / "truth")], check=True)
+    sizes = flags.sizes_gb.split(",")
+    makers = [subprocess.Popen([sys.executable, str(ROOT / "bench/near/synthetic.py"), "--gigabytes", size, "--output",
+                                str(work / f"{size}.jsonl"), "--truth", str(work / f"{size}.truth")]) for size in sizes]
+    if any([maker.wait() for maker in makers]):
+        sys.exit("the corpus could not be made")
+    for size in sizes:
+        corpus, truth, kept = work / f"{size}.jsonl", work / f"{size}.truth", work / "kept.jsonl"
         result = run([flags.kernelwright, "dataset", "dedup", str(corpus), "--out", str(kept), "--memory", flags.memory,
                       "--threads", flags.threads], work / "log")
         bytes_in = corpus.stat().st_size
         rate = round(bytes_in / 1e6 / result["seconds"], 1)
         record["runs"].append({"gb": float(size), "bytes": bytes_in, "mb_a_second": rate,
-                               **planted(work / "truth", Path(f"{kept}.duplicates.jsonl")),
+                               **planted(truth, Path(f"{kept}.duplicates.jsonl")),
                                **result})
         print(json.dumps(record["runs"][-1]), file=sys.stderr)
-        for path in (corpus, kept, Path(f"{kept}.duplicates.jsonl")):
+        for path in (corpus, truth, kept, Path(f"{kept}.duplicates.jsonl")):
             path.unlink(missing_ok=True)
         Path(flags.out).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return 0

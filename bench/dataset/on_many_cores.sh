@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds a training set from archives with an unpacked tarball of the program, on a machine without the tree's build:
+#   PROGRAM=.../bin/kernelwright ARCHIVES=DIR AGAINST=DIR OUT=DIR bench/dataset/on_many_cores.sh
+# One build with compilation, as many at once as there are cores; then bench/dataset/build.py with one and two threads and
+# without. What was made stays in OUT but for the rows themselves: of these a sample of kernels with their labels.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python=$(command -v python3)
+
+started=$SECONDS
+timeout "${COMPILE_LIMIT_S:-330}" "$PROGRAM" dataset build "$ARCHIVES"/* --out "$work/set" --against "$AGAINST" --python "$python" \
+  --no-figures --no-tokens >"$OUT/build.log" 2>&1
+echo "with compilation: exit $?, $((SECONDS - started)) s" | tee -a "$OUT/build.log"
+cp "$work"/set/{ANALYSIS.json,ANALYSIS.md,PROVENANCE.md} "$OUT/" 2>/dev/null
+gzip -9c "$work/set/.state/labels.jsonl" >"$OUT/labels.jsonl.gz" 2>/dev/null
+"$python" - "$work/set/fim.jsonl" >"$OUT/sample.jsonl" <<'PYTHON'
+import json
+import random
+import sys
+
+kernels = {}
+for line in open(sys.argv[1], encoding="utf-8"):
+    row = json.loads(line)
+    if row["hole"]["rendering"] == "plain":
+        kernels[row["unit"]] = {key: row[key] for key in ("unit", "labels", "source", "prompt", "completion")}
+draw = random.Random(5)
+for unit in draw.sample(sorted(kernels), min(100, len(kernels))):
+    print(json.dumps(kernels[unit]))
+PYTHON
+"$python" bench/dataset/build.py --out "$OUT/build.json" --kernelwright "$PROGRAM" --work "$work/bench" --threads 1,2 \
+  --against "$AGAINST" --options "--no-compile --no-figures --no-tokens --python $python" "$ARCHIVES"/*
