@@ -9,6 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python=$(command -v python3)
 
+# LABELS=F.jsonl.gz: answers of an earlier run, so that the rest can be asked in a second one.
+mkdir -p "$work/set/.state"
+if [ -n "${LABELS-}" ]; then gzip -dc "$LABELS" >"$work/set/.state/labels.jsonl"; fi
 started=$SECONDS
 timeout "${COMPILE_LIMIT_S:-330}" "$PROGRAM" dataset build "$ARCHIVES"/* --out "$work/set" --against "$AGAINST" --python "$python" \
   --no-figures --no-tokens >"$OUT/build.log" 2>&1
@@ -29,5 +32,6 @@ draw = random.Random(5)
 for unit in draw.sample(sorted(kernels), min(100, len(kernels))):
     print(json.dumps(kernels[unit]))
 PYTHON
+if [ "${ONLY_COMPILE-}" = yes ]; then exit; fi
 "$python" bench/dataset/build.py --out "$OUT/build.json" --kernelwright "$PROGRAM" --work "$work/bench" --threads 1,2 \
   --against "$AGAINST" --options "--no-compile --no-figures --no-tokens --python $python" "$ARCHIVES"/*

@@ -6,7 +6,7 @@
 namespace kw::dataset {
 namespace {
 
-constexpr std::size_t at_once = 512;
+constexpr std::size_t at_once = 2'048;
 
 }  // namespace
 
