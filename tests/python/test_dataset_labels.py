@@ -82,6 +82,14 @@ def test_a_certain_signature_that_does_not_compile_fails(labels):
     assert answer["compile"] == "fails" and "no_such_thing" in answer["reason"] and "line 4" in answer["reason"]
 
 
+def test_a_name_that_is_none_at_first_is_not_none_for_certain(labels):
+    caller_text = "def run(*args):\n    x = None\n    if args:\n        x = args[0]\n    add[(1,)](x, x, 64, BLOCK=64)\n"
+    launch = {"caller": "run", "caller_text": caller_text, "grid": "(1,)",
+              "arguments": [{"name": "", "text": "x"}, {"name": "", "text": "x"}, {"name": "", "text": "64"},
+                            {"name": "BLOCK", "text": "64"}]}
+    assert labels.judge(ADD, "add", launch)["compile"] == "compilable"
+
+
 def test_a_certain_signature_that_compiles_has_no_guess(labels):
     answer = labels.judge(TYPED.format(what="exp"), "typed", given("x", "o", "n", BLOCK="64"))
     assert answer["compile"] == "compilable" and "?" not in answer["signature"]

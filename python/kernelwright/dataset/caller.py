@@ -263,7 +263,8 @@ def _merged(facts):
     facts = [each for each in facts if each.kind != "unknown"]
     solid = [each for each in facts if each.kind != "none"]
     if not solid:
-        return facts[0] if facts else UNKNOWN
+        # None until something that we cannot see is assigned.
+        return Fact(optional=bool(facts)) if facts else UNKNOWN
     first = solid[0]
     others = tuple(dict.fromkeys(each.value for each in solid if each.known and each.kind == first.kind))
     same = {each.dtype for each in solid}
