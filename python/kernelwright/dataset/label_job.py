@@ -220,7 +220,8 @@ def is_about_target(why):
 
 def reason_of(error, lines_above=0):
     """The last line of what the compiler says, with the line where; it counts from `def`, we from the text's start."""
-    text = [each.strip() for each in str(error).splitlines() if each.strip()]
+    # ptxas says how to repeat it, with this machine's paths.
+    text = [each.strip() for each in str(error).splitlines() if each.strip() and "Repro command" not in each]
     where = re.match(r"at (\d+):\d+", text[0]) if text else None
     last = next((each for each in reversed(text) if set(each) - set("^~ ")), type(error).__name__)
     cause = error.__cause__
