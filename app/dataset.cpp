@@ -15,16 +15,21 @@ namespace fs = std::filesystem;
 int failed(const Error& error) {
   end_progress();
   if (interrupted()) {
-    fmt::print(stderr, "interrupted: nothing was changed in place; the same command goes on from what is kept\n");
+    fmt::print(stderr,
+               "interrupted: nothing was changed in place; the same command goes on from what is kept\n");
     return exit_interrupted;
   }
   complain(error);
   return exit_failure;
 }
 
-bool is_parquet(const std::string& path) { return fs::path(path).extension() == ".parquet"; }
+bool is_parquet(const std::string& path) {
+  return fs::path(path).extension() == ".parquet";
+}
 
-bool any_parquet(const std::vector<std::string>& paths) { return std::ranges::any_of(paths, is_parquet); }
+bool any_parquet(const std::vector<std::string>& paths) {
+  return std::ranges::any_of(paths, is_parquet);
+}
 
 // Big files spill beside what is written, where there is room for it.
 Result<ScratchFolder> scratch_beside(const std::string& out) {
@@ -87,7 +92,8 @@ int export_rows(const DatasetExportFlags& flags) {
   auto settings = export_settings(flags, *host, scratch->path());
   auto tally = dataset::export_rows(settings);
   if (!tally) return failed(tally.error());
-  if (!flags.machine.quiet) fmt::print("{} of {} rows written to {}\n", tally->written, tally->rows, flags.out);
+  if (!flags.machine.quiet)
+    fmt::print("{} of {} rows written to {}\n", tally->written, tally->rows, flags.out);
   if (tally->bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally->bad_rows);
   return 0;
 }

@@ -33,9 +33,9 @@ class ProgressLine {
     if (!is_new && now - last_ < pause) return;
     stage_ = stage;
     last_ = now;
-    std::string text = done == 0  ? stage
-                       : of == 0  ? fmt::format("{}: {}", stage, done)
-                                  : fmt::format("{}: {} of {}", stage, done, of);
+    std::string text = done == 0 ? stage
+                       : of == 0 ? fmt::format("{}: {}", stage, done)
+                                 : fmt::format("{}: {} of {}", stage, done, of);
     if (!terminal_) {
       fmt::print(stderr, "{}\n", text);
       return;
@@ -72,13 +72,15 @@ Result<DatasetHost> dataset_host(const DatasetMachineFlags& flags, bool needs_py
 }
 
 void heed_interrupts() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
 }
 
-bool interrupted() { return signals > 0; }
+bool interrupted() {
+  return signals > 0;
+}
 
 dataset::Watch watch_of(bool quiet) {
   dataset::Watch watch;

@@ -59,8 +59,8 @@ void report(const dataset::Facts& facts, const std::filesystem::path& out) {
 }
 
 void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings) {
-  fmt::print("{} of {} rows kept in {}: {} exact and {} near duplicates, of {} rows\n", tally.kept, tally.rows,
-             settings.out.string(), tally.exact, tally.near, tally.clusters);
+  fmt::print("{} of {} rows kept in {}: {} exact and {} near duplicates, of {} rows\n", tally.kept,
+             tally.rows, settings.out.string(), tally.exact, tally.near, tally.clusters);
   if (tally.rows_against > 0) fmt::print("compared with {} rows of --against\n", tally.rows_against);
   if (tally.bytes > tally.sketched_bytes)
     fmt::print("{:.1f} of {:.1f} MB had been sketched before\n",
@@ -80,8 +80,7 @@ void report(const dataset::AuditTally& tally, const dataset::AuditSettings& sett
   for (std::size_t i = 0; i < std::min(flags_shown, tally.flags.size()); ++i)
     fmt::print("  {}: {}\n", tally.flags[i].source, describe(tally.flags[i].leaks.front()));
   if (tally.flags.size() > flags_shown) fmt::print("  and {} more\n", tally.flags.size() - flags_shown);
-  if (!settings.out.empty())
-    fmt::print("written: {0}/flags.jsonl, {0}/review.csv\n", settings.out.string());
+  if (!settings.out.empty()) fmt::print("written: {0}/flags.jsonl, {0}/review.csv\n", settings.out.string());
   if (tally.bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally.bad_rows);
 }
 

@@ -95,10 +95,11 @@ boost::json::object parameters_of(const dataset::BuildSettings& settings) {
 
 // Without paths and numbers of threads, which change nothing in the rows.
 std::string made_by(const DatasetBuildFlags& flags, const dataset::BuildSettings& settings) {
-  return fmt::format("kernelwright dataset build --fim {} --holes {} --near-threshold {} --validation {} --seed {}{}{}{}",
-                     flags.fim, flags.holes, flags.near.threshold, flags.validation_share, flags.seed,
-                     settings.licences.any ? " --any-licence" : "", flags.compile ? "" : " --no-compile",
-                     flags.hold_flagged ? " --hold-flagged" : "");
+  return fmt::format(
+      "kernelwright dataset build --fim {} --holes {} --near-threshold {} --validation {} --seed {}{}{}{}",
+      flags.fim, flags.holes, flags.near.threshold, flags.validation_share, flags.seed,
+      settings.licences.any ? " --any-licence" : "", flags.compile ? "" : " --no-compile",
+      flags.hold_flagged ? " --hold-flagged" : "");
 }
 
 }  // namespace

@@ -31,14 +31,14 @@ void add_sources(CLI::App& app, DatasetBuildFlags& flags) {
   app.add_option("SOURCE", flags.sources,
                  "folders, git checkouts, wheels, sdists, zip and tar archives; runs and exported traces");
   app.add_option("--pypi", flags.packages, "packages to fetch through pip; nothing of them is run")
-      ->type_name("NAME[==V]...")
+      ->type_name("NAME[==V]")
       ->group(group);
   add_parsed<std::string>(app, "--pypi-form", flags.package_form, one_of({"auto", "wheel", "sdist"}),
                           "auto: a wheel without binaries, else the sdist, else any wheel [auto]")
       ->type_name("auto|wheel|sdist")
       ->group(group);
   app.add_option("--pairs", flags.pairs, "folders of pairs made by hand: NAME.cu beside NAME.py")
-      ->type_name("DIR...")
+      ->type_name("DIR")
       ->group(group);
   app.add_flag("--add", flags.add_to, "to the sources of the last build in this folder")->group(group);
   add_parsed<std::optional<std::uint64_t>>(
@@ -56,11 +56,11 @@ void add_sources(CLI::App& app, DatasetBuildFlags& flags) {
 void add_licences(CLI::App& app, DatasetBuildFlags& flags) {
   const std::string group = "Licences";
   app.add_option("--licences", flags.licences, "SPDX identifiers to take [permissive ones]")
-      ->type_name("ID...")
+      ->type_name("ID")
       ->group(group);
   app.add_flag("--any-licence", flags.any_licence, "take every licence, and none")->group(group);
   app.add_option("--licence-of", flags.stated, "the licence of what has none in a source, by its name")
-      ->type_name("SOURCE=ID...")
+      ->type_name("SOURCE=ID")
       ->group(group);
 }
 
@@ -109,7 +109,7 @@ void add_labels(CLI::App& app, DatasetBuildFlags& flags) {
            }
          },
          "compute capabilities to compile for [80 90]")
-      ->type_name("N...")
+      ->type_name("N")
       ->group(group);
   add_parsed<std::size_t>(app, "--jobs", flags.jobs, whole(1, 1'024), "compilations at once [cores]")
       ->type_name("N")
@@ -167,7 +167,7 @@ void NearFlags::add(CLI::App& app) {
 
 void LeakFlags::add(CLI::App& app, const std::string& what) {
   const std::string group = "Leakage";
-  app.add_option("--against", against, what)->type_name("PATH...")->group(group);
+  app.add_option("--against", against, what)->type_name("PATH")->group(group);
   add_parsed<double>(app, "--leak-jaccard", jaccard, parse_share,
                      "Jaccard index of the words from which a text is flagged [0.8]")
       ->type_name("SHARE")
@@ -204,7 +204,7 @@ void DatasetBuildFlags::add(CLI::App& app) {
 
 void DatasetDedupFlags::add(CLI::App& app) {
   app.add_option("FILE", files, "rows: CSV, JSON lines or Parquet")->required();
-  app.add_option("--against", against, "drop what these files have")->type_name("FILE...");
+  app.add_option("--against", against, "drop what these files have")->type_name("FILE");
   app.add_option("--out", out, "the rows that are kept; beside it F.duplicates.jsonl says what was dropped")
       ->required()
       ->type_name("F");
@@ -220,8 +220,7 @@ void DatasetDedupFlags::add(CLI::App& app) {
 
 void DatasetAuditFlags::add(CLI::App& app) {
   app.add_option("FILE", files, "rows: CSV, JSON lines or Parquet")->required();
-  app.add_option("--validation", validation, "rows that must not resemble those of FILE")
-      ->type_name("FILE...");
+  app.add_option("--validation", validation, "rows that must not resemble those of FILE")->type_name("FILE");
   app.add_option("--out", out, "a folder for flags.jsonl and review.csv")->type_name("DIR");
   app.add_flag("!--no-rows", between_rows, "do not compare rows with each other");
   app.add_flag("--fail-on-leak", fail_on_leak, "exit with 1 where a row resembles a benchmark");
@@ -234,7 +233,7 @@ void DatasetExportFlags::add(CLI::App& app) {
   app.add_option("SOURCE", source, "the folder of a build, or a file of rows")->required();
   app.add_option("--out", out, "F.csv, F.jsonl or F.parquet")->required()->type_name("F");
   app.add_option("--kind", kinds, "of a build: fim, cu2triton, torch2triton, trace [all]")
-      ->type_name("WORD...")
+      ->type_name("WORD")
       ->check(CLI::IsMember({"fim", "cu2triton", "torch2triton", "trace"}));
   app.add_option("--split", split, "train or validation [both]")
       ->type_name("WORD")
@@ -242,7 +241,7 @@ void DatasetExportFlags::add(CLI::App& app) {
   app.add_option("--label", labels,
                  "only rows with all of these: compilable, masked_loads, boundary_check, shared_memory, "
                  "atomics, autotune, self_contained, clear_argument_shapes")
-      ->type_name("WORD...")
+      ->type_name("WORD")
       ->check(CLI::IsMember({"compilable", "masked_loads", "boundary_check", "shared_memory", "atomics",
                              "autotune", "self_contained", "clear_argument_shapes"}));
   app.add_flag("--unflagged", unflagged, "only rows without a flag of leakage");

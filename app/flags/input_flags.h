@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tasks/job_source.h"
 #include "table/row_reader.h"
+#include "tasks/job_source.h"
 
 namespace kw {
 

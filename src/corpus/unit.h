@@ -45,7 +45,8 @@ struct Unit {
   // What the text needs to stand alone, in an order that can be executed: imports, constants, helpers with
   // their own needs. Pieces of other files of the same origin may be among it.
   std::string context;
-  std::vector<std::string> context_licences;  // SPDX of other files that the context was taken from, each once
+  std::vector<std::string>
+      context_licences;                 // SPDX of other files that the context was taken from, each once
   std::vector<std::string> helpers;     // names of functions in the context
   std::vector<std::string> missing;     // names that nothing in the origin defines
   std::vector<std::string> decorators;  // as written

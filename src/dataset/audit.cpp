@@ -65,9 +65,8 @@ class Audit {
 
   // Rows to train on first, then those to validate with.
   Result<> read() {
-    Sketching sketching(*sketches_, settings_.threads, [this](std::uint32_t sketch, bool) {
-      rows_of_[sketch].push_back(placed_++);
-    });
+    Sketching sketching(*sketches_, settings_.threads,
+                        [this](std::uint32_t sketch, bool) { rows_of_[sketch].push_back(placed_++); });
     Ordered<table::TextRow, Looked> pool(
         settings_.threads, [this](const table::TextRow& row) { return look(row); },
         [this](Looked looked) {
@@ -84,8 +83,7 @@ class Audit {
     return sketching.finish();
   }
 
-  Result<> read_file(const std::string& path, Sketching& sketching,
-                     Ordered<table::TextRow, Looked>& pool) {
+  Result<> read_file(const std::string& path, Sketching& sketching, Ordered<table::TextRow, Looked>& pool) {
     table::ReadOptions options = settings_.read;
     options.spill = settings_.spill;
     return files_.add(

@@ -89,6 +89,12 @@ class Build {
     return is_allowed(stated(unit.place.origin, unit.licence));
   }
 
+  // A unit whose own licence is fine is left out for what it needs from other files.
+  std::string refusal(const UnitCard& card, const corpus::Origin& origin) const {
+    if (is_allowed(stated(origin, {card.spdx, {}}))) return "needs code under another licence";
+    return card.spdx.empty() ? "unknown" : card.spdx;
+  }
+
   corpus::Licence stated(const corpus::Origin& origin, const corpus::Licence& licence) const {
     auto found = settings_.licences.stated.find(origin.name);
     if (!licence.spdx.empty() || found == settings_.licences.stated.end()) return licence;
@@ -106,7 +112,7 @@ class Build {
       auto [first, last] = units_.of_source(i);
       for (std::size_t k = first; k < last; ++k)
         if (const UnitCard& card = units_.cards()[k]; !card.allowed)
-          ++source.licence_refused[card.spdx.empty() ? "unknown" : card.spdx];
+          ++source.licence_refused[refusal(card, source.origin)];
       facts_.sources.push_back(source);
     }
     clock.items() = units_.cards().size();
@@ -165,8 +171,8 @@ class Build {
     facts_.duplicates.exact_rows = sink.exact();
     facts_.rows.review = sink.reviewed();
     if (sink.held() > 0)
-      facts_.warnings.push_back(fmt::format(
-          "{} rows resemble a benchmark and wait for a decision in review.csv", sink.held()));
+      facts_.warnings.push_back(
+          fmt::format("{} rows resemble a benchmark and wait for a decision in review.csv", sink.held()));
     clock.bytes() = sink.bytes();
     return review_->write(sink.flagged(), staging_->folder() / "review.csv");
   }

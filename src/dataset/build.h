@@ -20,13 +20,13 @@
 namespace kw::dataset {
 
 struct LicenceRule {
-  bool any = false;                         // every licence, and none
-  std::vector<std::string> allow;           // SPDX identifiers
+  bool any = false;                           // every licence, and none
+  std::vector<std::string> allow;             // SPDX identifiers
   std::map<std::string, std::string> stated;  // source name → the licence of what has none there
 };
 
 struct BuildSettings {
-  std::vector<std::string> sources;  // paths: trees, archives, runs
+  std::vector<std::string> sources;   // paths: trees, archives, runs
   std::vector<std::string> packages;  // NAME or NAME==VERSION, fetched through pip
   std::string package_form = "auto";
   std::vector<std::string> pairs;    // folders of pairs made by hand
@@ -55,8 +55,8 @@ struct BuildSettings {
   pairs::MatchOptions match;
   labels::CompileOptions labels;
   PythonTools python;
-  std::string program;  // version
-  std::string made_by;  // what was asked for, without paths and threads
+  std::string program;             // version
+  std::string made_by;             // what was asked for, without paths and threads
   boost::json::object parameters;  // as ANALYSIS.json has them
 };
 

@@ -84,7 +84,8 @@ class Dedup {
   void place(std::uint32_t sketch, bool is_first) {
     auto row = static_cast<std::uint32_t>(sketch_of_.size());
     sketch_of_.push_back(sketch);
-    if (row_of_.size() <= sketch) row_of_.resize(std::max<std::size_t>(sketch + std::size_t{1}, row_of_.size() * 3 / 2), none);
+    if (row_of_.size() <= sketch)
+      row_of_.resize(std::max<std::size_t>(sketch + std::size_t{1}, row_of_.size() * 3 / 2), none);
     if (is_first) {
       row_of_[sketch] = row;
       return;
@@ -112,7 +113,9 @@ class Dedup {
     tally_.join = joined->tally;
     clock.items() = joined->tally.verified;
     // What only an earlier use of the index has is no row of ours.
-    auto is_ours = [this](std::uint32_t sketch) { return sketch < row_of_.size() && row_of_[sketch] != none; };
+    auto is_ours = [this](std::uint32_t sketch) {
+      return sketch < row_of_.size() && row_of_[sketch] != none;
+    };
     std::erase_if(joined->pairs,
                   [&](const near::Pair& pair) { return !is_ours(pair.a) || !is_ours(pair.b); });
     for (near::Pair& pair : joined->pairs) {
@@ -183,7 +186,7 @@ class Dedup {
   const Watch& watch_;
   DedupTally tally_;
   RowFiles files_;
-  std::uint32_t first_own_ = none;  // rows before are of `against`
+  std::uint32_t first_own_ = none;        // rows before are of `against`
   std::vector<std::uint32_t> sketch_of_;  // by row
   std::vector<std::uint32_t> row_of_;     // by sketch: the first row that has it
   std::vector<DroppedRow> dropped_;

@@ -45,9 +45,9 @@ struct DedupTally {
   std::vector<std::string> bad;  // the first few, in words
 };
 
-// Two rows are exact duplicates when their keys are equal (corpus/normalise.h), near duplicates when the Jaccard
-// index of prompt and completion together, and that of the completions alone, are at or over the threshold. Every
-// row that is dropped has such a row that is kept.
+// Two rows are exact duplicates when their keys are equal (corpus/normalise.h), near duplicates when the
+// Jaccard index of prompt and completion together, and that of the completions alone, are at or over the
+// threshold. Every row that is dropped has such a row that is kept.
 Result<DedupTally> dedup(const DedupSettings& settings, const Watch& watch);
 
 }  // namespace kw::dataset

@@ -13,10 +13,10 @@
 namespace kw::dataset {
 
 struct ExportSettings {
-  std::string source;              // the folder of a build, or a file of rows
-  std::filesystem::path out;       // .csv, .jsonl or .parquet
-  std::vector<std::string> kinds;  // of a build; empty: all that are there
-  std::string split;               // empty: both
+  std::string source;               // the folder of a build, or a file of rows
+  std::filesystem::path out;        // .csv, .jsonl or .parquet
+  std::vector<std::string> kinds;   // of a build; empty: all that are there
+  std::string split;                // empty: both
   std::vector<std::string> labels;  // all must be true: "compilable", "self_contained", ...
   bool metadata = false;            // every column, not just the two
   bool messages = false;

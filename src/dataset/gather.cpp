@@ -113,6 +113,8 @@ class Gatherer {
     };
     sink.take = [this, &pool](corpus::SourceFile file) {
       if (watch_.stop && watch_.stop()) return;
+      // Reading told more than the name did: that an archive is a source distribution, say.
+      if (taken_ == 0) gathered_.facts.origin = file.origin;
       if (watch_.progress) watch_.progress("read " + file.origin.name, ++taken_, 0);
       pool.push(std::move(file));
     };
@@ -128,10 +130,8 @@ class Gatherer {
 
   void say(const collect::Skipped& each) {
     // A write that fails shows at finish().
-    std::ignore = skipped_->write({{"origin", each.origin},
-                                   {"path", each.path},
-                                   {"reason", each.reason},
-                                   {"detail", each.detail}});
+    std::ignore = skipped_->write(
+        {{"origin", each.origin}, {"path", each.path}, {"reason", each.reason}, {"detail", each.detail}});
   }
 
   void keep(Read& read) {

@@ -33,8 +33,7 @@ std::vector<std::uint32_t> kept_units(const std::vector<UnitFate>& fates) {
 }
 
 // Pairs of units, by number, that share most of their words.
-Result<std::vector<near::Pair>> pairs_by_words(const UnitStore& units,
-                                               const std::vector<std::uint32_t>& kept,
+Result<std::vector<near::Pair>> pairs_by_words(const UnitStore& units, const std::vector<std::uint32_t>& kept,
                                                const BuildSettings& settings, const Watch& watch) {
   near::Parameters words = settings.near;
   words.shingle_tokens = 1;
@@ -122,7 +121,8 @@ Result<UnitLeaks> split_units(const UnitStore& units, const std::vector<UnitFate
     if (name.empty() || id < name) name = id;
   }
   for (std::uint32_t unit : kept)
-    found.validation[unit] = in_validation(name_of[groups.of(unit)], settings.seed, settings.validation_share);
+    found.validation[unit] =
+        in_validation(name_of[groups.of(unit)], settings.seed, settings.validation_share);
   if (auto across = find_across(units, kept, settings, found); !across)
     return std::unexpected(across.error());
   return found;

@@ -13,12 +13,12 @@
 namespace kw::dataset {
 
 struct UnitLeaks {
-  std::vector<bool> validation;  // by unit
+  std::vector<bool> validation;                                        // by unit
   std::unordered_map<std::uint32_t, std::vector<corpus::Leak>> leaks;  // "rows" and "split", by unit
 };
 
-// Pairs of kept units with a word Jaccard at or over the threshold, groups of such, the side of each group by a hash
-// of its smallest id, and train units that hold pieces of validation units.
+// Pairs of kept units with a word Jaccard at or over the threshold, groups of such, the side of each group by
+// a hash of its smallest id, and train units that hold pieces of validation units.
 Result<UnitLeaks> split_units(const UnitStore& units, const std::vector<UnitFate>& fates,
                               const BuildSettings& settings, const Watch& watch);
 

@@ -33,15 +33,14 @@ Result<> Staging::publish() {
   std::error_code error;
   for (const char* name : made) fs::remove_all(target_ / name, error);
   for (const char* kind : {"fim", "cu2triton", "torch2triton", "trace"})
-    for (const char* end : {".jsonl", "_sft.csv", "_sft.meta.jsonl", "_sft_validation.csv",
-                            "_sft_validation.meta.jsonl"})
+    for (const char* end :
+         {".jsonl", "_sft.csv", "_sft.meta.jsonl", "_sft_validation.csv", "_sft_validation.meta.jsonl"})
       fs::remove(target_ / (std::string(kind) + end), error);
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder_, error)) entries.push_back(entry.path());
   for (const fs::path& entry : entries) {
     fs::rename(entry, target_ / entry.filename(), error);
-    if (error)
-      return fail(fmt::format("cannot move {} into place: {}", entry.string(), error.message()));
+    if (error) return fail(fmt::format("cannot move {} into place: {}", entry.string(), error.message()));
   }
   return {};
 }
@@ -53,7 +52,8 @@ Result<StateLock> StateLock::take(const fs::path& state) {
   Fd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
   if (!fd) return fail(fmt::format("cannot make {}: {}", path.string(), errno_text(errno)));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-    return fail(fmt::format("another build uses {}", state.string()), "wait for it, or choose another --state");
+    return fail(fmt::format("another build uses {}", state.string()),
+                "wait for it, or choose another --state");
   return StateLock(std::move(fd));
 }
 

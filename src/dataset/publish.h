@@ -8,8 +8,8 @@
 
 namespace kw::dataset {
 
-// Files are written to a hidden neighbour within the folder and moved into place at the end. What is not published
-// goes with this.
+// Files are written to a hidden neighbour within the folder and moved into place at the end. What is not
+// published goes with this.
 class Staging {
  public:
   explicit Staging(std::filesystem::path target);

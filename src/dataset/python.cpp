@@ -48,7 +48,9 @@ Result<std::vector<boost::json::object>> lines_of(const std::vector<std::string>
 
 }  // namespace
 
-ParquetHelper PythonTools::parquet() const { return {python, (package / "parquet_rows.py").string()}; }
+ParquetHelper PythonTools::parquet() const {
+  return {python, (package / "parquet_rows.py").string()};
+}
 
 Result<std::vector<FetchedPackage>> fetch_packages(const PythonTools& tools,
                                                    const std::vector<std::string>& names,

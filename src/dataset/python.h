@@ -30,7 +30,7 @@ Result<std::vector<FetchedPackage>> fetch_packages(const PythonTools& tools,
                                                    const std::filesystem::path& folder);
 
 struct TokenCounts {
-  std::string tokenizer;  // what counted, in words
+  std::string tokenizer;       // what counted, in words
   std::filesystem::path file;  // one number a line, in the order of the rows
 };
 

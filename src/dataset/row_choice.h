@@ -22,8 +22,8 @@ struct DroppedRow {
 // What two rows are compared by; a text as near::join() has it.
 std::string text_of(const table::TextRow& row);
 
-// Within each group of rows that pairs connect, rows are looked at in the order of `better`; one that resembles a
-// kept row in both ways is dropped. `fixed` rows are always kept.
+// Within each group of rows that pairs connect, rows are looked at in the order of `better`; one that
+// resembles a kept row in both ways is dropped. `fixed` rows are always kept.
 Result<std::vector<DroppedRow>> choose_rows(const RowFiles& files, const std::vector<near::Pair>& pairs,
                                             const near::Parameters& parameters,
                                             const std::function<bool(std::uint32_t, std::uint32_t)>& better,

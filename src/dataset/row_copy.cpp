@@ -99,9 +99,9 @@ class Copier {
 };
 
 Result<> to_parquet(const fs::path& rows, const CopyTarget& target) {
-  auto started = start_child({target.python.python, "-I",
-                              (target.python.package / "parquet_write.py").string(), rows.string(),
-                              target.out.string()});
+  auto started =
+      start_child({target.python.python, "-I", (target.python.package / "parquet_write.py").string(),
+                   rows.string(), target.out.string()});
   if (!started) return std::unexpected(started.error());
   return started->first.finish();
 }

@@ -24,8 +24,8 @@ struct CopyTarget {
   bool messages = false;                  // one column, "messages": what the user says and what is answered
 };
 
-// The rows that `next` names, in that order. Where a row's file has the target's form and, for CSV, the same columns
-// as the first file, the row is copied as it stands; else its columns are written anew.
+// The rows that `next` names, in that order. Where a row's file has the target's form and, for CSV, the same
+// columns as the first file, the row is copied as it stands; else its columns are written anew.
 Result<> copy_rows(const RowFiles& files, const std::function<std::optional<std::uint32_t>()>& next,
                    const CopyTarget& target);
 

@@ -9,7 +9,9 @@
 namespace kw::dataset {
 namespace {
 
-bool of_benchmark(const corpus::Leak& leak) { return leak.relation == "benchmark"; }
+bool of_benchmark(const corpus::Leak& leak) {
+  return leak.relation == "benchmark";
+}
 
 }  // namespace
 

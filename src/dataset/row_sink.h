@@ -1,4 +1,5 @@
-// Where rows go as they are made: equal ones are dropped, people's decisions are honoured, leakage is looked for.
+// Where rows go as they are made: equal ones are dropped, people's decisions are honoured, leakage is looked
+// for.
 #pragma once
 
 #include <filesystem>

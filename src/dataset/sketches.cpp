@@ -69,8 +69,7 @@ Result<KeptSketches> KeptSketches::open(const fs::path& folder, const near::Para
   }
   KeptSketches kept(own, std::move(*file));
   kept.numbers_.reserve(known);
-  for (std::uint32_t i = 0; i < known; ++i)
-    kept.numbers_.emplace(digest_at(keys, i * sizeof(Digest)), i);
+  for (std::uint32_t i = 0; i < known; ++i) kept.numbers_.emplace(digest_at(keys, i * sizeof(Digest)), i);
   return kept;
 }
 
@@ -146,7 +145,8 @@ struct Sketching::State {
     bool is_first = seen.emplace(made->key, 0).second;
     auto next = static_cast<std::uint32_t>(known.size() + fresh.size());
     auto old = known.find(made->key);
-    std::uint32_t number = old != known.end() ? old->second : fresh.try_emplace(made->key, next).first->second;
+    std::uint32_t number =
+        old != known.end() ? old->second : fresh.try_emplace(made->key, next).first->second;
     if (number == next) {
       batch.insert(batch.end(), made->sketch->begin(), made->sketch->end());
       keys.append(reinterpret_cast<const char*>(made->key.data()), made->key.size());
@@ -191,9 +191,17 @@ struct Sketching::State {
 Sketching::Sketching(KeptSketches& sketches, unsigned threads, Placed placed)
     : state_(std::make_unique<State>(sketches, threads, std::move(placed))) {}
 Sketching::~Sketching() = default;
-void Sketching::push(Job job) { state_->pool.push(std::move(job)); }
-Result<> Sketching::finish() { return state_->finish(); }
-std::uint64_t Sketching::bytes() const { return state_->bytes; }
-std::uint64_t Sketching::sketched_bytes() const { return state_->sketched_bytes; }
+void Sketching::push(Job job) {
+  state_->pool.push(std::move(job));
+}
+Result<> Sketching::finish() {
+  return state_->finish();
+}
+std::uint64_t Sketching::bytes() const {
+  return state_->bytes;
+}
+std::uint64_t Sketching::sketched_bytes() const {
+  return state_->sketched_bytes;
+}
 
 }  // namespace kw::dataset

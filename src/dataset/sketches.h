@@ -1,4 +1,5 @@
-// Sketches of texts, kept in a folder under the texts' hashes: a text that was sketched once is not hashed again.
+// Sketches of texts, kept in a folder under the texts' hashes: a text that was sketched once is not hashed
+// again.
 #pragma once
 
 #include <array>
@@ -35,8 +36,8 @@ class KeptSketches {
   std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
   const near::SketchFile& file() const { return file_; }
 
-  // The sketches under these keys alone, in that order, in a file that goes when the last copy of the result does. Held
-  // in memory while it is made: for units, not for files of rows.
+  // The sketches under these keys alone, in that order, in a file that goes when the last copy of the result
+  // does. Held in memory while it is made: for units, not for files of rows.
   Result<near::SketchFile> select(const std::vector<Digest>& keys) const;
 
  private:
@@ -58,8 +59,8 @@ class Sketching {
   };
   // Runs in one of the threads: reads and hashes.
   using Job = std::function<Result<Prepared>()>;
-  // The number of a text's sketch, and whether it is the first text with that key since this began; in the order in
-  // which jobs were pushed.
+  // The number of a text's sketch, and whether it is the first text with that key since this began; in the
+  // order in which jobs were pushed.
   using Placed = std::function<void(std::uint32_t number, bool is_first)>;
 
   Sketching(KeptSketches& sketches, unsigned threads, Placed placed);
@@ -67,7 +68,7 @@ class Sketching {
 
   void push(Job job);
   Result<> finish();
-  std::uint64_t bytes() const;    // of all texts
+  std::uint64_t bytes() const;           // of all texts
   std::uint64_t sketched_bytes() const;  // of those that were not known
 
  private:

@@ -29,7 +29,7 @@ Result<std::string> tree_digest(const fs::path& root) {
       at.disable_recursion_pending();
       continue;
     }
-    struct stat status {};
+    struct stat status{};
     if (::lstat(at->path().c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
     lines.push_back(fmt::format("{}\t{}\t{}.{}\n", at->path().lexically_relative(root).string(),
                                 status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec));
@@ -70,10 +70,10 @@ Result<std::string> source_key(const std::string& path, const corpus::Origin& or
     if (!digest) return digest;
     content = *digest;
   }
-  return sha256_hex_of({fmt::format("{} {}", reading_version, settings.cuda_fim), content, origin.name, origin.version,
-                        origin.commit, fmt::format("{} {} {} {}", settings.limits.file_bytes,
-                                                   settings.limits.total_bytes, settings.limits.entries,
-                                                   settings.limits.depth)})
+  return sha256_hex_of({fmt::format("{} {}", reading_version, settings.cuda_fim), content, origin.name,
+                        origin.version, origin.commit,
+                        fmt::format("{} {} {} {}", settings.limits.file_bytes, settings.limits.total_bytes,
+                                    settings.limits.entries, settings.limits.depth)})
       .substr(0, 32);
 }
 

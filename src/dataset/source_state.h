@@ -10,8 +10,8 @@
 
 namespace kw::dataset {
 
-// Names the content of a source and how it is read: an archive by its hash, a tree by its files' names, sizes and
-// times of change.
+// Names the content of a source and how it is read: an archive by its hash, a tree by its files' names, sizes
+// and times of change.
 Result<std::string> source_key(const std::string& path, const corpus::Origin& origin,
                                const BuildSettings& settings);
 

@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 namespace {
 
-fs::path list_file(const BuildSettings& settings) { return settings.state / "sources.json"; }
+fs::path list_file(const BuildSettings& settings) {
+  return settings.state / "sources.json";
+}
 
 bool is_run(const fs::path& path) {
   std::error_code error;

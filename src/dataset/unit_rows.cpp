@@ -28,8 +28,7 @@ void mark(const UnitWorld& world, std::uint32_t number, Row& row) {
 std::vector<std::uint32_t> best_first(const UnitWorld& world, bool cuda_too) {
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < world.fates.size(); ++i)
-    if (world.fates[i].fate == Fate::kept &&
-        (cuda_too || world.units.cards()[i].kind == UnitKind::triton))
+    if (world.fates[i].fate == Fate::kept && (cuda_too || world.units.cards()[i].kind == UnitKind::triton))
       numbers.push_back(i);
   std::ranges::sort(numbers, {}, [&](std::uint32_t i) {
     const corpus::Labels& labels = world.units.cards()[i].labels;
@@ -67,11 +66,14 @@ class PairMaker {
     auto units = of_source(world_.units, source, numbers);
     if (!units) return std::unexpected(units.error());
     UnitKind other = cuda ? UnitKind::cuda_kernel : UnitKind::torch;
-    auto has = [&](UnitKind kind) { return std::ranges::any_of(*units, [&](auto& u) { return u.kind == kind; }); };
+    auto has = [&](UnitKind kind) {
+      return std::ranges::any_of(*units, [&](auto& u) { return u.kind == kind; });
+    };
     if (!has(other) || !has(UnitKind::triton)) return {};
     auto weak = settings_.match;
     weak.least_confidence = std::min(weak.least_confidence, 0.3);
-    for (const pairs::Match& match : cuda ? pairs::match_cuda(*units, weak) : pairs::match_torch(*units, weak)) {
+    for (const pairs::Match& match :
+         cuda ? pairs::match_cuda(*units, weak) : pairs::match_torch(*units, weak)) {
       if (match.evidence.confidence < settings_.match.least_confidence) {
         if (cuda) ++tally.cuda_weak;
         continue;

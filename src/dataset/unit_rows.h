@@ -17,7 +17,8 @@ struct UnitWorld {
 };
 
 // Self-contained units with clear shapes first, then in the order of the sources.
-Result<> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch, RowSink& sink);
+Result<> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
+                      RowSink& sink);
 
 struct PairTally {
   std::uint64_t cuda = 0;

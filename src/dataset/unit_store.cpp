@@ -94,8 +94,8 @@ Result<corpus::Unit> UnitStore::at(std::size_t number) const {
   std::string line(card.length, '\0');
   std::size_t have = 0;
   while (have < line.size()) {
-    ssize_t got = ::pread(file.fd.get(), line.data() + have, line.size() - have,
-                          static_cast<off_t>(card.begin + have));
+    ssize_t got =
+        ::pread(file.fd.get(), line.data() + have, line.size() - have, static_cast<off_t>(card.begin + have));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return fail(fmt::format("{} became shorter while it was read", file.path.string()));
     have += static_cast<std::size_t>(got);

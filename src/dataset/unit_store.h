@@ -19,14 +19,14 @@ namespace kw::dataset {
 struct UnitCard {
   std::string id;
   corpus::UnitKind kind = corpus::UnitKind::triton;
-  std::uint32_t source = 0;   // number of the source
-  std::uint64_t begin = 0;    // of its line
+  std::uint32_t source = 0;  // number of the source
+  std::uint64_t begin = 0;   // of its line
   std::uint32_t length = 0;
   std::string name;
   std::string spdx;
-  bool allowed = false;       // by the rule about licences
-  std::string text_sha1;      // of the text as it is
-  std::string key;            // SHA-1 of the normalised text
+  bool allowed = false;   // by the rule about licences
+  std::string text_sha1;  // of the text as it is
+  std::string key;        // SHA-1 of the normalised text
   std::string renamed_sha1;
   std::uint32_t text_bytes = 0;
   std::int64_t stars = -1;

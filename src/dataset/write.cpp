@@ -123,8 +123,8 @@ class Writer {
     if (!metadata) return std::unexpected(metadata.error());
     auto rows = JsonlWriter::create(spool(name, row.split));
     if (!rows) return std::unexpected(rows.error());
-    auto [made, is_new] = kind.sides.try_emplace(
-        row.split, Side{std::move(*csv), std::move(*metadata), std::move(*rows)});
+    auto [made, is_new] =
+        kind.sides.try_emplace(row.split, Side{std::move(*csv), std::move(*metadata), std::move(*rows)});
     return &made->second;
   }
 

@@ -82,8 +82,8 @@ TSTree* parse(std::string_view code, Grammar grammar) {
   ts_parser_set_language(parser.get(),
                          grammar == Grammar::python ? tree_sitter_python() : tree_sitter_cuda());
   Input input{code, thread_time_ns() + longest_parse_ns};
-  return ts_parser_parse_with_options(parser.get(), nullptr, {&input, read_input, TSInputEncodingUTF8, nullptr},
-                                      {&input, is_enough});
+  return ts_parser_parse_with_options(
+      parser.get(), nullptr, {&input, read_input, TSInputEncodingUTF8, nullptr}, {&input, is_enough});
 }
 
 }  // namespace

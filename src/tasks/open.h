@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "table/row_reader.h"
 #include "tasks/job_source.h"
 #include "tasks/recognise.h"
-#include "table/row_reader.h"
 
 namespace kw {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "table/row_reader.h"
 #include "tasks/job_source.h"
 #include "tasks/kernelbench.h"
-#include "table/row_reader.h"
 
 namespace kw {
 

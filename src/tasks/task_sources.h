@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "schema/task.h"
-#include "tasks/kernelbench.h"
 #include "table/row_reader.h"
+#include "tasks/kernelbench.h"
 #include "tasks/task_flow.h"
 
 namespace kw {

@@ -65,7 +65,8 @@ TEST(Audit, FlagsABenchmarkProblemAndListsItForReview) {
       python += problem[i];
     }
   world.write("bench/problem.py", python);
-  auto own = settings(world, {world.write("rows.jsonl", row("p", "nothing at all") + row("p", "x = 1\\n" + code(5)))});
+  auto own = settings(
+      world, {world.write("rows.jsonl", row("p", "nothing at all") + row("p", "x = 1\\n" + code(5)))});
   own.against = {(world.folder() / "bench").string()};
   auto tally = audit(own, {});
   ASSERT_TRUE(tally);
