@@ -52,7 +52,7 @@ fs::path common_folder(const fs::path& git) {
 }
 
 std::string commit_of(const fs::path& git) {
-  const std::string head = text_of(git / "HEAD");
+  std::string head = text_of(git / "HEAD");
   if (is_commit(head)) return head;
   constexpr std::string_view mark = "ref: ";
   if (!head.starts_with(mark)) return {};

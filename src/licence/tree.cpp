@@ -188,8 +188,8 @@ corpus::Licence Tree::of_tree(std::string_view path) const {
     const Folder* built = distribution_of(folder, path);
     if (built != nullptr && !speaks(*built)) built = nullptr;
     if (direct && built != nullptr) {
-      const corpus::Licence one = of_folder(found->second);
-      const corpus::Licence other = of_folder(*built);
+      corpus::Licence one = of_folder(found->second);
+      corpus::Licence other = of_folder(*built);
       if (one.spdx.empty() || says_as_much(one.spdx, other.spdx)) return one;
       if (other.spdx.empty()) return other;
       return {.spdx = both({one.spdx, other.spdx}),
