@@ -12,12 +12,12 @@ import hashlib
 import json
 import os
 import platform
-import resource
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from measure import timed
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["flag-gems", "fla-core", "flash-linear-attention", "liger-kernel", "torchao", "gemlite", "unsloth",
@@ -33,32 +33,6 @@ def digest(folder):
         if path.is_file() and not name.startswith(".state") and name not in TIMED:
             total.update(name.encode() + b"\0" + path.read_bytes())
     return total.hexdigest()
-
-
-def peak_mb(pid):
-    """The process's own largest resident set so far."""
-    try:
-        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except OSError:
-        pass
-    return 0.0
-
-
-def timed(command, log):
-    """Run it: seconds, its own peak in MB, and that of its largest child."""
-    started = time.monotonic()
-    with open(log, "w", encoding="utf-8") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
-        peak = 0.0
-        while process.poll() is None:
-            peak = max(peak, peak_mb(process.pid))
-            time.sleep(0.05)
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{Path(log).read_text()[-2000:]}")
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    return {"seconds": round(time.monotonic() - started, 2), "peak_mb": round(peak), "largest_child_mb": round(children)}
 
 
 def analysis(folder):

@@ -11,35 +11,11 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+from measure import timed
+
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def peak_mb(pid):
-    """The process's own largest resident set so far."""
-    try:
-        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except OSError:
-        pass
-    return 0.0
-
-
-def run(command, log):
-    started = time.monotonic()
-    with open(log, "w", encoding="utf-8") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
-        peak = 0.0
-        while process.poll() is None:
-            peak = max(peak, peak_mb(process.pid))
-            time.sleep(0.05)
-    text = Path(log).read_text(encoding="utf-8")
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}:\n{text[-2000:]}")
-    return {"seconds": round(time.monotonic() - started, 1), "peak_mb": round(peak), "said": text.splitlines()}
 
 
 def planted(truth, evidence):
@@ -71,13 +47,13 @@ def main():
         sys.exit("the corpus could not be made")
     for size in sizes:
         corpus, truth, kept = work / f"{size}.jsonl", work / f"{size}.truth", work / "kept.jsonl"
-        result = run([flags.kernelwright, "dataset", "dedup", str(corpus), "--out", str(kept), "--memory", flags.memory,
+        result = timed([flags.kernelwright, "dataset", "dedup", str(corpus), "--out", str(kept), "--memory", flags.memory,
                       "--threads", flags.threads], work / "log")
         bytes_in = corpus.stat().st_size
         rate = round(bytes_in / 1e6 / result["seconds"], 1)
         record["runs"].append({"gb": float(size), "bytes": bytes_in, "mb_a_second": rate,
                                **planted(truth, Path(f"{kept}.duplicates.jsonl")),
-                               **result})
+                               **result, "said": (work / "log").read_text(encoding="utf-8").splitlines()})
         print(json.dumps(record["runs"][-1]), file=sys.stderr)
         for path in (corpus, truth, kept, Path(f"{kept}.duplicates.jsonl")):
             path.unlink(missing_ok=True)

@@ -7,10 +7,6 @@
 namespace kw::dataset {
 namespace {
 
-std::string row(const std::string& prompt, const std::string& completion) {
-  return R"({"prompt":")" + prompt + R"(","completion":")" + completion + "\"}\n";
-}
-
 AuditSettings settings(const World& world, std::vector<std::string> files) {
   AuditSettings settings;
   settings.files = std::move(files);

@@ -48,4 +48,9 @@ inline std::string code(int seed, int changed = 0) {
   return text;
 }
 
+// A JSON line of two texts that need no escape.
+inline std::string row(const std::string& prompt, const std::string& completion) {
+  return R"({"prompt":")" + prompt + R"(","completion":")" + completion + "\"}\n";
+}
+
 }  // namespace kw::dataset
