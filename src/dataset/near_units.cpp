@@ -48,6 +48,9 @@ Result<near::Joined> join_units(const UnitStore& units, const std::vector<std::u
   join.threads = settings.threads;
   join.memory_bytes = settings.memory_bytes / 2;
   join.stop = watch.stop;
+  // Pairs of words are shown to people and have to be all of them; which of the others connect a cluster is
+  // no matter.
+  join.all_pairs = parameters.words_only;
   return near::join(*selected, [&](std::uint32_t i) { return units.text(numbers[i]); }, join);
 }
 

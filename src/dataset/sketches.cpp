@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -126,9 +127,9 @@ struct Sketching::State {
     Sketched made{prepared->key, std::nullopt, prepared->text.size()};
     if (known.contains(made.key)) return made;
     thread_local std::optional<near::Sketcher> sketcher;
-    thread_local const State* made_for = nullptr;
-    if (made_for != this) sketcher.emplace(parameters);
-    made_for = this;
+    thread_local std::uint64_t made_for = 0;
+    if (made_for != serial) sketcher.emplace(parameters);
+    made_for = serial;
     made.sketch.emplace(std::size_t{parameters.bands} * parameters.rows);
     sketcher->sketch(prepared->text, *made.sketch);
     return made;
@@ -173,6 +174,14 @@ struct Sketching::State {
     return {};
   }
 
+  // An address would not do: the next one may lie where this one lay, and a thread would sketch with its
+  // parameters.
+  static std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+  }
+
+  const std::uint64_t serial = next_serial();
   KeptSketches& sketches;
   near::Parameters parameters;
   const DigestNumbers& known;
