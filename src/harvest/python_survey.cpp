@@ -7,7 +7,6 @@
 namespace kw::harvest {
 namespace {
 
-
 bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
   return std::ranges::find(types, type) != types.end();
 }
