@@ -8,6 +8,7 @@
 #include "licence/licence.h"
 #include "schema/json.h"
 #include "store/run_reader.h"
+#include "store/training_files.h"
 #include "store/training_rows.h"
 
 namespace kw::dataset {
@@ -63,6 +64,16 @@ std::string name_of(const std::string& path) {
   return full.filename() == "run.db" ? full.parent_path().filename().string() : full.filename().string();
 }
 
+std::string why_none(const store::Tally& tally, const SourceFacts& source) {
+  std::string why = store::left_out_in_words(tally);
+  if (tally.benchmarks > 0)
+    why += fmt::format("{}{} of a benchmark", why.empty() ? "" : ", ", tally.benchmarks);
+  for (const auto& [licence, count] : source.licence_refused)
+    why +=
+        fmt::format("{}{} under a licence that is not allowed ({})", why.empty() ? "" : ", ", count, licence);
+  return why.empty() ? "none" : why;
+}
+
 Result<> add_run(const std::string& path, const BuildSettings& settings, RowSink& sink, Facts& facts) {
   auto reader = store::open_run(path);
   if (!reader) return std::unexpected(reader.error());
@@ -95,6 +106,10 @@ Result<> add_run(const std::string& path, const BuildSettings& settings, RowSink
   source.tally.files_taken = tally.traces;
   for (const auto& [why, count] : tally.left_out) source.tally.skipped[why] += count;
   if (tally.benchmarks > 0) source.tally.skipped["a task of a benchmark"] += tally.benchmarks;
+  if (source.units.empty())
+    facts.warnings.push_back(fmt::format("{}: no answer became a row; of {} traces, left out: {}",
+                                         source.origin.name, source.tally.files_seen,
+                                         why_none(tally, source)));
   facts.sources.push_back(std::move(source));
   return {};
 }

@@ -1,12 +1,14 @@
 """`dataset build`: a small world of packages, from the command line to every file of the folder."""
 import json
 import shutil
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
 from . import dataset
 
+CONVERSATIONS = Path(__file__).resolve().parents[2] / "examples/loop/conversations.json"
 OPTIONS = ("--targets", "90", "--validation", "0", "--no-figures")
 
 
@@ -192,15 +194,44 @@ def test_a_benchmark_problem_in_a_row_is_flagged_and_waits_if_asked(world, run):
     assert held and not held & {row["id"] for row in dataset.lines(root / "held/fim.jsonl")}
 
 
-def test_verified_traces_enter_with_their_verdicts(world, run):
-    example = dataset.Path(__file__).resolve().parents[2] / "examples/loop/conversations.json"
-    out = world / "traces"
-    code, _, stderr = run("dataset", "build", example, "--out", out, "--licence-of", f"{example.name}=MIT",
-                          "--no-compile", "--no-tokens", *OPTIONS)
-    if code != 0:
-        assert "nothing" in stderr
-    rows = dataset.lines(out / "trace.jsonl") if (out / "trace.jsonl").exists() else []
-    assert all(row["verdict"]["correctness"] for row in rows)
+@pytest.fixture(scope="module")
+def verified(world, run):
+    """A run of two recorded conversations, judged for real: its folder, and what was exported from it."""
+    recorded = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))[:2]
+    (world / "recorded.json").write_text(json.dumps(recorded), encoding="utf-8")
+    code, _, stderr = run("run", "--traces", world / "recorded.json", "--model-replay", world / "recorded.json",
+                          "--multi-turn", "--output", world / "judged.json")
+    assert code == 0, stderr
+    return world / "judged.run", world / "judged.json"
+
+
+def test_verified_answers_enter_with_their_verdicts_from_a_run_and_from_its_export(verified, world, run):
+    completions = []
+    for source in verified:
+        out = world / f"from-{source.suffix[1:]}"
+        code, _, stderr = run("dataset", "build", source, "--out", out, "--licence-of", f"{source.name}=MIT", "--no-compile",
+                              "--no-tokens", *OPTIONS)
+        assert code == 0, stderr
+        rows = dataset.lines(out / "trace.jsonl")
+        assert rows and all(row["verdict"]["correctness"] and row["verdict"]["counts"] for row in rows)
+        assert {row["licence"]["spdx"] for row in rows} == {"MIT"}
+        completions.append([row["completion"] for row in rows])
+    assert completions[0] == completions[1]
+
+
+def test_an_answer_that_the_review_drops_stays_out(verified, world, run):
+    out, source = world / "from-run", verified[0]
+    victim = dataset.lines(out / "trace.jsonl")[0]["id"]
+    dataset.write(world, {"drop.csv": f"id,decision\n{victim},drop\n"})
+    code, _, stderr = run("dataset", "build", source, "--out", out, "--review", world / "drop.csv", "--licence-of",
+                          f"{source.name}=MIT", "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    assert victim not in {row["id"] for row in dataset.lines(out / "trace.jsonl")}
+
+
+def test_a_run_without_an_answer_that_counts_says_why(world, run):
+    code, _, stderr = run("dataset", "build", CONVERSATIONS, "--out", world / "none", "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0 and "no answer became a row" in stderr and "not known to count" in stderr
 
 
 def test_a_source_that_is_not_there_is_named(world, run):
