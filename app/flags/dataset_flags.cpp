@@ -145,7 +145,7 @@ void DatasetMachineFlags::add(CLI::App& app) {
       ->type_name("N")
       ->group(group);
   add_parsed<std::uint64_t>(app, "--memory", memory_bytes, parse_bytes,
-                            "what may be held in memory; more goes to disk [2G]")
+                            "for bands and shingles of near duplicates; more goes to disk [2G]")
       ->type_name("SIZE")
       ->group(group);
   app.add_option("--python", python, "Python with our requirements [VIRTUAL_ENV, .venv, PATH]")

@@ -68,7 +68,8 @@ struct Watch {
   std::function<bool()> stop;
 };
 
-// Every file of the folder is there at the end, or none of them has changed.
+// Files are made aside and moved into the folder at the end: what fails or is stopped before changes none of
+// them.
 Result<Facts> build(const BuildSettings& settings, const Watch& watch);
 
 }  // namespace kw::dataset
