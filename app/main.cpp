@@ -7,6 +7,7 @@
 #include "doctor.h"
 #include "export.h"
 #include "models.h"
+#include "recording.h"
 #include "run.h"
 #include "verify.h"
 #include "version.h"
@@ -45,6 +46,10 @@ int main_verb(int argc, char** argv) {
   CLI::App* models_verb = app.add_subcommand("models", "Model servers: launch lines and scripts");
   kw::app::add_models(*models_verb, models);
 
+  kw::app::RecordingOptions recording;
+  CLI::App* recording_verb = app.add_subcommand("recording", "The device work of a call: look into a file");
+  kw::app::add_recording(*recording_verb, recording);
+
   kw::app::DoctorOptions doctor;
   CLI::App* doctor_verb =
       app.add_subcommand("doctor", "What this machine can do, what is missing, how to fix it");
@@ -60,6 +65,7 @@ int main_verb(int argc, char** argv) {
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (models_verb->parsed()) return kw::app::models(models);
+  if (recording_verb->parsed()) return kw::app::show_recording(recording);
   return kw::app::doctor(doctor);
 }
 

@@ -6,7 +6,8 @@ find_package(CLI11 REQUIRED)
 find_program(KW_FLATC flatc REQUIRED)
 
 # Static archives, so that the program carries what it uses.
-set(KW_STATIC_LIBS boost_json boost_container crypto ssl flatbuffers SQLiteCpp sqlite3 cmark gumbo archive nettle lzma zstd lz4 bz2 z)
+set(KW_STATIC_LIBS boost_json boost_container crypto ssl flatbuffers SQLiteCpp sqlite3 cmark gumbo archive nettle lzma zstd lz4 bz2 z
+  seccomp)
 foreach(lib IN LISTS KW_STATIC_LIBS)
   find_library(KW_LIB_${lib} NAMES lib${lib}.a REQUIRED)
   add_library(kw_${lib} INTERFACE)

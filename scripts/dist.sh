@@ -9,7 +9,7 @@ if [ "${1-}" = --tests ]; then tests=yes && name=kernelwright-tests-$VERSION-lin
 
 scripts/python.sh run >/dev/null
 python=$(scripts/python.sh run)
-if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwconfine kw_messages; fi
+if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwconfine kw_messages kwrecorder kernelwright-replayer; fi
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
@@ -23,7 +23,10 @@ copy() {
 }
 
 strip -o "$top/bin/kernelwright" build/kernelwright
-strip --strip-unneeded -o "$top/lib/libkwconfine.so" build/native/confine/libkwconfine.so
+strip -o "$top/bin/kernelwright-replayer" build/kernelwright-replayer
+for library in libkwconfine libkwrecorder; do
+  strip --strip-unneeded -o "$top/lib/$library.so" "build/native/confine/$library.so"
+done
 copy python/kernelwright "$top/python"
 copy build/wire/python/kw "$top/python"
 copy "$("$python" -c 'import flatbuffers; print(flatbuffers.__path__[0])')" "$top/python"
@@ -37,13 +40,13 @@ echo "$VERSION" >"$top/VERSION"
 boost=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' | awk '$1 == "installed" { print $2; exit }')
 for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev libsqlite3-dev libsqlitecpp-dev \
   libtomlplusplus-dev libarchive-dev nettle-dev liblzma-dev libzstd-dev liblz4-dev libbz2-dev zlib1g-dev libcmark-dev \
-  libgumbo-dev gcc-12-base; do
+  libgumbo-dev libseccomp-dev gcc-12-base; do
   if [ -f "/usr/share/doc/$package/copyright" ]; then
     cp -L "/usr/share/doc/$package/copyright" "$top/licences/$package"
   fi
 done
 for licence in third_party/*/LICENSE; do cp "$licence" "$top/licences/$(basename "$(dirname "$licence")")"; done
-cp -L /usr/share/common-licenses/Apache-2.0 "$top/licences/Apache-2.0"
+for licence in Apache-2.0 LGPL-2.1; do cp -L "/usr/share/common-licenses/$licence" "$top/licences/$licence"; done
 
 if [ "$tests" = yes ]; then
   copy tests "$top"

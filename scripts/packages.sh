@@ -26,7 +26,7 @@ list_packages() {
         boost=$(boost_version)
         echo clang-19 libclang-rt-19-dev lld-19 binutils cmake ninja-build pkg-config "libboost$boost-dev" "libboost-json$boost-dev" \
           libssl-dev libflatbuffers-dev flatbuffers-compiler libcli11-dev libfmt-dev libsqlitecpp-dev libsqlite3-dev libtomlplusplus-dev \
-          libarchive-dev libacl1-dev libbz2-dev liblz4-dev liblzma-dev libzstd-dev nettle-dev zlib1g-dev libcmark-dev libgumbo-dev libxxhash-dev libgtest-dev libgmock-dev \
+          libarchive-dev libacl1-dev libbz2-dev liblz4-dev liblzma-dev libzstd-dev nettle-dev zlib1g-dev libcmark-dev libgumbo-dev libxxhash-dev libseccomp-dev libgtest-dev libgmock-dev \
           python3-venv git ca-certificates ;;
       lint) echo clang-format-19 clang-tidy-19 ;;
       *) fail "no such group of packages: $group" ;;

@@ -22,6 +22,14 @@ std::optional<double> setting(std::string_view text, std::string_view name) {
   return value;
 }
 
+Result<double> parse_share(const std::string& text) {
+  char* end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != 0 || !(value >= 0 && value <= 1))
+    return fail(fmt::format("\"{}\" is no number from 0 to 1", text));
+  return value;
+}
+
 // Two words, of which one is true.
 std::function<Result<bool>(const std::string&)> either(std::string yes, std::string no) {
   return [yes = std::move(yes), no = std::move(no)](const std::string& text) -> Result<bool> {
@@ -73,6 +81,11 @@ void CorrectnessFlags::add(CLI::App& app) {
       "moved away from their defaults, or the constructor's own values, as earlier evaluators had "
       "[moved]")
       ->type_name("moved|constructor")
+      ->group(group);
+  add_parsed<double>(
+      app, "--audit", audit, parse_share,
+      "on a GPU, share of replayed candidates that are called again without the recorder [0.25]")
+      ->type_name("SHARE")
       ->group(group);
   add_parsed<bool>(app, "--shapes", reduce_shapes, either("auto", "given"),
                    "without a GPU, reduce shapes that would take too long, or never [auto]")

@@ -25,6 +25,7 @@ struct CorrectnessFlags {
   bool tf32 = false;
   bool move_weights = true;  // false: constructors' own values, as earlier evaluators had
   bool reduce_shapes = true;
+  double audit = 0.25;  // share of replayed candidates that are judged again without the recorder
 
   void add(CLI::App& app);
 };

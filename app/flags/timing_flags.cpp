@@ -11,6 +11,13 @@ Result<Trust> parse_trust(const std::string& text) {
   return *from_string<Trust>(*word);
 }
 
+// "eager", "eager,compile", "compile": eager is measured in any case.
+Result<bool> parse_baseline(const std::string& text) {
+  if (text == "eager") return false;
+  if (text == "eager,compile" || text == "compile,eager" || text == "compile") return true;
+  return fail("\"" + text + "\" is none of eager and eager,compile");
+}
+
 }  // namespace
 
 void TimingFlags::add(CLI::App& app) {
@@ -19,6 +26,14 @@ void TimingFlags::add(CLI::App& app) {
       app, "--timing-trials", trials, [](const std::string& text) { return parse_whole(text, 1, 100000); },
       "timed calls of reference and kernel [100]")
       ->type_name("N")
+      ->group(group);
+  add_parsed<Trust>(app, "--instrument", instrument, parse_trust,
+                    "how a GPU's candidates are judged and timed: replay, where they can be, or in-process [replay]")
+      ->type_name("in-process|replay")
+      ->group(group);
+  add_parsed<bool>(app, "--baseline", compile_baseline, parse_baseline,
+                   "what is timed beside the kernel: eager, or eager,compile for torch.compile too [eager]")
+      ->type_name("B")
       ->group(group);
   add_parsed<Trust>(app, "--min-trust", min_trust, parse_trust,
                     "whose speed is believed: in-process or replay [in-process]")

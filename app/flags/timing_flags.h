@@ -11,6 +11,8 @@ namespace kw {
 struct TimingFlags {
   std::uint64_t trials = 100;
   Trust min_trust = Trust::in_process;
+  Trust instrument = Trust::replay;
+  bool compile_baseline = false;
 
   void add(CLI::App& app);
 };

@@ -12,7 +12,7 @@ cp dist/kernelwright-*.tar.gz "$to/dist"
 cp "$RECORDED"/recorded_*.json "$to/data"
 chmod -R u+w "$to/data"
 
-wanted=(LICENSE KernelBench/level1)
+wanted=(LICENSE KernelBench/level1 KernelBench/level2)
 for module in __init__ dataset eval profile timing utils; do wanted+=("src/kernelbench/$module.py"); done
 if [ -e "$KERNELBENCH/KernelBench" ]; then
   tar -C "$KERNELBENCH" -c "${wanted[@]}" | tar -C "$to/kernelbench" -x

@@ -9,7 +9,7 @@ set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$(dirname "$here")")
-ALL_PARTS="unpack sample recorded loop kernelbench throughput tests overhead"
+ALL_PARTS="unpack sample recorded survey timing exploits loop kernelbench throughput tests overhead"
 
 absolute() { (cd "$1" && pwd); }
 
@@ -87,6 +87,30 @@ part_recorded() {
     done
   done
   return "$status"
+}
+
+# KernelBench's own references as candidates: replayable or not, and why.
+part_survey() {
+  "$KW_PYTHON" "$here/survey.py" rows "$KERNELBENCH" "$WORK/survey.jsonl" ${KW_LEVELS:-1 2} || return 1
+  judge survey "$((PART_END - $(date +%s) - 15))" --batch "$WORK/survey.jsonl" --timeout 90 --timing-trials 1 \
+    --correctness-trials 3 --audit 0 --jobs "${KW_SURVEY_JOBS:-8}"
+  "$KW_PYTHON" "$here/survey.py" table "$raw/survey.jsonl" "$OUT/survey.json"
+}
+
+# Twenty kernels, each judged several times; ncu and do_bench on the same ones.
+part_timing() {
+  local seconds=$(((PART_END - $(date +%s)) * 2 / 3))
+  "$KW_PYTHON" "$here/timing.py" rows "$WORK/timing.jsonl" "${KW_REPEATS:-10}" || return 1
+  judge timing "$seconds" --batch "$WORK/timing.jsonl" --timeout 60 --audit 0 --correctness-trials 2 --jobs "${KW_TIMING_JOBS:-2}"
+  timeout -k 5 "$((PART_END - $(date +%s) - 8))" "$KW_PYTHON" "$here/timing.py" others "$raw/timing.others.json" ncu
+  "$KW_PYTHON" "$here/timing.py" table "$raw/timing.jsonl" "$raw/timing.others.json" "$OUT/timing.json"
+}
+
+part_exploits() {
+  cd "$WORK/tests" && [ -x run-tests.sh ] || { echo "no tests in $KW_DIST"; return 1; }
+  export KERNELWRIGHT=$WORK/tests/bin/kernelwright KERNELWRIGHT_NATIVE=$WORK/tests/lib KERNELWRIGHT_TEST_DEVICE=$KW_DEVICE
+  PYTHONPATH=$WORK/tests/python timeout -k 5 "$((PART_END - $(date +%s)))" "$KW_PYTHON" -m pytest -c python/pyproject.toml \
+    --rootdir . -rfE --tb=short -q -m gpu tests/engine/test_exploits.py 2>&1 | tee "$raw/exploits.log" | tail -n 40
 }
 
 # loop NAME TRACES: the recorded conversations played through the loop, judged here.
@@ -197,6 +221,9 @@ run() {
   run unpack 60 0
   run sample 90 0
   run recorded 240 0
+  run survey 480 0
+  run timing 240 0
+  run exploits 150 0
   run loop 150 0
   run kernelbench 330 0
   run throughput 175 60

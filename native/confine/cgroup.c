@@ -71,7 +71,8 @@ static void join_v2(kw_job* job, bool memory, bool pids) {
 void kw_join_cgroups(kw_job* job) {
   const kw_policy* policy = job->policy;
   if (policy->cgroup_name == NULL) return;
-  bool memory = policy->memory_bytes != 0, pids = policy->processes != 0;
+  bool memory = policy->memory_bytes != 0 && !kw_skips(job, KW_LAYER_CGROUP_MEMORY);
+  bool pids = policy->processes != 0 && !kw_skips(job, KW_LAYER_CGROUP_PIDS);
   if (memory)
     kw_mark(job, KW_LAYER_CGROUP_MEMORY,
             join_v1("memory", policy->cgroup_name, policy->memory_bytes, limit_v1_memory));

@@ -32,7 +32,7 @@ extern "C" {
 #define KW_LAYER_RLIMITS (1u << 10)
 #define KW_LAYER_CGROUP_MEMORY (1u << 11)
 #define KW_LAYER_CGROUP_PIDS (1u << 12)
-#define KW_LAYER_SECCOMP (1u << 13)  // reserved
+#define KW_LAYER_SECCOMP (1u << 13)  // a list of system calls is refused, applied last of all
 #define KW_LAYER_COUNT 14u
 
 #define KW_ERRORS 16

@@ -39,7 +39,9 @@ void kw_keep_capabilities(uint64_t mask) {
 }
 
 int kw_drop_identity(kw_job* job) {
-  kw_mark(job, KW_LAYER_NO_NEW_PRIVS, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno);
+  if (kw_skips(job, KW_LAYER_UID)) return EPERM;
+  if (!kw_skips(job, KW_LAYER_NO_NEW_PRIVS))
+    kw_mark(job, KW_LAYER_NO_NEW_PRIVS, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno);
   // The bounding set shrinks while we still may; setresuid then needs what is left in the permitted set.
   for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; ++cap)
     prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);

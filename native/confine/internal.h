@@ -35,7 +35,7 @@ typedef struct {
   int ready[2];        // a pipe; its write end is closed when the runner is confined or has failed
   int sent[2];         // a pipe; its write end is the middle's alone and goes with it
   kw_spawned* report;  // shared memory
-  uint32_t skip;       // layers not to try
+  uint32_t skip;       // layers not to try; without the uid nothing is run
   uint64_t tasks;      // that the uid has already and RLIMIT_NPROC will count
   char home[32];       // the runner's folder where it has no root of its own
   kw_paths paths;
@@ -43,6 +43,7 @@ typedef struct {
 
 // layers.c
 unsigned kw_layer_index(uint32_t layer);
+bool kw_skips(const kw_job* job, uint32_t layer);
 bool kw_applied(const kw_job* job, uint32_t layer);
 void kw_mark(kw_job* job, uint32_t layer, int error);
 int kw_fail(kw_job* job, const char* step, int error);
@@ -73,8 +74,9 @@ int kw_bind(const char* source, const char* target, uint64_t attributes);
 int kw_build_root(kw_job* job);
 int kw_mount_proc(kw_job* job);
 
-// landlock.c, limits.c
+// landlock.c, seccomp.c, limits.c
 int kw_landlock(kw_job* job);
+int kw_seccomp(kw_job* job);
 uint64_t kw_count_tasks(uid_t uid);
 int kw_set_limits(kw_job* job);
 

@@ -99,6 +99,7 @@ static int allow_writing(const kw_job* job, rules_t* rules) {
 }
 
 int kw_landlock(kw_job* job) {
+  if (kw_skips(job, KW_LAYER_LANDLOCK)) return 0;
   rules_t rules = {.fd = -1};
   int error = create(&rules);
   if (error == 0) {

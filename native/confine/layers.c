@@ -18,6 +18,10 @@ const char* kw_layer_name(uint32_t bit) {
   return index < KW_LAYER_COUNT ? names[index] : NULL;
 }
 
+bool kw_skips(const kw_job* job, uint32_t layer) {
+  return (job->skip & layer) != 0;
+}
+
 bool kw_applied(const kw_job* job, uint32_t layer) {
   return (job->report->applied & layer) == layer;
 }

@@ -52,6 +52,7 @@ static int limit_tasks(const kw_job* job) {
 }
 
 int kw_set_limits(kw_job* job) {
+  if (kw_skips(job, KW_LAYER_RLIMITS)) return 0;
   const kw_policy* policy = job->policy;
   int error = set(RLIMIT_CORE, 0, 0);
   if (error == 0) error = set_unless_zero(RLIMIT_FSIZE, policy->file_bytes);

@@ -9,7 +9,7 @@
 #include "internal.h"
 
 static void enter(kw_job* job, uint32_t layer, int flag) {
-  if ((job->skip & layer) != 0) return;
+  if (kw_skips(job, layer)) return;
   kw_mark(job, layer, unshare(flag) == 0 ? 0 : errno);
 }
 
@@ -26,7 +26,7 @@ static int map_self(uid_t uid, gid_t gid) {
 }
 
 static void enter_user(kw_job* job) {
-  if ((job->skip & KW_LAYER_USER_NS) != 0) return;
+  if (kw_skips(job, KW_LAYER_USER_NS)) return;
   uid_t uid = geteuid();
   gid_t gid = getegid();
   if (unshare(CLONE_NEWUSER) != 0) {

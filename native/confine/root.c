@@ -128,7 +128,7 @@ static int fill_root(kw_job* job) {
 int kw_build_root(kw_job* job) {
   int error = make_private(job);
   if (error != 0) return error;
-  if ((job->skip & KW_LAYER_ROOT) != 0) return kw_mount_proc(job);
+  if (kw_skips(job, KW_LAYER_ROOT)) return kw_mount_proc(job);
   error = move_root(job);
   if (error != 0) return error;
   kw_mark(job, KW_LAYER_ROOT, 0);

@@ -53,6 +53,7 @@ static void confine(kw_job* job) {
   umask(077);
   const char* home = kw_applied(job, KW_LAYER_ROOT) ? "/tmp" : job->home;
   if (chdir(home) != 0) kw_fail(job, "chdir", errno);
+  kw_seccomp(job);
   missing_layer(job);
 }
 

@@ -42,5 +42,7 @@ const char* name_of(const Driver& driver, CUresult result);
 inline constexpr unsigned long long heap_address = 0x300000000000ULL;
 inline constexpr unsigned long long heap_bytes = 1ULL << 38;
 inline constexpr unsigned long long arena_address = 0x500000000000ULL;
+// Reserved there even for small arenas: drivers honour a hint for large ranges only.
+inline constexpr unsigned long long arena_reserved_bytes = 1ULL << 36;
 
 }  // namespace kw::driver

@@ -127,12 +127,15 @@ class CpuArena(_Arena):
         self._mapping = None
 
 
-def open_arena(fd, size, device):
-    """The arena behind a descriptor: of CUDA device `device`, or of the CPU where that is negative."""
+def open_arena(fd, size, device, wanted=0):
+    """The arena behind a descriptor: of CUDA device `device`, or of the CPU where that is negative.
+
+    On a device it lies at the address `wanted`, unless that is 0.
+    """
     if device < 0:
         return CpuArena.map(fd, size)
     from .cuda_arena import CudaArena
-    return CudaArena.import_fd(fd, size, device)
+    return CudaArena.import_fd(fd, size, device, wanted)
 
 
 def create_arena(size, device):

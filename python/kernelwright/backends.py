@@ -7,6 +7,9 @@ import os
 
 from .launches import LaunchLog
 
+# The recorder's library, as the supervisor names it, and what makes the driver load it.
+RECORDER, INJECTION = "KERNELWRIGHT_RECORDER", "CUDA_INJECTION64_PATH"
+
 
 class _Backend:
     """What the modes have in common; imports of torch and triton wait for the environment to be set."""
@@ -17,6 +20,7 @@ class _Backend:
     def __init__(self):
         self.log = LaunchLog()
         self.native_code = False
+        self.recorder, self.no_recorder = None, "only a device's work can be recorded"
 
     def start(self, device):
         """In the child, before any code of the candidate."""
@@ -31,6 +35,10 @@ class _Backend:
 
     def synchronize(self):
         """Wait for what the candidate left running."""
+
+    def lowered(self):
+        """What the compile broker needs to know of the kernels launched so far."""
+        return b""
 
     @contextlib.contextmanager
     def skipping(self, skip):
@@ -94,9 +102,38 @@ class Cuda(_Backend):
         self._launches = cuda_launches.install(self.log)
 
     def start(self, device):
-        """Make the device current."""
+        """Make the device current, with the recorder loaded where the supervisor named one."""
         import torch
+        recorder = self._installed(os.environ.get(RECORDER))
         torch.cuda.set_device(device)
+        if recorder is not None:
+            torch.cuda.synchronize()  # the context is there from here on
+            self._check(recorder)
+        for name in (RECORDER, INJECTION):
+            os.environ.pop(name, None)
+
+    def _installed(self, path):
+        """A recorder that cannot start takes no candidate with it: the reason is kept, and calls go on without."""
+        self.no_recorder = "this runner was started without the recorder"
+        if not path:
+            return None
+        try:
+            from . import recorder
+            return recorder.install(path)
+        except Exception as exc:
+            self.no_recorder = f"the recorder could not be loaded: {exc}"
+            return None
+
+    def _check(self, recorder):
+        try:
+            recorder.check()
+            self.recorder = recorder
+        except Exception as exc:
+            self.no_recorder = f"the recorder did not start: {exc}"
+
+    def lowered(self):
+        """JSON lines."""
+        return self._launches.lowered()
 
     def scope(self):
         """Nothing stands between a candidate and a device."""

@@ -72,13 +72,17 @@ class ModuleCallee:
 
     def __init__(self, name, entry, spec, arena, how, device):
         self.name, self._spec, self._how = name, spec, how
-        self._instance = _construct(entry, spec, device, arena)
+        self._instance = self._called = _construct(entry, spec, device, arena)
         self._prepared = False
         self._buffers = []
-        self.arguments = [f"{_input_name(spec, at)}=input:{at}" for at in range(len(spec.inputs.items or ()))]
+        self.arguments = inputs_in_order(spec)
         self.weights, self.weights_differ = "", bool(spec.weights)
         if arena is not None:
             self.prepare(arena)
+
+    def wrap(self, wrapper):
+        """Call what `wrapper` makes of the instance, such as torch.compile."""
+        self._called = wrapper(self._instance)
 
     def prepare(self, arena):
         """Compare with the reference's weights in the arena, and load them where that was asked for."""
@@ -106,7 +110,12 @@ class ModuleCallee:
             for module, name, buffer, kept in self._buffers:
                 buffer.copy_(kept)
                 module._buffers[name] = buffer  # a forward may assign a new one instead of writing to it
-        return lambda: self._instance(*args)
+        return lambda: self._called(*args)
+
+
+def inputs_in_order(spec):
+    """How the arguments are filled where inputs are all there is."""
+    return [f"{_input_name(spec, at)}=input:{at}" for at in range(len(spec.inputs.items or ()))]
 
 
 def _input_name(spec, at):

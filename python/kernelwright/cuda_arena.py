@@ -1,4 +1,5 @@
 """An arena in device memory: created by one process, mapped by others through an exported handle."""
+import contextlib
 import weakref
 
 import torch
@@ -8,12 +9,33 @@ from .arena import _Arena
 from .layout import up
 
 
+_waiting = []  # lists of mappings that may go later, one for each later() that is open
+
+
 class _DeviceMapping:
     """A range of device addresses, unmapped when nothing refers to it."""
 
-    def __init__(self, handle, size, device):
-        self.address, self.size = cuda_driver.map_handle(handle, size, device), size
-        weakref.finalize(self, cuda_driver.unmap, self.address, size, handle).atexit = False
+    def __init__(self, handle, size, device, wanted):
+        self.address, self.size = cuda_driver.map_handle(handle, size, device, wanted), size
+        weakref.finalize(self, _let_go, self.address, size, handle, cuda_driver.reserved_bytes(size, wanted)).atexit = False
+
+
+def _let_go(*mapping):
+    if _waiting:
+        _waiting[-1].append(mapping)
+    else:
+        cuda_driver.unmap(*mapping)
+
+
+@contextlib.contextmanager
+def unmapping_later():
+    """Nothing is unmapped within: that waits for the device, which must not look like a wait of the candidate's."""
+    _waiting.append([])
+    try:
+        yield
+    finally:
+        for mapping in _waiting.pop():
+            _let_go(*mapping)
 
 
 class _Bytes:
@@ -33,10 +55,11 @@ def _start(device):
 class CudaArena(_Arena):
     """Shared device memory."""
 
-    def __init__(self, handle, size, device):
+    def __init__(self, handle, size, device, wanted=0):
         self.size, self.device = size, torch.device("cuda", device)
         self._handle = handle
-        self._mapping = _DeviceMapping(handle, size, device)
+        self._mapping = _DeviceMapping(handle, size, device, wanted)
+        self.address = self._mapping.address
 
     @classmethod
     def create(cls, size, device):
@@ -46,11 +69,19 @@ class CudaArena(_Arena):
         return cls(cuda_driver.create(size, device), size, device)
 
     @classmethod
-    def import_fd(cls, fd, size, device):
-        """An arena that another process made, at addresses that no live mapping has; the fd stays the caller's."""
+    def import_fd(cls, fd, size, device, wanted=0):
+        """An arena that another process made; the fd stays the caller's.
+
+        At the address `wanted`, or, where that is 0, at addresses that no live mapping has.
+        """
         _start(device)
         size = up(max(size, 1), cuda_driver.granularity(device))
-        return cls(cuda_driver.import_fd(fd), size, device)
+        handle = cuda_driver.import_fd(fd)
+        try:
+            return cls(handle, size, device, wanted)
+        except cuda_driver.AddressTaken:
+            cuda_driver.release(handle)
+            raise
 
     def export_fd(self):
         """A descriptor to send along, for the caller to close."""

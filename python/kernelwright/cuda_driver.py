@@ -4,6 +4,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint64,
 
 PINNED, POSIX_FD, DEVICE, READ_WRITE = 1, 1, 1, 3
 _RECOMMENDED = 1
+WANTED_RESERVED = 1 << 36  # drivers honour a hint for large ranges only
 
 
 class CudaError(RuntimeError):
@@ -12,6 +13,10 @@ class CudaError(RuntimeError):
     def __init__(self, call, code, name):
         self.code = code
         super().__init__(f"{call}: {name}")
+
+
+class AddressTaken(RuntimeError):
+    """The driver did not give the addresses that were asked for."""
 
 
 class _Location(ctypes.Structure):
@@ -102,24 +107,40 @@ def import_fd(fd):
     return handle.value
 
 
-def map_handle(handle, size, device):
-    """Map the memory at newly reserved addresses, readable and writable by `device`; the address."""
-    address = c_uint64()
-    call("cuMemAddressReserve", byref(address), size, 0, 0, 0)
+def map_handle(handle, size, device, wanted=0):
+    """Map the memory at newly reserved addresses, readable and writable by `device`; the address.
+
+    At `wanted` where that is not 0: what lies anywhere else is no use then, and AddressTaken is raised.
+    """
+    address, reserved = c_uint64(), reserved_bytes(size, wanted)
+    call("cuMemAddressReserve", byref(address), reserved, 0, wanted, 0)
+    if wanted and address.value != wanted:
+        call("cuMemAddressFree", address.value, reserved)
+        raise AddressTaken(f"the addresses from {wanted:#x} on are taken")
     try:
         call("cuMemMap", address.value, size, 0, handle, 0)
     except CudaError:
-        call("cuMemAddressFree", address.value, size)
+        call("cuMemAddressFree", address.value, reserved)
         raise
     access = _Access(_Location(DEVICE, device), READ_WRITE)
     call("cuMemSetAccess", address.value, size, byref(access), 1)
     return address.value
 
 
-def unmap(address, size, handle):
+def release(handle):
+    """Let a handle go that was not mapped."""
+    call("cuMemRelease", handle)
+
+
+def reserved_bytes(size, wanted):
+    """How many addresses map_handle() reserves."""
+    return max(size, WANTED_RESERVED) if wanted else size
+
+
+def unmap(address, size, handle, reserved):
     """Undo map_handle() and let the handle go; silent, since a broken context has taken it all along."""
     for name, arguments in (("cuCtxSynchronize", ()), ("cuMemUnmap", (address, size)),
-                            ("cuMemAddressFree", (address, size)), ("cuMemRelease", (handle,))):
+                            ("cuMemAddressFree", (address, reserved)), ("cuMemRelease", (handle,))):
         try:
             call(name, *arguments)
         except CudaError:

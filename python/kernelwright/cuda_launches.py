@@ -1,7 +1,10 @@
 """Counts Triton's launches on a device, where they leave Triton for the driver."""
 import hashlib
+from collections import OrderedDict
 
 from triton.compiler.compiler import CompiledKernel
+
+from . import broker
 
 
 class Launches:
@@ -10,13 +13,30 @@ class Launches:
     def __init__(self, log):
         self.log = log
         self.skip = False
+        self._kernels = OrderedDict()
+
+    def launched(self, sha256, kernel):
+        """Keep this kernel among the latest."""
+        self._kernels[sha256] = kernel
+        self._kernels.move_to_end(sha256)
+        if len(self._kernels) > broker.KERNELS:
+            self._kernels.popitem(last=False)
+
+    def lowered(self):
+        """What the compile broker needs to make the kernels that were launched last, as JSON lines."""
+        lines, size = [], 0
+        for sha256, kernel in reversed(self._kernels.items()):
+            line = broker.line_of(kernel, sha256)
+            if line is not None and (size := size + len(line) + 1) <= broker.TEXT_BYTES:
+                lines.append(line.encode() + b"\n")
+        return b"".join(lines)
 
 
 class _Counted:
     """Stands before a kernel's launcher."""
 
     def __init__(self, launches, kernel, launcher):
-        self._launches, self._launcher = launches, launcher
+        self._launches, self._kernel, self._launcher = launches, kernel, launcher
         metadata = kernel.metadata
         self._name, self._warps = kernel.name, metadata.num_warps
         self._facts = {"registers": kernel.n_regs, "spills": kernel.n_spills, "shared": metadata.shared,
@@ -24,6 +44,7 @@ class _Counted:
 
     def __call__(self, x, y, z, *rest):
         self._launches.log.begin(self._name, (x, y, z), max(x, 0) * max(y, 0) * max(z, 0), self._warps)
+        self._launches.launched(self._facts["cubin"], self._kernel)
         try:
             if not self._launches.skip:
                 self._launcher(x, y, z, *rest)

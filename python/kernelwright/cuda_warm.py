@@ -3,12 +3,11 @@ import contextlib
 import os
 import tempfile
 
-import torch
-
 
 @contextlib.contextmanager
 def hands_off():
     """PyTorch's C++ extensions ask for a device on being imported, which would spoil CUDA for forked children."""
+    import torch
     asked, torch.cuda.is_available = torch.cuda.is_available, lambda: True
     try:
         yield

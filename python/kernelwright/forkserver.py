@@ -1,4 +1,4 @@
-"""A warm parent that forks runners or oracles: python -m kernelwright.forkserver --mode MODE --control FD.
+"""A warm parent that forks runners, oracles or brokers: python -m kernelwright.forkserver --mode MODE --control FD.
 
 Answers Ready once it is warm, then forks a process for each Spawn: descriptors control socket, standard
 output, standard error, status socket. What became of it goes over the status socket, as confine.h says.
@@ -28,19 +28,24 @@ class Server:
     def __init__(self, mode, channel):
         self._mode, self._channel = mode, channel
         self._backend = BACKENDS[mode]() if mode in BACKENDS else None
-        self._oracle = None
+        self._serve = None
         self._confine = None
 
     def warm(self):
         """Import and install what every child needs; nothing here may touch a device."""
-        import torch  # noqa: F401
         if self._backend is not None:
+            import torch  # noqa: F401
             import triton  # noqa: F401
             self._backend.prepare()
-            from . import runner  # noqa: F401
+            from . import runner
+            self._serve = lambda channel, device: runner.serve(channel, self._backend, device)
+        elif self._mode == "broker":
+            from . import broker
+            broker.warm()
+            self._serve = lambda channel, device: broker.serve(channel)
         else:
             from . import oracle
-            self._oracle = oracle
+            self._serve = oracle.serve
         self._confine = _sandbox()
         gc.collect()
         gc.freeze()
@@ -77,12 +82,7 @@ class Server:
         self._isolate(spawn, status)
         _close_others([control])
         from . import packets
-        channel = packets.Channel(control)
-        if self._oracle is not None:
-            self._oracle.serve(channel, spawn.device)
-        else:
-            from . import runner
-            runner.serve(channel, self._backend, spawn.device)
+        self._serve(packets.Channel(control), spawn.device)
 
     def _isolate(self, spawn, status):
         """Returns in the process that will run the candidate, in a private folder."""
@@ -165,17 +165,18 @@ def _leave(code):
 
 def _ready():
     import numpy
-    import torch
     import triton
     from . import wire
-    return wire.made(wire.ReadyT, pid=os.getpid(), python=platform.python_version(), torch=torch.__version__,
-                     triton=triton.__version__, numpy=numpy.__version__, cuda=torch.version.cuda or "")
+    torch = sys.modules.get("torch")  # a broker does without
+    return wire.made(wire.ReadyT, pid=os.getpid(), python=platform.python_version(), triton=triton.__version__,
+                     numpy=numpy.__version__, torch=torch.__version__ if torch else "",
+                     cuda=torch.version.cuda or "" if torch else "")
 
 
 def main():
     """Warm up, then fork."""
     parser = argparse.ArgumentParser(prog="kernelwright.forkserver")
-    parser.add_argument("--mode", choices=[*BACKENDS, "oracle"], required=True)
+    parser.add_argument("--mode", choices=[*BACKENDS, "oracle", "broker"], required=True)
     parser.add_argument("--control", type=int, required=True, metavar="FD")
     options = parser.parse_args()
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)

@@ -2,19 +2,33 @@
 import functools
 import shutil
 
+import torch
+
 from .errors import Unsupported
 
 BUILDERS = ("load", "load_inline")
+WITHOUT_NVCC = ("_compile_kernel", "compile_kernel")  # of torch.cuda
 
 
 def watch(backend):
     """From here on, `backend.native_code` says whether native code was built."""
+    for name in WITHOUT_NVCC:
+        if build := getattr(torch.cuda, name, None):
+            setattr(torch.cuda, name, _noted(backend, build))
     try:
         from torch.utils import cpp_extension
     except ImportError:
         return  # it needs setuptools; without it a candidate cannot build either
     for name in BUILDERS:
         setattr(cpp_extension, name, _watched(backend, getattr(cpp_extension, name), cpp_extension))
+
+
+def _noted(backend, build):
+    @functools.wraps(build)
+    def noted(*args, **kwargs):
+        backend.native_code = True
+        return build(*args, **kwargs)
+    return noted
 
 
 def _watched(backend, build, cpp_extension):

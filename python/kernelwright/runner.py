@@ -3,14 +3,17 @@
 After Load anything may be patched by the candidate, so what an honest one could break by accident is
 bound early. There is no claim beyond that: nobody trusts what comes out of here.
 """
+import contextlib
+import gc
 import mmap
 import os
 import time
 
 import torch
 
-from . import convention, errors, packets, source, timing, wire
+from . import as_reference, convention, errors, packets, recording, source, timing, wire
 from .arena import open_arena
+from .cuda_driver import AddressTaken
 from .guard import Guard, Stop
 from .outputs import place_outputs
 from .replies import COUNT_LIMIT, failed, failed_by, launches
@@ -26,18 +29,23 @@ def serve(channel, backend, device=-1):
     """Answer messages until the other side is gone."""
     backend.start(device)
     runner = Runner(backend, device)
-    handlers = {wire.LoadT: runner.load, wire.CallT: runner.call, wire.TimeCandidateT: runner.time}
+    handlers = {wire.LoadT: runner.load, wire.CallT: runner.call, wire.RecordT: runner.record,
+                wire.TimeCandidateT: runner.time}
     while True:
         message, fds = channel.receive()
         reply = _answer(handlers.get(type(message), runner.refuse), message, fds)
+        reply, beside = reply if isinstance(reply, tuple) else (reply, [])
         try:
-            channel.send(reply)
+            channel.send(reply, beside)
         except packets.TooLong as exc:
             channel.send(failed("run", "wrong_structure", f"the answer does not fit: {exc}"))
+        finally:
+            for fd in beside:
+                _close(fd)
 
 
 def _answer(handler, message, fds):
-    """The handler's reply; what it doesn't word itself is a fault of ours."""
+    """The handler's reply, with its descriptors if it has any; what it doesn't word itself is a fault of ours."""
     try:
         return handler(message, fds)
     except Stop as stop:
@@ -67,6 +75,7 @@ class Runner:
         self._torch_device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
         self._file, self._spec, self._callee, self._arena = "", None, None, None
         self._stage = None
+        self._recorded_arena, self._flush, self._host_ms = None, None, timing.GATE_MS[1]
 
     # ---- load ----------------------------------------------------------------------------------
 
@@ -76,7 +85,8 @@ class Runner:
             return _unexpected(f"Load with {len(fds)} descriptors, or for the second time")
         if backend_of(message.mode) != self._backend.name:
             return _unexpected(f"this process is for mode {self._backend.name}")
-        self._file = text(message.fileName) or "candidate.py"
+        name = text(message.fileName) or "candidate.py"
+        self._file = as_reference.file_of(name) if message.reference else name
         self._spec = wire.from_bytes("CallSpec", _contents(fds[1]))
         self._attach(fds[2])
         self._open(fds[3:])
@@ -86,12 +96,16 @@ class Runner:
         name, entry = self._entry(self._imported(message, data), message)
         self._stage[0] = CONSTRUCT
         with self._guarding("import"), torch.no_grad(), self._backend.scope():
-            callee = self._callee = convention.make(name, entry, self._spec, self._arena, message.weights,
-                                                    self._torch_device)
+            callee = self._callee = self._made(name, entry, message)
         self._backend.log.reset()
         return made(wire.LoadedT, entry=packets.clip(name, 200), convention=callee.convention,
                     arguments=[packets.clip(each, 200) for each in callee.arguments[:64]],
                     weights=callee.weights, weights_differ=callee.weights_differ)
+
+    def _made(self, name, entry, message):
+        if message.reference:
+            return as_reference.make(name, entry, self._spec, self._arena, message, self._torch_device)
+        return convention.make(name, entry, self._spec, self._arena, message.weights, self._torch_device)
 
     def _imported(self, message, data):
         try:
@@ -101,11 +115,12 @@ class Runner:
         self._backend.poison(text(message.poison), message.poisonSeed)
         errors.take_raised()
         with self._guarding("import"), self._backend.scope():
-            return source.run(code, self._file)
+            return as_reference.run(data, self._file) if message.reference else source.run(code, self._file)
 
     def _entry(self, names, message):
+        explicit = text(self._spec.entryPoint) if message.reference else text(message.entry)
         try:
-            return convention.find_entry(names, text(message.entry), text(self._spec.entryPoint))
+            return convention.find_entry(names, explicit, text(self._spec.entryPoint))
         except convention.MissingEntry as exc:
             raise Stop(failed("import", "missing_entry", str(exc))) from None
 
@@ -127,25 +142,40 @@ class Runner:
         if self._callee is None or len(fds) > 1 or (self._arena is None and not fds):
             return _unexpected("Call without a candidate or an arena")
         self._open(fds)
-        self._stage[0] = CALL
-        return self._returned(message)
+        timer = self._timer(message.flushL2) if message.timed and self._device >= 0 else None
+        value, returned = self._called(message, message.skipLaunches, timer or self._untimed)
+        returned.outputs = self._placed(value, returned)
+        returned.deviceMs = timer.device_ms if timer else -1.0
+        return returned
 
-    def _returned(self, message):
+    def _timer(self, flush_l2):
+        if flush_l2 and self._flush is None:
+            self._flush = timing.Flush(self._torch_device)
+        return timing.OneCall(self._host_ms, self._flush if flush_l2 else None)
+
+    def _untimed(self, run):
+        began = _now()
+        value = run()
+        self._host_ms = min(self._host_ms, (_now() - began) * 1e3)
+        return value
+
+    def _called(self, message, skip, made_by, recorded=None):
+        """(what the candidate returned in the call that `made_by` makes, the ReturnedT but for the outputs)"""
+        self._stage[0] = CALL
         run, log = self._ready(), self._backend.log
         log.reset()
         torch.manual_seed(message.seed)
-        with self._guarding("run"), torch.no_grad(), self._backend.skipping(message.skipLaunches):
-            with self._backend.scope():
+        with self._guarding("run"), torch.no_grad(), self._backend.skipping(skip):
+            with self._backend.scope(), recorded or contextlib.nullcontext():
                 began = _now()
-                value = run()
-            self._backend.synchronize()
+                value = made_by(run)
             spent = (_now() - began) * 1e3
         launch_count, finished, records = log.launches, log.programs, log.reset()
         # Only the interpreter counts programs one by one; elsewhere the recorded launches tell.
         program_count = min(finished or sum(each["programs"] for each in records), COUNT_LIMIT)
-        return made(wire.ReturnedT, trial=message.trial, outputs=self._placed(value), launches=launches(records),
-                    launch_count=launch_count, program_count=program_count,
-                    native_code=self._backend.native_code, ms=spent)
+        return value, made(wire.ReturnedT, trial=message.trial, launches=launches(records),
+                           launch_count=launch_count, program_count=program_count,
+                           native_code=self._backend.native_code, ms=spent)
 
     def _ready(self):
         def tensor(ref):
@@ -155,14 +185,48 @@ class Runner:
                 self._callee.prepare(self._arena)
             return self._callee.ready(tensor)
 
-    def _placed(self, value):
+    def _placed(self, value, returned):
+        # Taken as a caller would take them, without a wait for the device: what another stream still writes is late.
+        began = _now()
         with self._guarding("run"):
             try:
                 placed = place_outputs(value, self._arena, self._spec.outputsOffset)
             except TooLarge as exc:
                 raise Stop(failed("run", "wrong_structure", f"the result is {exc}")) from None
             self._backend.synchronize()
+            returned.ms += (_now() - began) * 1e3
             return placed
+
+    # ---- record ----------------------------------------------------------------------------------
+
+    def record(self, message, fds):
+        """One call on the arena that came along, under the recorder; (RecordedT, its descriptors)."""
+        if self._callee is None or len(fds) != 1:
+            return _unexpected("Record without a candidate or an arena")
+        if self._backend.recorder is None:
+            return recording.refusal(self._backend.no_recorder)
+        self._open_at(fds[0], message.inputAddress)
+        under = recording.Recording(self._backend.recorder, self._arena, self._spec.arenaBytes)
+        value, returned = self._called(message, False, lambda run: run(), under)
+        in_place = recording.outputs_in_place(value)
+        returned.outputs = self._placed(value, returned)
+        files, state_bytes = under.written(self._backend.lowered())
+        return made(wire.RecordedT, returned=returned, outputs=in_place, state_bytes=state_bytes), files
+
+    def _open_at(self, fd, address):
+        # What was mapped there for an earlier Record stays, where it is the same memory: a candidate may hold on to
+        # inputs, which then have these addresses.
+        old = self._recorded_arena
+        if old is not None and recording.same_memory(old, open_arena(fd, self._spec.arenaBytes, self._device)):
+            self._arena = old
+            return
+        self._arena = self._recorded_arena = old = None
+        gc.collect()
+        try:
+            self._arena = open_arena(fd, self._spec.arenaBytes, self._device, address)
+        except AddressTaken as exc:
+            raise Stop(recording.refusal(str(exc))) from None
+        self._recorded_arena = self._arena
 
     # ---- time ----------------------------------------------------------------------------------
 

@@ -17,9 +17,8 @@ def samples(run, warmup, calls, budget_ms, flush_l2, device):
     """Milliseconds of up to `calls` calls of run(); at least one, however small the budget."""
     with torch.no_grad():
         host_ms = _warm(run, max(warmup, 1))
-        flush = _Flush(device) if flush_l2 else None
-        # A call that waits for the device opens the gate itself; others are enqueued while it is shut.
-        gate = int(min(max(2 * host_ms, GATE_MS[0]), GATE_MS[1]) * CYCLES_A_MS)
+        flush = Flush(device) if flush_l2 else None
+        gate = _gate(host_ms)
         _batch(run, 1, gate, flush)  # the first events and the first flush take their time
         found, deadline = [], time.perf_counter() + budget_ms / 1e3
         while len(found) < calls and (not found or time.perf_counter() < deadline):
@@ -51,6 +50,31 @@ def _warm(run, calls):
     return min(spent)
 
 
+def _gate(host_ms):
+    """Cycles for which the device waits; a call that waits for the device has to wait for the gate too."""
+    return int(min(max(2 * host_ms, GATE_MS[0]), GATE_MS[1]) * CYCLES_A_MS)
+
+
+class OneCall:
+    """Calls run() once, by way of `OneCall(...)(run)`, and keeps how long the device was busy with it."""
+
+    def __init__(self, host_ms, flush):
+        self._gate, self._flush, self.device_ms = _gate(host_ms), flush, -1.0
+
+    def __call__(self, run):
+        """What run() returns."""
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        if self._flush:
+            self._flush()
+        torch.cuda._sleep(self._gate)
+        begin.record()
+        value = run()
+        end.record()
+        torch.cuda.synchronize()
+        self.device_ms = begin.elapsed_time(end)
+        return value
+
+
 def _batch(run, count, gate, flush):
     pairs = []
     for _ in range(count):
@@ -66,7 +90,7 @@ def _batch(run, count, gate, flush):
     return [begin.elapsed_time(end) for begin, end in pairs]
 
 
-class _Flush:
+class Flush:
     """Replaces what the L2 cache holds, and leaves no dirty lines whose writing back the call would pay for."""
 
     def __init__(self, device):

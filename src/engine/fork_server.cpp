@@ -38,6 +38,12 @@ std::vector<std::string> environment(const ForkServer::Options& options) {
   return result;
 }
 
+std::vector<std::string> arguments(const ForkServer::Options& options) {
+  if (options.mode == ServerMode::replayer) return {options.installation.replayer.string(), "--control", "3"};
+  return {options.python.path.string(), "-s",        "-P", "-m", "kernelwright.forkserver", "--mode",
+          to_string(options.mode),      "--control", "3"};
+}
+
 // Size of the address space in bytes: the first number of statm counts pages.
 std::uint64_t mapped_bytes(pid_t pid) {
   auto statm = read_file(fmt::format("/proc/{}/statm", pid));
@@ -67,6 +73,10 @@ const char* to_string(ServerMode mode) {
       return "interpret";
     case ServerMode::cuda:
       return "cuda";
+    case ServerMode::broker:
+      return "broker";
+    case ServerMode::replayer:
+      return "replayer";
   }
   return "?";
 }
@@ -90,9 +100,7 @@ async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   auto output = process::OutputTail::open(loop);
   if (!output) co_return std::unexpected(output.error());
   process::Command command;
-  command.arguments = {
-      options.python.path.string(), "-s",        "-P", "-m", "kernelwright.forkserver", "--mode",
-      to_string(options.mode),      "--control", "3"};
+  command.arguments = arguments(options);
   command.environment = environment(options);
   command.inherited = channel->second.get();
   command.output = output->second.get();
@@ -116,7 +124,7 @@ async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
   auto waited = co_await async::within(deadline, options_.stop, control_.receive());
   if (!waited.value)
     co_return fail(fmt::format("the {} fork server was not ready in time", to_string(options_.mode)));
-  std::string remedy = fmt::format("`kernelwright doctor` checks {}", options_.python.path.string());
+  std::string remedy = fmt::format("`kernelwright doctor` checks {}", arguments(options_).front());
   if (!*waited.value) {
     *alive_ = false;
     co_await async::sleep_until(async::Deadline::in(std::chrono::milliseconds(100)));  // its last words

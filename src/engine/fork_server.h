@@ -1,5 +1,5 @@
-// A warm Python process that has imported PyTorch and Triton and forks workers: a fork takes milliseconds
-// where a fresh interpreter takes seconds.
+// A warm process that forks workers: Python with PyTorch and Triton imported, where a fork takes milliseconds and a
+// fresh interpreter seconds; or the replayer, which is native.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace kw::engine {
 
 // Triton decides at import whether it interprets, so each way of running has a server of its own.
-enum class ServerMode { oracle, compile, interpret, cuda };
+enum class ServerMode { oracle, compile, interpret, cuda, broker, replayer };
 
 const char* to_string(ServerMode mode);
 

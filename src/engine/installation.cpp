@@ -14,6 +14,10 @@ bool holds(const fs::path& folder, const char* part) {
 
 }  // namespace
 
+bool records(const Installation& installation) {
+  return !installation.replayer.empty() && !installation.recorder.empty();
+}
+
 Result<Installation> find_installation() {
   std::error_code error;
   Installation found;
@@ -22,6 +26,8 @@ Result<Installation> find_installation() {
   fs::path here = found.program.parent_path();
   for (const fs::path& folder : {here / "native/confine", here / "../lib"})
     if (holds(folder, "libkwconfine.so")) found.native = fs::weakly_canonical(folder);
+  if (holds(here, "kernelwright-replayer")) found.replayer = here / "kernelwright-replayer";
+  if (holds(found.native, "libkwrecorder.so")) found.recorder = found.native / "libkwrecorder.so";
   for (const fs::path& folder : {here / "../python", here / "wire/python"})
     if (holds(folder, "kernelwright") || holds(folder, "kw"))
       found.python_path.push_back(fs::weakly_canonical(folder));

@@ -14,6 +14,7 @@ async::Task<std::expected<PreparedTask, Refusal>> Oracle::prepare(wire::PrepareT
                                                                   async::Deadline deadline) {
   auto source = memory_file("reference", reference_code);
   if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
+  if (task_key_ != request.task_key) kept.reset();
   task_key_ = request.task_key;
   auto answer = co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)),
                                                    {source->get()}, deadline);
@@ -22,11 +23,7 @@ async::Task<std::expected<PreparedTask, Refusal>> Oracle::prepare(wire::PrepareT
   co_return PreparedTask{std::move(answer->message), std::move(answer->fds.front())};
 }
 
-async::Task<std::expected<Fd, Refusal>> Oracle::draw(std::uint32_t trial, std::uint64_t seed,
-                                                     async::Deadline deadline) {
-  wire::DrawT request;
-  request.trial = trial;
-  request.seed = seed;
+async::Task<std::expected<Fd, Refusal>> Oracle::draw(wire::DrawT request, async::Deadline deadline) {
   auto answer = co_await exchange<wire::DrawnT>(*worker_, wire::encode(std::move(request)), {}, deadline);
   if (!answer) co_return refusal(answer);
   if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "inputs without their arena", {}});
@@ -49,6 +46,7 @@ async::Task<std::expected<wire::TimedT, Refusal>> Oracle::time_reference(wire::T
 
 async::Task<> Oracle::end() {
   alive_ = false;
+  kept.reset();
   co_await worker_->end();
 }
 

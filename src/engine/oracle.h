@@ -21,9 +21,8 @@ class Oracle {
                                                             std::string reference_code,
                                                             async::Deadline deadline);
 
-  // An arena with this trial's inputs and weights, and room for outputs.
-  async::Task<std::expected<Fd, Refusal>> draw(std::uint32_t trial, std::uint64_t seed,
-                                               async::Deadline deadline);
+  // An arena with this trial's inputs and weights, and room for outputs. On a device each slot is one arena.
+  async::Task<std::expected<Fd, Refusal>> draw(wire::DrawT request, async::Deadline deadline);
 
   async::Task<std::expected<wire::JudgedT, Refusal>> judge(wire::JudgeT request, async::Deadline deadline);
 
@@ -31,6 +30,9 @@ class Oracle {
                                                                    async::Deadline deadline);
 
   async::Task<> end();
+
+  // What its user keeps with it as long as it serves one task; a prepare of another lets it go.
+  std::shared_ptr<void> kept;
 
   const std::string& task_key() const { return task_key_; }
   bool alive() const { return alive_; }

@@ -20,9 +20,23 @@ constexpr std::uint32_t partial_layers = KW_LAYER_PID_NS | KW_LAYER_ROOT | KW_LA
 
 }  // namespace
 
+const char* to_string(Role role) {
+  switch (role) {
+    case Role::runner:
+      return "runner";
+    case Role::oracle:
+      return "oracle";
+    case Role::replayer:
+      return "replayer";
+    case Role::broker:
+      return "broker";
+  }
+  return "?";
+}
+
 wire::SpawnT to_message(const SpawnRequest& request, std::uint32_t slot) {
   wire::SpawnT spawn;
-  spawn.role = request.role == Role::runner ? "runner" : "oracle";
+  spawn.role = to_string(request.role);
   spawn.device = request.device;
   spawn.uid = first_uid + slot % 2048;
   spawn.address_space_bytes =
@@ -35,6 +49,7 @@ wire::SpawnT to_message(const SpawnRequest& request, std::uint32_t slot) {
   spawn.readable = request.readable;
   spawn.cgroup = fmt::format("kernelwright-{}-{}", ::getpid(), slot);
   spawn.required_layers = request.unconfined ? 0U : partial_layers;
+  spawn.environment = request.environment;
   spawn.unconfined = request.unconfined;
   return spawn;
 }

@@ -17,7 +17,9 @@ struct Limits {
   std::uint32_t open_files = 1024;
 };
 
-enum class Role { runner, oracle };
+enum class Role { runner, oracle, replayer, broker };
+
+const char* to_string(Role role);
 
 struct SpawnRequest {
   Role role = Role::runner;
@@ -25,6 +27,7 @@ struct SpawnRequest {
   Limits limits;
   std::uint64_t mapped_bytes = 0;  // by the fork server; 0: no address space limit
   std::vector<std::string> readable;
+  std::vector<std::string> environment;  // NAME=value, on top of the fork server's
   bool unconfined = false;
 };
 

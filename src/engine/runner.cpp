@@ -22,6 +22,19 @@ async::Task<std::expected<wire::ReturnedT, Refusal>> Runner::call(wire::CallT re
   co_return std::move(answer->message);
 }
 
+async::Task<std::expected<Recorded, Refusal>> Runner::record(wire::RecordT request, int arena,
+                                                             async::Deadline deadline) {
+  auto answer =
+      co_await exchange<wire::RecordedT>(*worker_, wire::encode(std::move(request)), {arena}, deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  auto& fds = answer->fds;
+  if (fds.size() < 2 || !answer->message.returned || !answer->message.outputs)
+    co_return refused({Lost::Why::malformed, "a recording without its parts", co_await worker_->end()});
+  Recorded recorded{std::move(answer->message), std::move(fds[0]), std::move(fds[1]), {}};
+  if (fds.size() > 2) recorded.state = std::move(fds[2]);
+  co_return recorded;
+}
+
 async::Task<std::expected<wire::TimedT, Refusal>> Runner::time(wire::TimeCandidateT request,
                                                                async::Deadline deadline) {
   auto answer = co_await exchange<wire::TimedT>(*worker_, wire::encode(std::move(request)), {}, deadline);

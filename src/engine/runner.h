@@ -9,6 +9,14 @@
 
 namespace kw::engine {
 
+// What the recorder in a runner wrote down of one call. Nobody has looked into the files yet.
+struct Recorded {
+  wire::RecordedT facts;
+  Fd recording;
+  Fd kernels;  // what Triton lowered, for the broker
+  Fd state;    // exported device memory; none where nothing was allocated
+};
+
 class Runner {
  public:
   Runner(std::unique_ptr<Worker> worker, ProgressPage page)
@@ -18,6 +26,9 @@ class Runner {
                                                           int call_spec, int arena, async::Deadline deadline);
   async::Task<std::expected<wire::ReturnedT, Refusal>> call(wire::CallT request, int arena,
                                                             async::Deadline deadline);
+  // One call that the recorder writes down; its inputs lie at request.input_address.
+  async::Task<std::expected<Recorded, Refusal>> record(wire::RecordT request, int arena,
+                                                       async::Deadline deadline);
   async::Task<std::expected<wire::TimedT, Refusal>> time(wire::TimeCandidateT request,
                                                          async::Deadline deadline);
   async::Task<Exit> end() { return worker_->end(); }

@@ -64,6 +64,7 @@ struct Timing {
   std::optional<Interval> reference_interval_ms;
   std::optional<Interval> kernel_interval_ms;
   std::optional<double> call_speedup;  // a claim
+  std::optional<double> compile_time_ms;  // of the reference under torch.compile, where that was asked for
   std::optional<double> roofline_share;
   std::optional<Clocks> clocks;
   std::optional<std::string> why_null;  // set exactly where speedup is null; the medians are the *_time_ms
@@ -79,6 +80,17 @@ struct Launch {
   std::optional<std::int64_t> spills;
   std::optional<std::int64_t> shared_bytes;
   std::optional<double> time_ms;
+};
+
+// How a verdict came about on a GPU.
+struct ReplayFacts {
+  std::size_t recordings = 0;
+  std::size_t operations = 0;  // of the first of them
+  std::size_t streams = 0;
+  std::size_t downloads = 0;   // copies to the host within the call
+  std::size_t unjoined = 0;    // operations that nobody waits for
+  std::size_t orders = 0;      // in which the operations may run with different results: 1 is a chain
+  std::optional<std::string> why_not;  // set where the candidate was judged in-process instead
 };
 
 struct Call {
@@ -130,6 +142,8 @@ struct Verdict {
   std::optional<Comparison> comparison;
   Timing timing;
   std::optional<std::vector<Launch>> launches;  // null: nothing was launched under our eyes
+  std::optional<double> triton_share;  // of device time, in attested Triton kernels of the candidate
+  std::optional<ReplayFacts> replay;
   std::optional<Call> call;
   Environment environment;
   std::map<Stage, double> stages_ms;

@@ -104,6 +104,7 @@ Timing read_timing(const json::object& o) {
                 .reference_interval_ms = interval_at(o, "reference_interval_ms"),
                 .kernel_interval_ms = interval_at(o, "kernel_interval_ms"),
                 .call_speedup = number_at(o, "call_speedup"),
+                .compile_time_ms = number_at(o, "compile_time_ms"),
                 .roofline_share = number_at(o, "roofline_share"),
                 .clocks = {},
                 .why_null = string_at(o, "why_null")};
@@ -137,11 +138,19 @@ Environment read_environment(const json::object& o) {
           string_at(o, "protocol").value_or("")};
 }
 
+ReplayFacts read_replay(const json::object& o) {
+  auto count = [&](const char* key) { return static_cast<std::size_t>(integer_at(o, key).value_or(0)); };
+  return {count("recordings"), count("operations"), count("streams"), count("downloads"),
+          count("unjoined"),   count("orders"),     string_at(o, "why_not")};
+}
+
 void read_parts(const json::object& o, Verdict& v) {
   if (has_object(o, "error_detail")) v.error_detail = read_detail(object_at(o, "error_detail"));
   if (has_object(o, "comparison")) v.comparison = read_comparison(object_at(o, "comparison"));
   v.timing = read_timing(object_at(o, "timing"));
   if (const json::array* launches = array_at(o, "launches")) v.launches = read_launches(*launches);
+  v.triton_share = number_at(o, "triton_share");
+  if (has_object(o, "replay")) v.replay = read_replay(object_at(o, "replay"));
   const json::object& call = object_at(o, "call");
   if (has_object(o, "call"))
     v.call = Call{string_at(call, "entry").value_or(""), string_at(call, "convention").value_or(""),

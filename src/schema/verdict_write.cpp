@@ -38,6 +38,7 @@ json::value written(const FirstMismatch& mismatch);
 json::value written(const Comparison& comparison);
 json::value written(const Clocks& clocks);
 json::value written(const Launch& launch);
+json::value written(const ReplayFacts& replay);
 json::value written(const Call& call);
 json::value written(const Isolation& isolation);
 
@@ -112,6 +113,13 @@ json::value written(const Call& call) {
                       {"weights", call.weights}};
 }
 
+json::value written(const ReplayFacts& replay) {
+  return json::object{{"recordings", replay.recordings}, {"operations", replay.operations},
+                      {"streams", replay.streams},       {"downloads", replay.downloads},
+                      {"unjoined", replay.unjoined},     {"orders", replay.orders},
+                      {"why_not", written(replay.why_not)}};
+}
+
 json::value written(const Isolation& isolation) {
   return json::object{{"level", written(isolation.level)}, {"layers", written(isolation.layers)}};
 }
@@ -126,6 +134,7 @@ json::object timing_json(const Verdict& verdict) {
           {"reference_interval_ms", written(timing.reference_interval_ms)},
           {"kernel_interval_ms", written(timing.kernel_interval_ms)},
           {"call_speedup", written(timing.call_speedup)},
+          {"compile_time_ms", written(timing.compile_time_ms)},
           {"roofline_share", written(timing.roofline_share)},
           {"clocks", written(timing.clocks)},
           {"why_null", written(timing.why_null)}};
@@ -174,6 +183,8 @@ json::object to_json(const Verdict& v) {
           {"comparison", written(v.comparison)},
           {"timing", timing_json(v)},
           {"launches", written(v.launches)},
+          {"triton_share", written(v.triton_share)},
+          {"replay", written(v.replay)},
           {"call", written(v.call)},
           {"environment", environment_json(v.environment)},
           {"stages_ms", stages_json(v.stages_ms)}};

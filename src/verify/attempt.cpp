@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "verify/blame.h"
+#include "verify/limits.h"
 #include "verify/statics.h"
 
 namespace kw::verify {
@@ -28,10 +29,6 @@ class StageTimer {
   SteadyClock::time_point start_ = SteadyClock::now();
 };
 
-constexpr auto prepare_limit = 120s;
-constexpr auto spawn_limit = 30s;
-constexpr auto load_limit = 60s;
-constexpr auto judge_limit = 120s;
 constexpr std::uint32_t certificate_sets = 5;
 
 }  // namespace
@@ -176,13 +173,17 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
 async::Task<Step> Attempt::draw(std::uint32_t trial) {
   StageTimer timer(verdict_, Stage::prepare);
   trial_seed_ = context_.seeds.next();
-  auto arena = co_await oracle_->draw(trial, trial_seed_, oracle_deadline(prepare_limit));
+  wire::DrawT request;
+  request.trial = trial;
+  request.seed = trial_seed_;
+  request.slot = candidate_slot;
+  auto arena = co_await oracle_->draw(std::move(request), oracle_deadline(prepare_limit));
   if (!arena) co_return refused_by_oracle(arena.error(), Stage::prepare);
   arena_ = std::move(*arena);
   co_return Step::go_on;
 }
 
-async::Task<Step> Attempt::call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget) {
+async::Task<Step> Attempt::call(std::uint32_t trial, CallOptions options, std::chrono::milliseconds budget) {
   if (!arena_ && co_await draw(trial) == Step::ended) co_return Step::ended;
   Fd arena = std::exchange(arena_, {});
   StageTimer timer(verdict_, Stage::run);
@@ -190,7 +191,9 @@ async::Task<Step> Attempt::call(std::uint32_t trial, bool skip_launches, std::ch
   request.trial = trial;
   request.seed = trial_seed_;
   request.budget_ms = static_cast<double>(budget.count());
-  request.skip_launches = skip_launches;
+  request.skip_launches = options.skip_launches;
+  request.timed = options.timed;
+  request.flush_l2 = options.timed;
   auto returned = co_await runner_->call(std::move(request), arena.get(), own_deadline(budget));
   if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
   returned_ = std::move(*returned);
@@ -211,7 +214,7 @@ async::Task<Step> Attempt::judge(std::uint32_t trial) {
 }
 
 async::Task<Step> Attempt::trial(std::uint32_t trial, std::chrono::milliseconds budget) {
-  Step step = co_await call(trial, false, budget);
+  Step step = co_await call(trial, {}, budget);
   if (step == Step::ended) co_return step;
   launches_seen_ += returned_.launch_count;
   native_code_ = native_code_ || returned_.native_code;
@@ -278,7 +281,7 @@ void Attempt::count() {
     verdict_.comparison->findings.push_back("an empty answer passes this task: " + prepared_.proves_nothing);
   } else if (prepared_.reference_random) {
     reason = CountsReason::nondeterministic;
-  } else if (launches_seen_ == 0 && !native_code_) {
+  } else if ((verdict_.trust == Trust::replay ? own_launches_ == 0 : launches_seen_ == 0 && !native_code_)) {
     reason = CountsReason::library_only;
   } else if (decoy_) {
     reason = CountsReason::decoy;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "engine/runner.h"
 #include "schema/job.h"
 #include "verify/context.h"
+#include "verify/player.h"
+#include "verify/reference_tapes.h"
 
 namespace kw::verify {
 
@@ -25,6 +28,15 @@ class Attempt {
   Verdict& verdict() { return verdict_; }
 
  private:
+  // Arenas of the oracle: what a candidate's process maps never holds what a reference left.
+  static constexpr std::uint32_t candidate_slot = 0;
+  static constexpr std::uint32_t reference_slot = 1;
+
+  struct CallOptions {
+    bool skip_launches = false;
+    bool timed = false;
+  };
+
   // The two ways (cpu_path.cpp, cuda_path.cpp).
   async::Task<Step> on_cpu();
   async::Task<Step> on_cuda();
@@ -37,7 +49,7 @@ class Attempt {
   Step take_worker(Result<std::unique_ptr<engine::Worker>> worker);
   async::Task<Step> load(wire::Mode mode, wire::Weights weights, std::string poison);
   async::Task<Step> draw(std::uint32_t trial);
-  async::Task<Step> call(std::uint32_t trial, bool skip_launches, std::chrono::milliseconds budget);
+  async::Task<Step> call(std::uint32_t trial, CallOptions options, std::chrono::milliseconds budget);
   async::Task<Step> judge(std::uint32_t trial);
   async::Task<Step> trial(std::uint32_t trial, std::chrono::milliseconds budget);
   async::Task<bool> right_without_launches();
@@ -49,9 +61,53 @@ class Attempt {
   async::Task<Step> interpret(wire::Weights weights);
   async::Task<Step> interpret_at_size(wire::Weights weights, bool* too_slow);
 
-  // CUDA.
+  // CUDA (cuda_path.cpp).
   async::Task<Step> try_weights(wire::Weights weights);
-  async::Task<Step> time_both();
+  async::Task<Step> finish_replayed(wire::Weights weights);
+  async::Task<> drain_device();
+
+  // The reference's replays (reference_path.cpp).
+  async::Task<> start_reference();
+  async::Task<ReferenceTapes::Entry> record_reference(bool compiled);
+  async::Task<std::expected<engine::Recorded, std::string>> recorded_reference(engine::Runner& runner,
+                                                                              bool compiled);
+  async::Task<std::expected<Fd, engine::Refusal>> drawn_for_reference();
+  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(std::shared_ptr<const Tape> tape);
+  async::Task<std::string> checked_player(Player& player, std::shared_ptr<const Tape> tape);
+
+  // The candidate's (replay_path.cpp, replay_timing.cpp, provenance.cpp).
+  async::Task<Step> try_recorded(wire::Weights weights);
+  async::Task<Step> live_and_recorded();
+  async::Task<Step> record_call(std::uint32_t trial);
+  async::Task<Step> load_tapes();
+  async::Task<Step> replay_trials();
+  async::Task<Step> replay_trial(std::uint32_t k);
+  async::Task<> end_player();
+  Step replay_trouble(const Trouble& trouble);
+  async::Task<Step> audit(wire::Weights weights);
+  bool is_audited() const;
+  async::Task<Step> time_replays();
+  async::Task<Step> sample_replays();
+  async::Task<Step> time_round(std::uint32_t round);
+  async::Task<Step> time_reference_by_events();
+  async::Task<Step> compare_clocks();
+  async::Task<Step> time_compiled_reference();
+  async::Task<std::string> sample_compiled(Player& player);
+  Step broken_while_timed(const Trouble& trouble);
+  Step lost_reference(const Trouble& trouble);
+  void take_times();
+  async::Task<Step> find_provenance();
+  void take_replayed_launches();
+  async::Task<Step> time_each_launch();
+  async::Task<Step> replay_without_own();
+
+  // What cannot be replayed (in_process.cpp).
+  async::Task<Step> try_in_process(wire::Weights weights);
+  async::Task<Step> time_in_process();
+  async::Task<Step> clock_calls(double* least_wall_ms);
+  async::Task<Step> timed_calls(std::uint32_t count);
+  void bound_by_outside_clock(double least_wall_ms);
+  async::Task<> time_whole_calls();
 
   Step refused_by_candidate(const engine::Refusal& refusal, Stage stage);
   Step refused_by_oracle(const engine::Refusal& refusal, Stage stage);
@@ -84,6 +140,16 @@ class Attempt {
   bool native_code_ = false;
   bool decoy_ = false;
   bool retire_oracle_ = false;
+  bool alone_ = false;  // the lease is of the whole device
+
+  std::vector<std::shared_ptr<const Tape>> tapes_;
+  std::shared_ptr<Player> player_;
+  std::shared_ptr<Player> reference_;
+  std::string reference_why_not_;
+  std::string why_not_replayed_;
+  std::uint32_t live_calls_ = 0;
+  std::set<std::string> attested_;
+  std::size_t own_launches_ = 0;
 };
 
 }  // namespace kw::verify

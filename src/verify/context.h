@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "engine/lease.h"
 #include "engine/oracle_pool.h"
-#include "engine/spare_runners.h"
+#include "engine/spare_workers.h"
 #include "schema/verdict.h"
 #include "verify/settings.h"
 
@@ -19,7 +19,11 @@ struct Servers {
   std::shared_ptr<engine::ForkServer> compile;
   std::shared_ptr<engine::ForkServer> interpret;
   std::shared_ptr<engine::ForkServer> cuda;
+  std::shared_ptr<engine::ForkServer> replayer;
+  std::shared_ptr<engine::ForkServer> broker;
 };
+
+class ReferenceTapes;
 
 struct Context {
   async::Loop& loop;
@@ -28,10 +32,14 @@ struct Context {
   Servers& servers;
   SecretSeeds& seeds;
   engine::OraclePool& oracles;
-  engine::SpareRunners& runners;  // where there is a GPU
+  engine::SpareWorkers& runners;        // where there is a GPU: with the recorder, where it can be had
+  engine::SpareWorkers& plain_runners;  // without it
+  engine::SpareWorkers& replayers;
   engine::LeaseDesk& desk;
   engine::Limits limits;
-  int device = -1;  // CUDA ordinal, or -1
+  ReferenceTapes& tapes;
+  int device = -1;            // CUDA ordinal, or -1
+  std::string why_no_replay;  // of this machine; empty where it can
   Environment environment;
 };
 

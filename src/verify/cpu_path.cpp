@@ -83,7 +83,7 @@ async::Task<Step> Attempt::compile_only(wire::Weights weights) {
   Step step = co_await load(wire::Mode::compile, weights, "zeros");
   if (step == Step::go_on) {
     auto start = async::SteadyClock::now();
-    step = co_await call(0, false, compile_limit);
+    step = co_await call(0, {}, compile_limit);
     before.stages_ms[Stage::compile] += async::ms_since(start);
   }
   if (step == Step::go_on) {

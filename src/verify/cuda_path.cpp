@@ -1,23 +1,16 @@
-// On a GPU, until record and replay: judged and timed in the runner, which is why `trust` says in-process.
-// What a recording will replace is try_weights' judging and time_both's clock.
-#include <algorithm>
+// On a GPU: recorded in the candidate's own process, replayed, judged and timed in others. What cannot be replayed
+// is judged and timed in-process, and says so.
+#include <fmt/format.h>
 
-#include "base/text.h"
 #include "verify/attempt.h"
 #include "verify/blame.h"
-#include "verify/roofline.h"
-#include "verify/statistics.h"
+#include "verify/limits.h"
 
 namespace kw::verify {
-
-using namespace std::chrono_literals;
 
 namespace {
 
 constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
-constexpr std::uint32_t calls_a_round = 20;
-constexpr double round_budget_ms = 2'000;
-constexpr auto timing_limit = 20s;
 
 }  // namespace
 
@@ -27,107 +20,57 @@ async::Task<Step> Attempt::on_cuda() {
   if (spec_.input_bytes + spec_.output_bytes > heavy_bytes) {
     // About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it.
     retire_oracle_ = true;
-    lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
+    co_await drain_device();
   }
+  if (context_.settings.replay)
+    co_await start_reference();
+  else
+    why_not_replayed_ = context_.why_no_replay;
   deadline_ = async::Deadline::in(context_.settings.timeout);
-  Step step = co_await try_weights(wire::Weights::automatic);
+  wire::Weights weights = wire::Weights::automatic;
+  Step step = co_await try_weights(weights);
   if (step == Step::ended && verdict_.status == Status::incorrect && loaded_.weights_differ) {
     Verdict as_loaded = verdict_;
     co_await end_runner();
-    step = co_await try_weights(wire::Weights::constructed);
+    weights = wire::Weights::constructed;
+    step = co_await try_weights(weights);
     if (step == Step::ended && !stopped_) verdict_ = std::move(as_loaded);
   }
-  if (step == Step::ended) co_return step;
-  co_return co_await time_both();
+  if (step == Step::go_on) step = player_ ? co_await finish_replayed(weights) : co_await time_in_process();
+  co_await end_player();
+  co_return step;
 }
 
+// Judged with these weights, by replays where that can be.
 async::Task<Step> Attempt::try_weights(wire::Weights weights) {
-  if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
-  if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
-  for (std::uint32_t k = 0; k < context_.settings.correctness_trials; ++k)
-    if (co_await trial(k, context_.settings.timeout) == Step::ended) co_return Step::ended;
-  if (launches_seen_ == 0) co_return Step::go_on;
-  // Without its launches an honest candidate may well fail, so what goes wrong here is no fault of its own.
-  Verdict before = verdict_;
-  bool returned = co_await call(context_.settings.correctness_trials, true, 20s) == Step::go_on;
-  verdict_ = std::move(before);
-  if (stopped_) co_return Step::ended;
-  if (returned) {
-    decoy_ = co_await right_without_launches();
-    co_return Step::go_on;
-  }
-  co_await end_runner();
-  if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
-  co_return co_await load(wire::Mode::cuda, weights, "nan");
+  if (!context_.settings.replay) co_return co_await try_in_process(weights);
+  Step step = co_await try_recorded(weights);
+  if (step == Step::ended || why_not_replayed_.empty()) co_return step;
+  verdict_.replay.emplace();
+  verdict_.replay->why_not = why_not_replayed_;
+  co_return co_await try_in_process(weights);
 }
 
-async::Task<Step> Attempt::time_both() {
-  const Settings& settings = context_.settings;
-  if (settings.timing_trials == 0) co_return Step::go_on;
-  // A late call on fresh inputs: judged like the others, and what it was given is what is timed.
-  if (co_await trial(settings.correctness_trials, settings.timeout) == Step::ended) co_return Step::ended;
-  if (spec_.input_bytes + spec_.output_bytes <= heavy_bytes)
-    lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
-  auto start = async::SteadyClock::now();
-  deadline_ = async::Deadline::in(settings.timeout);
-  Timing& timing = verdict_.timing;
-  auto limit = async::Deadline::in(timing_limit);
-  bool first = true;
-  std::vector<double> their_calls_ms;
-  std::vector<double> own_calls_ms;
-  while (timing.kernel_samples_ms.size() < settings.timing_trials && !limit.passed()) {
-    auto calls = static_cast<std::uint32_t>(
-        std::min<std::size_t>(calls_a_round, settings.timing_trials - timing.kernel_samples_ms.size()));
-    wire::TimeReferenceT reference;
-    reference.seed = trial_seed_;
-    reference.warmup = first ? settings.timing_warmup : 1;
-    reference.calls = calls;
-    reference.budget_ms = round_budget_ms;
-    reference.flush_l2 = true;
-    auto theirs = co_await oracle_->time_reference(reference, oracle_deadline(timing_limit + 40s));
-    if (!theirs) co_return refused_by_oracle(theirs.error(), Stage::time);
-    wire::TimeCandidateT candidate;
-    candidate.warmup = first ? settings.timing_warmup : 1;
-    candidate.calls = calls;
-    candidate.budget_ms = round_budget_ms;
-    candidate.flush_l2 = true;
-    auto own = co_await runner_->time(candidate, own_deadline(timing_limit + 40s));
-    if (!own) co_return refused_by_candidate(own.error(), Stage::time);
-    if (own->samples_ms.empty() || theirs->samples_ms.empty()) break;
-    std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
-    std::ranges::copy(own->samples_ms, std::back_inserter(timing.kernel_samples_ms));
-    timing.instrument = to_plain_text(own->instrument);
-    if (theirs->call_ms > 0) their_calls_ms.push_back(theirs->call_ms);
-    if (own->call_ms > 0) own_calls_ms.push_back(own->call_ms);
-    first = false;
-    if (is_settled(timing.kernel_samples_ms) && is_settled(timing.reference_samples_ms)) break;
-  }
-  verdict_.stages_ms[Stage::time] += async::ms_since(start);
-  if (timing.kernel_samples_ms.empty()) {
-    timing.why_null = "no call ended within the time for timing";
-    co_return Step::go_on;
-  }
-  verdict_.reference_time_ms = median(timing.reference_samples_ms);
-  verdict_.kernel_time_ms = median(timing.kernel_samples_ms);
-  timing.reference_interval_ms = median_interval(timing.reference_samples_ms);
-  timing.kernel_interval_ms = median_interval(timing.kernel_samples_ms);
-  if (!their_calls_ms.empty() && !own_calls_ms.empty())
-    timing.call_speedup = median(their_calls_ms) / median(own_calls_ms);
-  if (*verdict_.kernel_time_ms <= 0) {
-    timing.why_null = "the kernel's time read zero or less";
-    co_return Step::go_on;
-  }
-  verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
-  timing.why_null.reset();
-  if (auto least =
-          least_traffic_ms(context_.environment.gpu.value_or(""), spec_.input_bytes + spec_.output_bytes)) {
-    timing.roofline_share = *least / *verdict_.kernel_time_ms;
-    if (*timing.roofline_share > 1)
-      verdict_.comparison->findings.push_back(
-          "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the "
-          "cache");
-  }
-  co_return Step::go_on;
+async::Task<Step> Attempt::finish_replayed(wire::Weights weights) {
+  verdict_.trust = Trust::replay;
+  verdict_.replay.emplace();
+  const wire::ReplayableT& facts = player_->facts(0);
+  verdict_.replay->recordings = player_->tapes();
+  verdict_.replay->operations = facts.operations;
+  verdict_.replay->streams = facts.streams;
+  verdict_.replay->downloads = facts.downloads;
+  verdict_.replay->unjoined = facts.unjoined;
+  verdict_.replay->orders = facts.orders;
+  if (co_await time_replays() == Step::ended) co_return Step::ended;
+  if (co_await find_provenance() == Step::ended) co_return Step::ended;
+  co_await end_player();
+  co_return co_await audit(weights);
+}
+
+async::Task<> Attempt::drain_device() {
+  if (alone_) co_return;
+  lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
+  alone_ = true;
 }
 
 }  // namespace kw::verify

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "verify/attempt.h"
 #include "verify/protocol.h"
+#include "verify/reference_tapes.h"
 
 namespace kw::verify {
 
@@ -28,8 +29,9 @@ struct LocalVerifier::Lane {
   Lane(LocalVerifier& of, int device, std::size_t width, Environment environment)
       : oracles(of.loop_, of.servers_.oracle,
                 {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
-        runners(of.loop_, of.servers_.cuda,
-                {device < 0 ? 0 : width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes}}),
+        runners(of.loop_, of.servers_.cuda, of.spare_runners(device, width, true)),
+        plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(device, of.audits_at_once(width), false)),
+        replayers(of.loop_, of.servers_.replayer, of.spare_replayers(device, width)),
         desk(of.loop_, width),
         context{of.loop_,
                 of.stop_,
@@ -38,13 +40,20 @@ struct LocalVerifier::Lane {
                 of.seeds_,
                 oracles,
                 runners,
+                plain_runners,
+                replayers,
                 desk,
                 engine::Limits{.memory_bytes = of.options_.memory_bytes},
+                tapes,
                 device,
+                of.why_no_replay_,
                 std::move(environment)} {}
 
   engine::OraclePool oracles;
-  engine::SpareRunners runners;
+  engine::SpareWorkers runners;
+  engine::SpareWorkers plain_runners;
+  engine::SpareWorkers replayers;
+  ReferenceTapes tapes;
   engine::LeaseDesk desk;
   Context context;
   std::size_t busy = 0;
@@ -82,14 +91,60 @@ async::Task<Result<>> LocalVerifier::start_servers() {
   using namespace boost::asio::experimental::awaitable_operators;
   using engine::ServerMode;
   if (options_.settings.device == Device::cuda) {
-    auto [oracle, cuda] = co_await (start_server(ServerMode::oracle, &servers_.oracle) &&
-                                    start_server(ServerMode::cuda, &servers_.cuda));
-    co_return !oracle ? oracle : cuda;
+    auto [oracle, cuda, replay] =
+        co_await (start_server(ServerMode::oracle, &servers_.oracle) &&
+                  start_server(ServerMode::cuda, &servers_.cuda) && start_replay_servers());
+    co_return !oracle ? oracle : !cuda ? cuda : replay;
   }
   auto [oracle, compile, interpret] = co_await (start_server(ServerMode::oracle, &servers_.oracle) &&
                                                 start_server(ServerMode::compile, &servers_.compile) &&
                                                 start_server(ServerMode::interpret, &servers_.interpret));
   co_return !oracle ? oracle : !compile ? compile : interpret;
+}
+
+// Without them verdicts are in-process ones, and say why.
+async::Task<Result<>> LocalVerifier::start_replay_servers() {
+  using namespace boost::asio::experimental::awaitable_operators;
+  using engine::ServerMode;
+  if (!options_.settings.replay) {
+    if (why_no_replay_.empty()) why_no_replay_ = "replays were not asked for";
+    co_return Result<>{};
+  }
+  if (!engine::records(options_.installation)) {
+    why_no_replay_ = "this build has no recorder and no replayer";
+    options_.settings.replay = false;
+    co_return Result<>{};
+  }
+  auto [replayer, broker] = co_await (start_server(ServerMode::replayer, &servers_.replayer) &&
+                                      start_server(ServerMode::broker, &servers_.broker));
+  co_return !replayer ? replayer : broker;
+}
+
+engine::SpareWorkers::Options LocalVerifier::spare_runners(int device, std::size_t count, bool recorded) const {
+  engine::SpareWorkers::Options spares;
+  spares.count = device < 0 ? 0 : count;
+  spares.device = device;
+  spares.limits.memory_bytes = options_.memory_bytes;
+  if (recorded && options_.settings.replay)
+    spares.environment.push_back("KERNELWRIGHT_RECORDER=" + options_.installation.recorder.string());
+  return spares;
+}
+
+engine::SpareWorkers::Options LocalVerifier::spare_replayers(int device, std::size_t count) const {
+  engine::SpareWorkers::Options spares;
+  spares.count = device < 0 || !options_.settings.replay ? 0 : count;
+  spares.role = engine::Role::replayer;
+  spares.device = device;
+  spares.limits.memory_bytes = options_.memory_bytes;
+  // A connection each for a call's streams would be better, but most have one, and a context costs more with more.
+  spares.environment.push_back("CUDA_DEVICE_MAX_CONNECTIONS=1");
+  return spares;
+}
+
+// A context of a process that then waits for an audit is wasted where there are few.
+std::size_t LocalVerifier::audits_at_once(std::size_t width) const {
+  if (!options_.settings.replay || options_.settings.audit < 0.5) return 0;
+  return width;
 }
 
 // A fork server that died (the host ran out of memory, say) is replaced, once for all who need it.
@@ -149,6 +204,8 @@ async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job) {
 async::Task<> LocalVerifier::end() {
   for (auto& lane : lanes_) {
     co_await lane->runners.end();
+    co_await lane->plain_runners.end();
+    co_await lane->replayers.end();
     co_await lane->oracles.end();
   }
   servers_ = {};

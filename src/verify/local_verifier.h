@@ -40,7 +40,11 @@ class LocalVerifier : public Verifier {
   LocalVerifier(async::Loop& loop, async::Stop& stop, Options options);
   async::Task<Result<>> start_server(engine::ServerMode mode, std::shared_ptr<engine::ForkServer>* place);
   async::Task<Result<>> start_servers();
+  async::Task<Result<>> start_replay_servers();
   async::Task<> revive_servers();
+  engine::SpareWorkers::Options spare_runners(int device, std::size_t count, bool recorded) const;
+  engine::SpareWorkers::Options spare_replayers(int device, std::size_t count) const;
+  std::size_t audits_at_once(std::size_t width) const;
   void open_lanes();
   Lane& least_busy();
 
@@ -50,6 +54,7 @@ class LocalVerifier : public Verifier {
   Servers servers_;
   SecretSeeds seeds_;
   std::string protocol_;
+  std::string why_no_replay_;
   bool reviving_ = false;
   std::vector<std::unique_ptr<Lane>> lanes_;
 

@@ -5,6 +5,8 @@
 
 namespace kw::verify {
 
+constexpr double tick_ms = 32e-6;
+
 double median(std::vector<double> samples) {
   if (samples.empty()) return 0;
   std::ranges::sort(samples);
@@ -22,10 +24,10 @@ std::pair<double, double> median_interval(std::vector<double> samples) {
   return {samples[low], samples[high]};
 }
 
-bool is_settled(const std::vector<double>& samples) {
-  if (samples.size() < 40) return false;
+bool is_settled(const std::vector<double>& samples, std::size_t least) {
+  if (samples.size() < std::max<std::size_t>(least, 1)) return false;
   auto [low, high] = median_interval(samples);
-  return high - low <= 0.01 * median(samples);
+  return high - low <= std::max(0.01 * median(samples), 2 * tick_ms);
 }
 
 }  // namespace kw::verify

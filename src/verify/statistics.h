@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,8 @@ double median(std::vector<double> samples);
 // how the samples are distributed.
 std::pair<double, double> median_interval(std::vector<double> samples);
 
-// Whether enough samples agree: at least 40, and the median's interval within 1% of it.
-bool is_settled(const std::vector<double>& samples);
+// Whether enough samples agree: at least `least`, and the median's interval within 1% of it, or within two ticks of
+// a device's events, which are 32 ns apart.
+bool is_settled(const std::vector<double>& samples, std::size_t least = 40);
 
 }  // namespace kw::verify

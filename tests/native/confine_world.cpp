@@ -71,7 +71,9 @@ std::string read_to_end(int fd) {
 [[noreturn]] void middle(const Setting& setting, const kw_policy& policy, const Body& body,
                          const Options& options, int status_fd, int out) {
   if (options.before) options.before();
-  const std::int32_t reasons[KW_ERRORS] = {};
+  std::int32_t reasons[KW_ERRORS] = {};
+  for (unsigned i = 0; i < KW_LAYER_COUNT; ++i)
+    if ((setting.skip >> i & 1u) != 0) reasons[i] = setting.reason;
   kw_confine_without(&policy, status_fd, setting.skip, reasons);
   _exit(body(out));
 }

@@ -30,6 +30,7 @@ using Body = std::function<int(int out)>;
 struct Setting {
   const char* name;
   std::uint32_t skip;  // layers to do without, as on a host that refuses them
+  int reason = 0;      // the errno that such a host gave for each of these
 };
 
 struct Options {

@@ -66,9 +66,9 @@ def request(shapes="", **fields):
     return made(wire.PrepareT, **{**given, **fields})
 
 
-def draw(session, trial=1, seed=77):
+def draw(session, trial=1, seed=77, slot=0):
     """The arena of one trial."""
-    return session.draw(made(wire.DrawT, trial=trial, seed=seed))
+    return session.draw(made(wire.DrawT, trial=trial, seed=seed, slot=slot))
 
 
 def judge(session, outputs, trial=1, seed=77, **fields):

@@ -6,8 +6,11 @@ import torch
 from oracle_world import LINEAR, SAMPLES, draw, judge, module, recorded, request, session, shapes_of, tried  # noqa
 
 from kernelwright import wire
+from kernelwright.arena import CpuArena
+from kernelwright.layout import describe, span
 from kernelwright.oracle import tf32
 from kernelwright.oracle.faults import TaskFault
+from kernelwright.oracle.judge import _Taker
 from kernelwright.outputs import place_outputs
 from kernelwright.wire import made
 
@@ -108,6 +111,123 @@ def test_lies_about_outputs(session, lie):
         setattr(outputs.tensor, name, value)
     found = judge(session, outputs)
     assert not found.right and found.errorClass in ("wrong_structure", "wrong_shape", "wrong_dtype")
+
+
+def strided(arena, tensor, at, **lie):
+    """The description of an output that lies in the arena as it was returned, strides and all."""
+    size = span(tensor.shape, tensor.stride()) * tensor.element_size()
+    ref = describe(tensor, at, size)
+    arena.write(ref, tensor)
+    for name, value in lie.items():
+        setattr(ref, name, value)
+    return made(wire.ValueT, kind=wire.ValueKind.tensor, tensor=ref)
+
+
+def as_returned(how):
+    """A tensor of these values in other strides."""
+    def lay(values):
+        if how == "transposed":
+            return values.T.contiguous().T
+        if how == "gaps":
+            return values.new_full((2 * values.shape[0], 3 * values.shape[1]), 7)[::2, ::3].copy_(values)
+        return values
+    return lay
+
+
+@pytest.mark.parametrize("how", ["dense", "transposed", "gaps"])
+def test_outputs_may_lie_as_they_were_returned(session, how):
+    session.prepare(request(), LINEAR)
+    arena, offset = draw(session), session._task.plan.outputs_offset
+    expected = session._task.reference.call(session._task.draw(77), 77)
+    found = judge(session, strided(arena, as_returned(how)(expected), offset + 512), strided=True)
+    assert found.right and not found.error, vars(found)
+    expected[3, 4] += 1
+    found = judge(session, strided(arena, as_returned(how)(expected), offset + 512), strided=True)
+    assert found.errorClass == "wrong_value" and list(found.firstMismatch.index) == [3, 4]
+
+
+def test_an_expanded_output_is_judged_by_all_its_elements(session):
+    session.prepare(request(), module("return x.sum(0, keepdim=True).expand(4, 8)"))
+    arena = draw(session)
+    row = session._task.reference.call(session._task.draw(77), 77)[:1].clone()
+    outputs = strided(arena, row.expand(4, 8), session._task.plan.outputs_offset)
+    assert outputs.tensor.bytes == 32 and judge(session, outputs, strided=True).right
+    outputs.tensor.shape = [1 << 40, 8]
+    assert judge(session, outputs, strided=True).errorClass == "wrong_shape"
+
+
+def test_truth_values_of_any_byte_are_true(session):
+    session.prepare(request(), module("return x > 0"))
+    arena = draw(session)
+    expected = session._task.reference.call(session._task.draw(77), 77)
+    transposed = (expected.to(torch.uint8) * 5).T.contiguous().T
+    outputs = strided(arena, transposed, session._task.plan.outputs_offset, dtype="bool")
+    assert judge(session, outputs, strided=True).right
+
+
+@pytest.mark.parametrize("lie", [
+    dict(offset=0), dict(offset=1 << 62), dict(bytes=8), dict(bytes=1 << 62), dict(stride=[-32, 1]), dict(stride=[1]),
+    dict(stride=[1 << 60, 1]), dict(stride=[1 << 20, 1], bytes=1 << 28), dict(stride=None), dict(shape=[1 << 40, 1 << 40]),
+])
+def test_lies_about_strided_outputs(session, lie):
+    session.prepare(request(), LINEAR)
+    arena, offset = draw(session), session._task.plan.outputs_offset
+    expected = session._task.reference.call(session._task.draw(77), 77)
+    found = judge(session, strided(arena, expected, offset, **lie), strided=True)
+    assert not found.right and found.errorClass == "wrong_structure"
+
+
+def test_many_expanded_outputs_are_not_copied_for_ever(session):
+    session.prepare(request(), LINEAR)
+    arena, offset = draw(session), session._task.plan.outputs_offset
+    one = strided(arena, torch.ones(1), offset)
+    one.tensor.shape, one.tensor.stride = [1 << 18], [0]
+    found = judge(session, made(wire.ValueT, kind=wire.ValueKind.list, items=[one] * 4000), strided=True)
+    assert found.errorClass == "wrong_structure"
+    taken = _Taker(arena, session._task.plan, strided=True)
+    sizes = [each.data.numel() * 4 for each in (taken.taken(one.tensor) for _ in range(50)) if each.data is not None]
+    assert 0 < sum(sizes) <= session._task.plan.arena_bytes - offset
+
+
+def test_a_slot_of_a_device_keeps_its_memory(session, monkeypatch):
+    monkeypatch.setattr("kernelwright.oracle.session.create_arena", lambda size, device: CpuArena.create(size))
+    monkeypatch.setattr(session, "_ordinal", 0)
+    session.prepare(request(), LINEAR)
+
+    def drawn(trial, slot):
+        return session.draw(made(wire.DrawT, trial=trial, seed=77 + trial, slot=slot))
+    first, second = drawn(1, 0), drawn(1, 1)
+    assert first is not second and drawn(2, 0) is first and drawn(9, 1) is second
+    offset = session._task.plan.outputs_offset
+    for slot, trial, arena in ((0, 2, first), (1, 9, second)):
+        answer = session._task.reference.call(session._task.draw(77 + trial), 77)
+        outputs = place_outputs(answer, arena, offset)
+        assert judge(session, outputs, trial, 77 + trial, slot=slot).right
+        assert not judge(session, outputs, trial, 77 + trial, slot=1 - slot).right
+    with pytest.raises(LookupError):
+        judge(session, outputs, slot=2)
+    with pytest.raises(LookupError):
+        drawn(1, 1 << 31)
+    session.prepare(request(), LINEAR)
+    assert drawn(3, 0) is first  # a replayer of this task's reference has it mapped
+    session.prepare(request(initSeed=6), LINEAR)
+    with pytest.raises(LookupError):
+        judge(session, outputs)
+    assert drawn(3, 0) is not first
+
+
+def test_poison_covers_all_that_outputs_may_take(session):
+    session.prepare(request(), LINEAR)
+    plan, seen = session._task.plan, set()
+    for seed in (75, 76, 77):
+        arena = draw(session, seed=seed)
+        region = arena.bytes(plan.outputs_offset, plan.arena_bytes - plan.outputs_offset)
+        seen.add(bytes(region[-64:].tolist()))
+        region.fill_(0x55)
+        session._task.plan.poison(arena, seed)
+        words = region[:region.numel() // 4 * 4].view(torch.int32)
+        assert (words != 0x55555555).all()
+    assert len(seen) == 3
 
 
 def test_tf32_explains(session):

@@ -218,6 +218,82 @@ def test_wrappers_get_weights(interpreter):
     assert torch.allclose(task.result(runner.call(task)), torch.nn.functional.linear(x, *weights.values()))
 
 
+REFERENCE = """
+import dataclasses, inspect
+import torch
+
+torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+
+@dataclasses.dataclass
+class Sizes:
+    size: int
+
+@torch.jit.script
+def scaled(x, factor: float):
+    return x * factor
+
+class Base(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.fc = torch.nn.Linear(Sizes(size).size, size)
+        self.register_buffer("calls", torch.zeros(()))
+
+class Model(Base):
+    def forward(self, x):
+        assert "class Model" in inspect.getsource(Model)
+        print(torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32)
+        self.calls += 1
+        return scaled(self.fc(x), 2.0) * self.calls
+
+def reference_impl(weight, n, x):
+    return weight * n + x
+"""
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+def test_a_reference_is_called_like_a_candidate(interpreter, tf32):
+    x, weights = torch.randn(4, 8), {"fc.weight": torch.randn(8, 8), "fc.bias": torch.randn(8), "calls": torch.zeros(())}
+    task = Task([x], weights, entry_point="Model", init_args=[8])
+    runner = interpreter.spawn()
+    answer = loaded(runner, REFERENCE, task, file_name="reference.py", reference=True, tf32=tf32, compiled=True)
+    assert (text(answer.entry), text(answer.convention), text(answer.weights)) == ("Model", "module", "loaded")
+    expected = torch.nn.functional.linear(x, weights["fc.weight"], weights["fc.bias"]) * 2
+    for _ in range(2):
+        assert torch.equal(task.result(runner.call(task)), expected)
+    assert runner.exited() == 0 and runner.printed() == f"{tf32} {tf32}\n" * 2
+
+
+def test_a_reference_function_gets_the_inputs_in_their_order(interpreter):
+    weight, x = torch.randn(3), torch.randn(3)
+    task = Task([weight, 4, x], {}, names=("weight", "n", "x"), entry_point="reference_impl")
+    runner = interpreter.spawn()
+    answer = loaded(runner, REFERENCE, task, file_name="reference.py", reference=True)
+    assert texts(answer.arguments) == ["weight=input:0", "n=input:1", "x=input:2"]
+    assert torch.equal(task.result(runner.call(task)), weight * 4 + x)
+
+
+def test_a_reference_that_fails_says_so(interpreter):
+    task = Task([torch.ones(3)], entry_point="Missing")
+    assert failure(interpreter.spawn().load(REFERENCE, task, reference=True))[:2] == ("import", "missing_entry")
+    task = Task([torch.ones(3)], entry_point="Model")
+    assert failure(interpreter.spawn().load("import nowhere_at_all", task, reference=True))[:3] == (
+        "import", "import_error", 1)
+
+
+def test_without_a_device_nothing_is_recorded(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, ADD, task)
+    found = failure(runner.ask(wire.made(wire.RecordT, input_address=1 << 40), [task.arena.export_fd()]))
+    assert found[:2] == ("record", "unsupported_candidate") and "device" in found[3]
+    assert failure(runner.ask(wire.made(wire.RecordT)))[1] == "infrastructure"
+
+
+def test_without_a_device_no_call_is_timed(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, ADD, task)
+    assert runner.call(task, timed=True, flush_l2=True).deviceMs == -1
+
+
 def test_faults_of_ours_are_no_candidates(interpreter, task):
     runner = interpreter.spawn()
     assert failure(runner.call(task))[1] == "infrastructure"

@@ -101,6 +101,7 @@ def _words():
                            "reset_accumulated_memory_stats", "set_per_process_memory_fraction"), None)
     refused = {name: refuse("CUDA graphs") for name in
                ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle")}
+    refused |= {name: refuse("CUDA C++") for name in ("compile_kernel", "_compile_kernel")}
     rest = dict(device_count=constant(1), get_device_properties=constant(PROPERTIES),
                 get_device_capability=constant((9, 0)), get_device_name=constant(PROPERTIES.name),
                 get_arch_list=constant(["sm_90"]), current_stream=Stream, default_stream=Stream, Stream=Stream,
@@ -117,7 +118,7 @@ def _words():
               (torch.accelerator, "current_accelerator", constant(torch.device("cuda"))),
               (torch.accelerator, "synchronize", constant(None)), (torch.accelerator, "current_device_index", constant(0))]
     words += [(torch.backends.cudnn, "is_acceptable", constant(False)),
-              (torch.nn.RNNBase, "flatten_parameters", constant(None))]
+              (torch.nn.RNNBase, "flatten_parameters", constant(None)), (torch.Tensor, "record_stream", constant(None))]
     words += [(torch, "Generator", Generator), (torch, "compile", pass_through),
               (torch.compiler, "disable", pass_through), (torch, "set_default_device", _set_default_device)]
     words += [(torch.amp.autocast_mode.autocast, "__init__", _autocast),

@@ -172,9 +172,12 @@ def install():
             setattr(generic, name, function)
     cuda = importlib.import_module("triton.language.extra.cuda")
     gdc = importlib.import_module("triton.language.extra.cuda.gdc")
-    for owner in (cuda, gdc):
+    # Triton imports it twice: what `tl.extra.cuda` names is another module than what an import gives.
+    named = importlib.import_module("triton.language.extra").cuda
+    for owner in (cuda, named, gdc):
         # Programs run one after another here, so a dependent launch has nothing to wait for.
         owner.gdc_wait = owner.gdc_launch_dependents = lambda *args, **kwargs: None
-    interpreter._patch_builtin(cuda, interpreter.interpreter_builder, interpreter._LangPatchScope())
+    for owner in (cuda, named):
+        interpreter._patch_builtin(owner, interpreter.interpreter_builder, interpreter._LangPatchScope())
     interpreter._patch_builtin(importlib.import_module("triton.language.extra.cuda.utils"),
                                interpreter.interpreter_builder, interpreter._LangPatchScope())

@@ -1,9 +1,11 @@
 """Judges what lies in an arena after a candidate's call."""
 import contextlib
+import math
 
 import torch
 
 from .. import wire
+from ..layout import span
 from ..values import dtype_of, from_wire, unportable_in
 from ..wire import made, numbers, text
 from . import inputs as drawing
@@ -17,45 +19,52 @@ class Malformed(ValueError):
     """A description of outputs that cannot be true."""
 
 
-def taken(outputs, arena, plan):
+def taken(outputs, arena, plan, strided=False):
     """The candidate's outputs, copied out of shared memory; their description was written by its own process."""
     if strange := unportable_in(outputs):
         raise Malformed(f"the output holds a {strange[0][:100]}, which is no tensor, number or text")
-    room = plan.arena_bytes - plan.outputs_offset
+    return from_wire(outputs, _Taker(arena, plan, strided).taken)
 
-    def one(ref):
-        nonlocal room
-        dtype, shape = dtype_of(ref.dtype), numbers(ref.shape)
-        stride, device, count = tuple(numbers(ref.stride)), text(ref.device), 1
-        for size in shape:
-            if size < 0:
-                raise Malformed(f"a shape of {shape}")
-            count *= size
-        data = None
-        if dtype not in plan.output_dtypes:
+
+class _Taker:
+    """Takes one tensor after another; all together have no more bytes than the outputs' part of the arena."""
+
+    def __init__(self, arena, plan, strided):
+        self._arena, self._plan, self._strided = arena, plan, strided
+        self._room = self._copied = plan.arena_bytes - plan.outputs_offset
+
+    def taken(self, ref):
+        """The Returned of one TensorT."""
+        dtype, shape, stride = dtype_of(ref.dtype), numbers(ref.shape), numbers(ref.stride)
+        if min(shape, default=0) < 0:
+            raise Malformed(f"a shape of {shape}")
+        data, count = None, math.prod(shape)
+        if dtype not in self._plan.output_dtypes:
             pass  # wrong already, and perhaps of a kind that cannot be copied
         elif count == 0:
-            data = torch.empty(0, dtype=dtype, device=arena.device)
+            data = torch.empty(0, dtype=dtype, device=self._arena.device)
         elif ref.bytes:
-            room -= int(ref.bytes)
-            _check(ref, count * dtype.itemsize, dtype, plan, room)
-            data = _private(arena, ref, dtype)
-        return Returned(dtype, tuple(shape), stride, device, data)
+            data = self._data(ref, dtype, shape, stride, count * dtype.itemsize)
+        return Returned(dtype, tuple(shape), tuple(stride), text(ref.device), data)
 
-    return from_wire(outputs, one)
+    def _data(self, ref, dtype, shape, stride, size):
+        self._room -= int(ref.bytes)
+        self._check(ref, span(shape, stride) * dtype.itemsize if self._strided else size, dtype)
+        # An expanded tensor may claim any number of elements.
+        if size > self._copied:
+            return None
+        self._copied -= size
+        found = self._arena.tensor(ref) if self._strided else self._arena.dense(ref)
+        if dtype is torch.bool:
+            # A truth value of another process may have any byte.
+            return found.view(torch.uint8).ne(0)
+        return found.clone(memory_format=torch.contiguous_format)
 
-
-def _check(ref, size, dtype, plan, room):
-    offset = int(ref.offset)
-    if int(ref.bytes) != size or offset < plan.outputs_offset or offset + size > plan.arena_bytes \
-            or offset % dtype.itemsize or room < 0:
-        raise Malformed("the output does not lie where outputs belong")
-
-
-def _private(arena, ref, dtype):
-    data = arena.dense(ref).clone()
-    # A truth value of another process may have any byte.
-    return data.view(torch.uint8).ne(0) if dtype is torch.bool else data
+    def _check(self, ref, size, dtype):
+        offset = int(ref.offset)
+        if int(ref.bytes) != size or offset < self._plan.outputs_offset or offset + size > self._plan.arena_bytes \
+                or offset % dtype.itemsize or self._room < 0:
+            raise Malformed("the output does not lie where outputs belong")
 
 
 def changed_names(arena, plan, pristine, weights, allowed_inputs, allowed_weights):
@@ -73,7 +82,7 @@ def changed_names(arena, plan, pristine, weights, allowed_inputs, allowed_weight
 def judged(prepared, arena, request, pristine):
     """The JudgedT of one trial; `pristine` are its inputs, drawn anew."""
     try:
-        actual = taken(request.outputs, arena, prepared.plan)
+        actual = taken(request.outputs, arena, prepared.plan, request.strided)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         return _reply(Comparison("wrong_structure", f"output: {exc}"))
     if not request.outputsOnly:

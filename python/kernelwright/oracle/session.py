@@ -32,7 +32,8 @@ class Session:
     def prepare(self, request, source):
         """(PreparedT, the CallSpec's bytes)."""
         key = key_of(request, source)
-        self._leave()
+        if self._ordinal < 0 or self._task is None or self._tasks.get(key) is not self._task:
+            self._leave()  # else a replayer of this task's reference still has its arena mapped
         if key not in self._tasks:
             self._make_room(0)
             before = Snapshot()
@@ -47,11 +48,11 @@ class Session:
         """The arena with this trial's inputs, the weights, and poison where outputs belong."""
         task = self._current()
         inputs = task.draw(request.seed)
-        arena = self._arena(request.trial)
+        arena = self._arena(request)
         task.plan.fill(arena, inputs, task.reference.weights())
         task.plan.poison(arena, request.seed)
         if task.unseeded:
-            self._kept_inputs[request.trial] = inputs
+            self._kept_inputs[request.slot, request.trial] = inputs
             while len(self._kept_inputs) > ARENAS_KEPT:
                 self._kept_inputs.popitem(last=False)
         self._synchronise()
@@ -60,10 +61,10 @@ class Session:
     def judge(self, request):
         """The JudgedT of a trial that was drawn before."""
         task = self._current()
-        arena = self._arenas.get(0 if self._ordinal >= 0 else request.trial)
+        arena = self._arenas.get(self._arena_key(request))
         if arena is None:
             raise LookupError(f"trial {request.trial} was not drawn, or too long ago")
-        pristine = self._kept_inputs[request.trial] if task.unseeded else task.draw(request.seed)
+        pristine = self._kept_inputs[request.slot, request.trial] if task.unseeded else task.draw(request.seed)
         reply = judged(task, arena, request, pristine)
         reply.findings = [*(each for each in task.findings if each not in task.reply.findings), *reply.findings][:16]
         return reply
@@ -105,12 +106,18 @@ class Session:
             self._arenas.popitem()[1].close()
         self._kept_inputs.clear()
 
-    def _arena(self, trial):
-        size = self._task.plan.arena_bytes
-        # Device memory is dear: one arena is filled again for each trial. Memory files are not.
-        key = 0 if self._ordinal >= 0 else trial
-        if self._ordinal >= 0 and key in self._arenas:
-            return self._arenas[key]
+    def _arena_key(self, request):
+        # Device memory is dear, and a replayer maps it once: a slot's arena is filled again for each trial, as long
+        # as the task is at hand. Memory files cost little.
+        return request.slot if self._ordinal >= 0 else request.trial
+
+    def _arena(self, request):
+        size, key = self._task.plan.arena_bytes, self._arena_key(request)
+        if self._ordinal >= 0:
+            if key in self._arenas:
+                return self._arenas[key]
+            if key >= ARENAS_KEPT:
+                raise LookupError(f"slot {key}, and there are {ARENAS_KEPT}")
         if (old := self._arenas.pop(key, None)) is not None:
             old.close()
         while len(self._arenas) >= ARENAS_KEPT:

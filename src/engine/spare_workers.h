@@ -1,5 +1,5 @@
-// Runners that stand ready before a candidate is there: on a GPU a context takes longer to make than most
-// candidates run. Each still serves one candidate and dies.
+// Runners and replayers that stand ready before a candidate is there: on a GPU a context takes longer to make than
+// most candidates run. Each still serves one candidate and dies.
 #pragma once
 
 #include <deque>
@@ -9,15 +9,17 @@
 
 namespace kw::engine {
 
-class SpareRunners {
+class SpareWorkers {
  public:
   struct Options {
     std::size_t count = 0;  // kept ready; 0: each is forked when it is asked for
+    Role role = Role::runner;
     int device = -1;
     Limits limits;
+    std::vector<std::string> environment = {};  // NAME=value, set in each
   };
 
-  SpareRunners(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
+  SpareWorkers(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
       : loop_(loop), server_(server), options_(options) {}
 
   async::Task<Result<std::unique_ptr<Worker>>> take(async::Deadline deadline);

@@ -1,4 +1,4 @@
-#include "engine/spare_runners.h"
+#include "engine/spare_workers.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -7,16 +7,17 @@ namespace kw::engine {
 
 using namespace std::chrono_literals;
 
-async::Task<Result<std::unique_ptr<Worker>>> SpareRunners::fork(async::Deadline deadline) {
+async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::fork(async::Deadline deadline) {
   std::shared_ptr<ForkServer> server = server_;
   SpawnRequest request;
-  request.role = Role::runner;
+  request.role = options_.role;
   request.device = options_.device;
   request.limits = options_.limits;
+  request.environment = options_.environment;
   co_return co_await server->spawn(std::move(request), deadline);
 }
 
-async::Task<Result<std::unique_ptr<Worker>>> SpareRunners::take(async::Deadline deadline) {
+async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::take(async::Deadline deadline) {
   while (!ready_.empty()) {
     std::unique_ptr<Worker> worker = std::move(ready_.front());
     ready_.pop_front();
@@ -27,7 +28,7 @@ async::Task<Result<std::unique_ptr<Worker>>> SpareRunners::take(async::Deadline 
   co_return co_await fork(deadline);
 }
 
-void SpareRunners::refill() {
+void SpareWorkers::refill() {
   while (!ended_ && ready_.size() + coming_ < options_.count) {
     ++coming_;
     boost::asio::co_spawn(loop_, add_one(), boost::asio::detached);
@@ -35,13 +36,13 @@ void SpareRunners::refill() {
 }
 
 // Where the fork fails there is no spare: whoever then asks is told why.
-async::Task<> SpareRunners::add_one() {
+async::Task<> SpareWorkers::add_one() {
   auto worker = co_await fork(async::Deadline::in(30s));
   --coming_;
   if (worker && !ended_) ready_.push_back(std::move(*worker));
 }
 
-async::Task<> SpareRunners::end() {
+async::Task<> SpareWorkers::end() {
   ended_ = true;
   while (coming_ > 0) co_await async::sleep_until(async::Deadline::in(20ms));
   for (auto& worker : ready_) worker->kill();

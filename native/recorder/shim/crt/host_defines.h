@@ -1,0 +1,14 @@
+// The CUDA headers beside PyTorch come without this one, which belongs to the compiler's package. For a host compiler
+// the words below, with which the types that CUPTI's headers mention are marked, mean nothing but an alignment.
+#pragma once
+
+#define __host__
+#define __device__
+#define __device_builtin__
+#define __device_builtin_texture_type__
+#define __device_builtin_surface_type__
+#define __cudart_builtin__
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __align__(n)
+#define CUDARTAPI
+#define CUDARTAPI_CDECL

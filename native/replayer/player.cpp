@@ -1,0 +1,213 @@
+#include "player.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace kw::replayer {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// What fits a reply beside everything else.
+constexpr std::size_t max_launch_times = 6000;
+
+double ms_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
+}
+
+std::string name_of_operation(const Slot& slot, std::size_t operation) {
+  const auto* launch =
+      slot.recording().operations()->Get(static_cast<flatbuffers::uoffset_t>(operation))->work_as_Launch();
+  if (launch == nullptr || launch->name() == nullptr) return fmt::format("operation {}", operation);
+  return "the launch of " + plain_name(launch->name()->string_view());
+}
+
+// Which launches may have been it, when the device says only that one of them failed.
+std::string suspects(const Slot& slot) {
+  const auto& launches = slot.program().launches();
+  if (launches.size() == 1) return name_of_operation(slot, launches.front().operation);
+  if (launches.empty()) return "a replay without launches";
+  return fmt::format("one of {} launches, the first being {}", launches.size(),
+                     plain_name(launches.front().recorded->name()->string_view()));
+}
+
+Result<std::set<std::size_t>> left_out(const Slot& slot, const std::vector<std::uint32_t>& numbers) {
+  std::set<std::size_t> operations;
+  for (std::uint32_t number : numbers) {
+    if (number >= slot.program().launches().size()) return fail(fmt::format("there is no launch {}", number));
+    operations.insert(slot.program().launches()[number].operation);
+  }
+  return operations;
+}
+
+}  // namespace
+
+void Player::note(CUresult result, const char* what) {
+  if (first_) first_ = device_.checked(result, what);
+  if (++enqueued_ < max_behind_gate || !device_.gate().closed()) return;
+  device_.gate().open();
+  gated_ = false;
+}
+
+void Player::note(CUresult result, const Job& job, std::size_t operation) {
+  if (first_ && result != CUDA_SUCCESS)
+    first_ = device_.checked(result, name_of_operation(job.slot, operation));
+  note(CUDA_SUCCESS, "");
+}
+
+Outcome<> Player::noted() const {
+  return first_;
+}
+
+void Player::fork(const Job& job) {
+  if (job.schedule.streams.empty()) return;
+  note(device_.driver().cuEventRecord(clock_.joint(), job.slot.stream(0)), "forking streams");
+  for (std::size_t each : job.schedule.streams)
+    note(device_.driver().cuStreamWaitEvent(job.slot.stream(each), clock_.joint(), 0), "forking streams");
+}
+
+void Player::join(const Job& job) {
+  for (std::size_t each : job.schedule.streams) {
+    note(device_.driver().cuEventRecord(clock_.joint(), job.slot.stream(each)), "joining streams");
+    note(device_.driver().cuStreamWaitEvent(job.slot.stream(0), clock_.joint(), 0), "joining streams");
+  }
+}
+
+void Player::turn(const Job& job, const Turn& turn) {
+  CUstream stream = job.slot.stream(turn.stream);
+  for (std::size_t before : turn.after)
+    note(device_.driver().cuStreamWaitEvent(stream, job.slot.event(before), 0), "waiting for another stream");
+  if (!turn.left_out) note(job.slot.enqueue(turn.operation, stream), job, turn.operation);
+  if (turn.signals)
+    note(device_.driver().cuEventRecord(job.slot.event(turn.step), stream), "recording an event");
+}
+
+void Player::once(const Job& job) {
+  fork(job);
+  for (const Turn& each : job.schedule.turns) {
+    if (!noted()) return;
+    turn(job, each);
+  }
+  join(job);
+}
+
+Outcome<> Player::waited(const Job& job) {
+  device_.gate().open();
+  auto ended = device_.checked(device_.driver().cuCtxSynchronize(), suspects(job.slot));
+  return noted() ? ended : noted();
+}
+
+Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
+  const driver::Driver& driver = device_.driver();
+  auto begin = clock_.event(0);
+  auto end = clock_.event(1);
+  if (!begin || !end) return infrastructure("no events can be made");
+  CUstream stream = job.slot.stream(0);
+  // A first launch may set up memory and wait for the device while it does.
+  gated_ = job.request.timed && job.slot.warm;
+  if (gated_) note(device_.gate().close(stream), "closing the gate");
+  note(driver.cuEventRecord(*begin, stream), "timing");
+  auto started = SteadyClock::now();
+  for (std::uint32_t i = 0; i < std::max(job.request.repeats, 1U) && noted(); ++i) once(job);
+  note(driver.cuEventRecord(*end, stream), "timing");
+  reply.gated = gated_;
+  if (gated_) started = SteadyClock::now();
+  device_.gate().open();
+  auto ended = device_.checked(driver.cuStreamSynchronize(stream), suspects(job.slot));
+  reply.host_ms = ms_since(started);
+  if (auto all = waited(job); !all || !ended) return all ? ended : all;
+  auto ms = clock_.between_ms(*begin, *end);
+  if (!ms) return std::unexpected(ms.error());
+  reply.device_ms = *ms;
+  return {};
+}
+
+Outcome<> Player::run_each(Job& job, wire::ReplayedT& reply) {
+  // Three calls a launch, behind a gate.
+  constexpr std::size_t most_at_once = 128;
+  const driver::Driver& driver = device_.driver();
+  CUstream stream = job.slot.stream(0);
+  constexpr double not_run_ms = -1;
+  std::vector<double> times(job.slot.program().launches().size(), not_run_ms);
+  std::vector<std::size_t> pending;  // launches, each with events 2i and 2i + 1
+  auto read = [&]() -> Outcome<> {
+    if (auto ended = waited(job); !ended) return ended;
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      auto begin = clock_.event(2 * i);
+      auto end = clock_.event(2 * i + 1);
+      if (!begin || !end) return infrastructure("no events can be made");
+      auto ms = clock_.between_ms(*begin, *end);
+      if (!ms) return std::unexpected(ms.error());
+      times[pending[i]] = *ms;
+      reply.device_ms += *ms;
+    }
+    pending.clear();
+    return {};
+  };
+  for (const Turn& each : job.schedule.turns) {
+    bool timed = !each.left_out && job.slot.program().has(each.operation);
+    if (pending.size() == most_at_once || enqueued_ + 4 > max_behind_gate)
+      if (auto done = read(); !done) return done;
+    if (job.slot.warm && !device_.gate().closed()) {
+      enqueued_ = 0;
+      note(device_.gate().close(stream), "closing the gate");
+    }
+    auto begin = clock_.event(2 * pending.size());
+    auto end = clock_.event(2 * pending.size() + 1);
+    if (!begin || !end) return infrastructure("no events can be made");
+    if (timed) note(driver.cuEventRecord(*begin, stream), "timing");
+    turn(job, each);
+    if (timed) note(driver.cuEventRecord(*end, stream), "timing");
+    if (timed) pending.push_back(job.slot.program().number_of(each.operation));
+    if (!noted()) break;
+  }
+  reply.gated = job.slot.warm;
+  if (auto done = read(); !done) return done;
+  times.resize(std::min(times.size(), max_launch_times));
+  reply.launch_ms = std::move(times);
+  return {};
+}
+
+// Outputs as the caller would find them; then what nobody waited for, which the recorded call left to chance.
+Outcome<> Player::finish(Job& job, wire::ReplayedT& reply) {
+  for (const wire::OutputSpan& each : job.slot.outputs()) {
+    if (each.bytes() == 0) continue;
+    CUdeviceptr to = job.arena.address() + each.to();
+    note(device_.driver().cuMemcpyDtoDAsync(to, each.address(), each.bytes(), job.slot.stream(0)),
+         "taking the outputs");
+  }
+  for (const Turn& each : job.schedule.late) turn(job, each);
+  auto ended = waited(job);
+  reply.downloads_equal = job.slot.host().downloads_equal();
+  return ended;
+}
+
+Outcome<> Player::run(Job& job, wire::ReplayedT& reply) {
+  first_ = {};
+  enqueued_ = 0;
+  gated_ = false;
+  if (job.request.flush_l2)
+    if (auto flushed = flush_.run(device_); !flushed) return flushed;
+  return in_turn([&] { return job.request.each_launch ? run_each(job, reply) : run_batch(job, reply); },
+                 [&] { return finish(job, reply); });
+}
+
+Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire::ReplayT& request) {
+  auto without = left_out(slot, request.skip);
+  if (!without) return infrastructure(without.error().what);
+  wire::Order order = request.each_launch ? wire::Order::serial : request.order;
+  Job job{slot, arena, request, schedule(slot.plan(), order, *without)};
+  if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
+  wire::ReplayedT reply;
+  reply.floor_ms = clock_.floor_ms();
+  auto done = run(job, reply);
+  // Nothing may stay behind it, whatever happened.
+  device_.gate().open();
+  if (!done) return std::unexpected(done.error());
+  slot.warm = slot.warm || without->empty();
+  return reply;
+}
+
+}  // namespace kw::replayer

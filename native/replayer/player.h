@@ -1,0 +1,52 @@
+// One replay.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "before.h"
+#include "clock.h"
+#include "schedule.h"
+
+namespace kw::replayer {
+
+class Player {
+ public:
+  Player(Device& device, Clock& clock, Flush& flush) : device_(device), clock_(clock), flush_(flush) {}
+
+  // Puts everything back, runs the recording in the order asked for, and copies the outputs to their places
+  // in the arena. A fault may leave the context unusable: cuCtxSynchronize tells.
+  Outcome<wire::ReplayedT> play(Slot& slot, const Arena& arena, const wire::ReplayT& request);
+
+ private:
+  struct Job {
+    Slot& slot;
+    const Arena& arena;
+    const wire::ReplayT& request;
+    Schedule schedule;
+  };
+
+  Outcome<> run(Job& job, wire::ReplayedT& reply);
+  Outcome<> run_batch(Job& job, wire::ReplayedT& reply);
+  Outcome<> run_each(Job& job, wire::ReplayedT& reply);
+  Outcome<> finish(Job& job, wire::ReplayedT& reply);
+
+  // Each enqueues; the first result that is no success is kept, with what it was met at.
+  void once(const Job& job);
+  void turn(const Job& job, const Turn& turn);
+  void fork(const Job& job);
+  void join(const Job& job);
+  void note(CUresult result, const Job& job, std::size_t operation);
+  void note(CUresult result, const char* what);
+  Outcome<> noted() const;
+  Outcome<> waited(const Job& job);
+
+  Device& device_;
+  Clock& clock_;
+  Flush& flush_;
+  std::size_t enqueued_ = 0;  // since the gate was closed
+  bool gated_ = false;
+  Outcome<> first_;
+};
+
+}  // namespace kw::replayer

@@ -1,0 +1,65 @@
+// The code of a recording on the device: its modules, their functions, and every launch made ready.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fault.h"
+#include "recording/recording.h"
+#include "release.h"
+
+namespace kw::replayer {
+
+struct Function {
+  CUfunction handle = nullptr;
+  int registers = -1;
+  int local_bytes = -1;   // a thread's: what does not fit its registers
+  int shared_bytes = -1;  // static
+};
+
+// Points into the recording, which outlives it.
+struct ReadyLaunch {
+  std::size_t operation = 0;
+  const recording::Launch* recorded = nullptr;
+  const Function* function = nullptr;
+  std::string cubin_sha256;
+  std::vector<void*> parameters;  // one each; empty where they go as one buffer
+  std::vector<CUlaunchAttribute> attributes;
+};
+
+class Program {
+ public:
+  // Unsupported where the driver refuses the code, or a launch does not suit its function.
+  static Outcome<Program> load(const driver::Driver& driver, const recording::Recording& recording);
+
+  const std::vector<ReadyLaunch>& launches() const { return launches_; }
+  bool has(std::size_t operation) const { return numbers_.contains(operation); }
+  // The launch of this operation of the recording, which is one.
+  const ReadyLaunch& at(std::size_t operation) const { return launches_[numbers_.at(operation)]; }
+  std::size_t number_of(std::size_t operation) const { return numbers_.at(operation); }
+
+  CUresult enqueue(const driver::Driver& driver, std::size_t operation, CUstream stream) const;
+
+  // Gives every variable of the modules the value that it had when the call began.
+  Outcome<> restore_variables(const driver::Driver& driver, CUstream stream) const;
+
+ private:
+  struct Variable {
+    CUdeviceptr address = 0;
+    std::string bytes;  // in memory that no kernel can reach
+  };
+  struct Module {
+    CUmodule handle = nullptr;
+    Release unload;
+    std::unordered_map<std::string, Function> functions;
+  };
+  friend class ProgramLoader;
+
+  std::vector<Module> modules_;
+  std::vector<Variable> variables_;
+  std::vector<ReadyLaunch> launches_;
+  std::unordered_map<std::size_t, std::size_t> numbers_;  // operation → launch
+};
+
+}  // namespace kw::replayer

@@ -1,0 +1,178 @@
+#include "slot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule.h"
+
+namespace kw::replayer {
+namespace {
+
+bool within(CUdeviceptr address, std::uint64_t bytes, const Extent& range) {
+  return address >= range.address && bytes <= range.bytes && address - range.address <= range.bytes - bytes;
+}
+
+Extent extent_of(const recording::Span* span) {
+  return span == nullptr ? Extent{} : Extent{span->address(), span->bytes()};
+}
+
+std::vector<Extent> committed_of(const recording::Recording& recording) {
+  std::vector<Extent> result;
+  if (recording.committed() != nullptr)
+    for (const recording::Span* each : *recording.committed()) result.push_back(extent_of(each));
+  return result;
+}
+
+bool within_any(CUdeviceptr address, std::uint64_t bytes, const std::vector<Extent>& ranges) {
+  return std::ranges::any_of(ranges, [&](const Extent& each) { return within(address, bytes, each); });
+}
+
+template <typename T>
+Outcome<> take(Outcome<T> made, T& place) {
+  if (!made) return std::unexpected(made.error());
+  place = std::move(*made);
+  return {};
+}
+
+}  // namespace
+
+Outcome<Arena> Arena::make(const Device& device, const wire::LoadRecordingT& request, const Fd& exported) {
+  Arena arena;
+  arena.bytes = request.arena_bytes;
+  Extent at{request.arena_address, request.arena_bytes};
+  if (at.bytes == 0 || at.address == 0 || at.address % device.page_bytes() != 0 ||
+      !widen(at, device.page_bytes()))
+    return infrastructure(fmt::format("no arena can lie at {:#x}, {} bytes", at.address, at.bytes));
+  auto memory = Memory::imported(device.driver(), exported);
+  if (!memory) return std::unexpected(memory.error());
+  auto addresses = Reserved::make(
+      device.driver(), {at.address, std::max<std::uint64_t>(at.bytes, driver::arena_reserved_bytes)});
+  if (!addresses) return std::unexpected(addresses.error());
+  arena.addresses = std::move(*addresses);
+  auto mapped = Mapped::make(device.driver(), device.ordinal(), at, *memory);
+  if (!mapped) return infrastructure("the arena: " + mapped.error().error);
+  arena.mapped = std::move(*mapped);
+  return arena;
+}
+
+Outcome<std::unique_ptr<Slot>> Slot::load(Device& device, const wire::LoadRecordingT& request, const Fd& file,
+                                          const Fd& state) {
+  std::unique_ptr<Slot> slot(new Slot(device, request));
+  auto done = in_turn([&] { return slot->read(file); }, [&] { return slot->check(); },
+                      [&] { return slot->prepare(state); });
+  if (!done) return std::unexpected(done.error());
+  return slot;
+}
+
+Slot::~Slot() {
+  for (CUevent each : events_)
+    if (each != nullptr) device_.driver().cuEventDestroy(each);
+  for (CUstream each : streams_) device_.driver().cuStreamDestroy(each);
+}
+
+Outcome<> Slot::read(const Fd& file) {
+  auto bytes = read_memory_file(file, recording::max_file_bytes);
+  if (!bytes) return unsupported("the recording cannot be read: " + bytes.error().what);
+  bytes_ = std::move(*bytes);
+  auto view = recording::View::of(bytes_);
+  if (!view) return unsupported("the recording is malformed: " + view.error().what);
+  view_ = std::make_unique<recording::View>(*view);
+  std::string why = why_not_replayable(recording());
+  if (!why.empty()) return unsupported(std::move(why));
+  return {};
+}
+
+Outcome<> Slot::check() const {
+  Extent arena = extent_of(recording().arena());
+  if (arena.bytes > 0 && (arena.address != request_.arena_address || arena.bytes > request_.arena_bytes))
+    return unsupported("the inputs of the recorded call lay elsewhere");
+  Extent heap = extent_of(recording().heap());
+  if (heap.bytes > 0 && !within(heap.address, heap.bytes, device_.heap()))
+    return unsupported("the recorder's heap lay elsewhere");
+  if (request_.outputs_offset > request_.arena_bytes)
+    return infrastructure("the arena has no room for outputs");
+  auto committed = merged(committed_of(recording()));
+  if (recording().state() != nullptr)
+    for (const recording::Block* each : *recording().state())
+      if (!within_any(each->address(), each->bytes(), committed))
+        return unsupported("state lies where no memory was");
+  for (const wire::OutputSpan& each : request_.outputs) {
+    if (each.bytes() == 0) continue;
+    if (!within_any(each.address(), each.bytes(), committed) &&
+        !within(each.address(), each.bytes(), {request_.arena_address, request_.arena_bytes}))
+      return unsupported(fmt::format("an output of {} bytes lies at {:#x}, where a replay has no memory",
+                                     each.bytes(), each.address()));
+    Extent room{request_.outputs_offset, request_.arena_bytes - request_.outputs_offset};
+    if (!within(each.to(), each.bytes(), room)) return infrastructure("an output would lie outside its room");
+  }
+  return {};
+}
+
+Outcome<> Slot::prepare(const Fd& state) {
+  plan_ = recording::plan(recording());
+  return in_turn([&] { return device_.commit(committed_of(recording())); },
+                 [&] { return import_state(state); },
+                 [&] { return take(Program::load(device_.driver(), recording()), program_); },
+                 [&] { return take(HostCopies::make(device_.driver(), recording()), host_); },
+                 [&] { return make_streams(); });
+}
+
+Outcome<> Slot::import_state(const Fd& state) {
+  Extent room{0, recording().state_bytes()};
+  if (room.bytes == 0) return {};
+  if (!state) return infrastructure("the recording has state, and its memory did not come along");
+  if (!widen(room, device_.page_bytes())) return unsupported("the state's memory is larger than any");
+  auto memory = Memory::imported(device_.driver(), state);
+  if (!memory) return std::unexpected(memory.error());
+  auto addresses = Reserved::make(device_.driver(), room);
+  if (!addresses) return std::unexpected(addresses.error());
+  state_ = std::move(*memory);
+  state_addresses_ = std::move(*addresses);
+  return {};
+}
+
+Outcome<> Slot::make_streams() {
+  const driver::Driver& driver = device_.driver();
+  std::size_t count =
+      recording().streams() == nullptr ? 1 : std::max<std::size_t>(recording().streams()->size(), 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* recorded = recording().streams() == nullptr
+                               ? nullptr
+                               : recording().streams()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    CUstream stream = nullptr;
+    CUresult result = driver.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING,
+                                                        recorded == nullptr ? 0 : recorded->priority());
+    if (auto made = device_.checked(result, "making a stream"); !made)
+      return infrastructure(made.error().error);
+    streams_.push_back(stream);
+  }
+  events_.resize(plan_.steps.size());
+  for (const Turn& each : schedule(plan_, wire::Order::recorded, {}).turns) {
+    if (!each.signals) continue;
+    CUresult result = driver.cuEventCreate(&events_[each.step], CU_EVENT_DISABLE_TIMING);
+    if (auto made = device_.checked(result, "making an event"); !made)
+      return infrastructure(made.error().error);
+  }
+  return {};
+}
+
+Outcome<> Slot::restore_state() const {
+  if (state_addresses_.extent().bytes == 0 || recording().state() == nullptr) return {};
+  auto mapped = Mapped::make(device_.driver(), device_.ordinal(), state_addresses_.extent(), state_);
+  if (!mapped) return infrastructure("the state: " + mapped.error().error);
+  Outcome<> done;
+  for (const recording::Block* each : *recording().state()) {
+    if (each->bytes() == 0) continue;
+    CUdeviceptr from = state_addresses_.extent().address + each->at();
+    CUresult result =
+        device_.driver().cuMemcpyDtoDAsync(each->address(), from, each->bytes(), device_.stream());
+    if (done = device_.checked(result, "restoring the state"); !done) break;
+  }
+  // Copied before the mapping goes, whatever became of it.
+  auto copied =
+      device_.checked(device_.driver().cuStreamSynchronize(device_.stream()), "restoring the state");
+  return done ? copied : done;
+}
+
+}  // namespace kw::replayer

@@ -1,0 +1,106 @@
+"""One call of the candidate under the recorder: what is around the call, and what is handed over afterwards."""
+import gc
+import os
+
+import torch
+
+from .cuda_arena import unmapping_later
+from .guard import Stop
+from .layout import describe, span
+from .replies import failed
+from .values import TooLarge, to_wire
+
+
+class Recording:
+    """The context in which the candidate is called; the recorder writes down what it enqueues within."""
+
+    def __init__(self, recorder, arena, arena_bytes):
+        self._recorder, self._arena, self._later = recorder, arena, unmapping_later()
+        self._arena_bytes = arena_bytes  # the mapping itself is whole pages
+
+    def __enter__(self):
+        # The state is what is allocated now: garbage is not part of it.
+        gc.collect()
+        torch.cuda.synchronize()
+        stream = torch.cuda.current_stream().cuda_stream
+        _worded(self._recorder.begin, self._arena.address, self._arena_bytes, stream)
+        self._later.__enter__()
+        return self
+
+    def __exit__(self, kind, exc, trace):
+        try:
+            _worded(self._recorder.end)
+        except Stop:
+            self._recorder.drop()
+            if kind is None:
+                raise
+        else:
+            if kind is not None:
+                self._recorder.drop()
+        finally:
+            self._later.__exit__(None, None, None)
+        return False
+
+    def written(self, kernels):
+        """(descriptors of a Recorded, bytes of the state), once the device is idle; the recorder keeps nothing."""
+        fds = []
+        try:
+            fds.append(_worded(self._recorder.write))
+            fds.append(_memory_file(kernels))
+            state, size = _worded(self._recorder.state)
+            if state is not None:
+                fds.append(state)
+            return fds, size if state is not None else 0
+        except BaseException:
+            for fd in fds:
+                os.close(fd)
+            raise
+        finally:
+            self._recorder.drop()
+
+
+def same_memory(first, second):
+    """Whether two arenas are two views of the same memory: a byte that is changed in one changes in the other."""
+    seen, changed = first.bytes(first.size - 1, 1), second.bytes(second.size - 1, 1)
+    before = seen.clone()
+    changed.bitwise_not_()
+    same = not torch.equal(seen, before)
+    changed.bitwise_not_()
+    return first.size == second.size and same
+
+
+def refusal(reason):
+    """The reply where this call cannot be recorded."""
+    return failed("record", "unsupported_candidate", reason)
+
+
+def _worded(ask, *arguments):
+    """What the recorder answers; its refusal is about this candidate, since another may do without."""
+    try:
+        return ask(*arguments)
+    except Exception as exc:
+        raise Stop(refusal(str(exc) or type(exc).__name__)) from None
+
+
+def _memory_file(data):
+    fd = os.memfd_create("kernels", os.MFD_CLOEXEC)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(data)
+    return fd
+
+
+def outputs_in_place(value):
+    """The ValueT of what was returned, with each tensor's device address and the bytes that it reaches over.
+
+    Both are 0 where there is nothing on a device that could be read as it stands.
+    """
+    try:
+        return to_wire(value, _in_place)
+    except TooLarge as exc:
+        raise Stop(failed("run", "wrong_structure", f"the result is {exc}")) from None
+
+
+def _in_place(tensor):
+    plain = tensor.device.type == "cuda" and tensor.numel() and not tensor.is_conj() and not tensor.is_neg()
+    size = span(tensor.shape, tensor.stride()) * tensor.element_size() if plain else 0
+    return describe(tensor, tensor.data_ptr() if plain else 0, size)

@@ -1,0 +1,129 @@
+// The reference's side of a replay: recorded in a process of its own as a candidate is, so that both times come from
+// the same instrument. Nothing here is the candidate's fault, and nothing ends a verdict: a reference that cannot be
+// replayed is timed in the oracle instead.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verify/attempt.h"
+#include "verify/limits.h"
+
+namespace kw::verify {
+
+using async::Deadline;
+
+namespace {
+
+constexpr int checks = 2;  // replays of a reference that are judged before its times are believed
+
+std::string words(const engine::Refusal& refusal) {
+  if (refusal.failed) return to_plain_text(refusal.failed->error);
+  return "its process was lost: " + refusal.lost->detail;
+}
+
+}  // namespace
+
+// A process that has never run the candidate: load, one call to warm up, one under the recorder.
+async::Task<ReferenceTapes::Entry> Attempt::record_reference(bool compiled) {
+  auto worker = co_await context_.runners.take(Deadline::in(spawn_limit));
+  auto page = engine::ProgressPage::create();
+  if (!worker || !page) co_return ReferenceTapes::Entry{nullptr, "no process for it could be started"};
+  engine::Runner runner(std::move(*worker), std::move(*page));
+  auto recorded = co_await recorded_reference(runner, compiled);
+  co_await runner.end();
+  if (!recorded) co_return ReferenceTapes::Entry{nullptr, recorded.error()};
+  wire::ValueT outputs = *recorded->facts.outputs;
+  auto places = place_outputs(std::move(outputs), spec_);
+  if (!places) co_return ReferenceTapes::Entry{nullptr, places.error().what};
+  co_return ReferenceTapes::Entry{
+      std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}), ""};
+}
+
+async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_reference(engine::Runner& runner,
+                                                                                     bool compiled) {
+  auto arena = co_await drawn_for_reference();
+  if (!arena) co_return std::unexpected(words(arena.error()));
+  wire::LoadT load;
+  load.mode = wire::Mode::cuda;
+  load.entry = spec_.entry_point;
+  load.file_name = "reference.py";
+  load.weights = wire::Weights::automatic;
+  load.reference = true;
+  load.tf32 = context_.settings.tf32;
+  load.compiled = compiled;
+  auto limit = std::chrono::seconds(compiled ? 120 : 60);
+  auto loaded = co_await runner.load(std::move(load), job_.task.reference_code, call_spec_.get(), arena->get(),
+                                     Deadline::in(limit));
+  if (!loaded) co_return std::unexpected(words(loaded.error()));
+  wire::CallT call;
+  call.seed = context_.seeds.next();
+  auto returned = co_await runner.call(std::move(call), arena->get(), Deadline::in(limit));
+  if (!returned) co_return std::unexpected(words(returned.error()));
+  wire::RecordT record;
+  record.seed = context_.seeds.next();
+  record.input_address = replay_arena_address;
+  auto recorded = co_await runner.record(std::move(record), arena->get(), Deadline::in(limit));
+  if (!recorded) co_return std::unexpected(words(recorded.error()));
+  co_return std::move(*recorded);
+}
+
+async::Task<std::expected<Fd, engine::Refusal>> Attempt::drawn_for_reference() {
+  wire::DrawT request;
+  request.seed = context_.seeds.next();
+  request.slot = reference_slot;
+  co_return co_await oracle_->draw(std::move(request), oracle_deadline(prepare_limit));
+}
+
+// A replayer with this recording, whose replays were found right.
+async::Task<std::expected<std::shared_ptr<Player>, std::string>> Attempt::player_of(
+    std::shared_ptr<const Tape> tape) {
+  auto player = std::make_shared<Player>(context_, *oracle_, spec_, reference_slot);
+  if (auto started = co_await player->start(); !started) co_return std::unexpected(started.error().what);
+  auto checked = co_await checked_player(*player, std::move(tape));
+  if (checked.empty()) co_return player;
+  co_await player->end();
+  co_return std::unexpected(std::move(checked));
+}
+
+// Empty, or why not.
+async::Task<std::string> Attempt::checked_player(Player& player, std::shared_ptr<const Tape> tape) {
+  if (auto added = co_await player.add(std::move(tape)); !added) co_return words(added.error().refusal);
+  for (int check = 0; check < checks; ++check) {
+    wire::ReplayT how;
+    if (check > 0 && player.facts(0).orders > 1) how.order = wire::Order::reversed;
+    auto played = co_await player.play(std::move(how));
+    if (!played) co_return words(played.error().refusal);
+    if (!played->facts.downloads_equal) co_return "what its host does depends on the inputs";
+    auto judged = co_await player.judge(*played, true);
+    if (!judged) co_return words(judged.error().refusal);
+    if (!judged->right) co_return fmt::format("its replay gives other values: {}", to_plain_text(judged->error));
+  }
+  co_return std::string{};
+}
+
+async::Task<> Attempt::start_reference() {
+  if (prepared_.reference_random) {
+    reference_why_not_ = "it draws random numbers";
+    co_return;
+  }
+  if (oracle_->kept) {
+    reference_ = std::static_pointer_cast<Player>(oracle_->kept);
+    co_return;
+  }
+  const std::string key = job_.task.task_id;
+  const ReferenceTapes::Entry* known = context_.tapes.find(key);
+  ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record_reference(false);
+  if (entry.tape) {
+    auto player = co_await player_of(entry.tape);
+    if (player) {
+      context_.tapes.launched((*player)->facts(0));
+      reference_ = std::move(*player);
+      oracle_->kept = reference_;
+    } else {
+      entry = {nullptr, player.error()};
+    }
+  }
+  reference_why_not_ = entry.why_not;
+  if (known == nullptr || !entry.tape) context_.tapes.put(key, std::move(entry));
+}
+
+}  // namespace kw::verify

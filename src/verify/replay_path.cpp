@@ -1,0 +1,196 @@
+// A candidate's calls, recorded in its own process and judged by their replays in another.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verify/attempt.h"
+#include "verify/blame.h"
+#include "verify/limits.h"
+
+namespace kw::verify {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint32_t recordings = 2;
+
+std::string words(const engine::Refusal& refusal) {
+  if (refusal.failed) return to_plain_text(refusal.failed->error);
+  if (refusal.lost->why == engine::Lost::Why::deadline) return "its replay does not end";
+  return "the replayer was lost: " + refusal.lost->detail;
+}
+
+bool is_unsupported(const engine::Refusal& refusal) {
+  return refusal.failed && refusal.failed->error_class == to_string(ErrorClass::unsupported_candidate);
+}
+
+}  // namespace
+
+// Live calls, some of them recorded. Which ones come before and after is drawn, so that a candidate cannot count
+// its calls and know. A step that says "ended" is a verdict; what merely cannot be replayed is why_not_replayed_.
+async::Task<Step> Attempt::live_and_recorded() {
+  std::uint32_t live = 0;
+  if (co_await trial(live++, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  if (context_.seeds.next() % 2 == 0)
+    if (co_await trial(live++, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  for (std::uint32_t each = 0; each < recordings && why_not_replayed_.empty(); ++each)
+    if (co_await record_call(live++) == Step::ended) co_return Step::ended;
+  for (auto late = 1 + context_.seeds.next() % 2; late > 0; --late)
+    if (co_await trial(live++, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  live_calls_ = live;
+  co_return Step::go_on;
+}
+
+async::Task<Step> Attempt::record_call(std::uint32_t trial) {
+  if (co_await draw(trial) == Step::ended) co_return Step::ended;
+  Fd arena = std::exchange(arena_, {});
+  auto began = async::SteadyClock::now();
+  wire::RecordT request;
+  request.trial = trial;
+  request.seed = trial_seed_;
+  request.budget_ms = static_cast<double>(context_.settings.timeout.count());
+  request.input_address = replay_arena_address;
+  auto recorded =
+      co_await runner_->record(std::move(request), arena.get(), own_deadline(context_.settings.timeout));
+  verdict_.stages_ms[Stage::record] += async::ms_since(began);
+  if (!recorded && is_unsupported(recorded.error())) {
+    why_not_replayed_ = words(recorded.error());
+    co_return Step::go_on;
+  }
+  if (!recorded) co_return refused_by_candidate(recorded.error(), Stage::record);
+  returned_ = *recorded->facts.returned;
+  launches_seen_ += returned_.launch_count;
+  native_code_ = native_code_ || returned_.native_code;
+  if (co_await judge(trial) == Step::ended) co_return Step::ended;
+  wire::ValueT outputs = *recorded->facts.outputs;
+  auto places = place_outputs(std::move(outputs), spec_);
+  if (!places)
+    why_not_replayed_ = places.error().what;
+  else
+    tapes_.push_back(std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}));
+  co_return Step::go_on;
+}
+
+// What stopped us, where it was the oracle or Ctrl-C; else it is one more reason why this cannot be replayed.
+Step Attempt::replay_trouble(const Trouble& trouble) {
+  if (was_stopped(trouble.refusal)) {
+    stopped_ = true;
+    return Step::ended;
+  }
+  if (trouble.of == Trouble::Of::oracle) return refused_by_oracle(trouble.refusal, Stage::replay);
+  why_not_replayed_ = words(trouble.refusal);
+  return Step::go_on;
+}
+
+async::Task<Step> Attempt::load_tapes() {
+  player_ = std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot);
+  if (auto started = co_await player_->start(); !started) {
+    stopped_ = context_.stop.requested();
+    blame_infrastructure(verdict_, Stage::replay, started.error());
+    co_return Step::ended;
+  }
+  for (const auto& tape : tapes_)
+    if (auto added = co_await player_->add(tape); !added) co_return replay_trouble(added.error());
+  co_return Step::go_on;
+}
+
+// K replays on K input sets, over the recordings and the orders that they leave open.
+async::Task<Step> Attempt::replay_trials() {
+  auto began = async::SteadyClock::now();
+  Step step = co_await load_tapes();
+  for (std::uint32_t k = 0; step == Step::go_on && k < context_.settings.correctness_trials; ++k) {
+    if (!why_not_replayed_.empty()) break;
+    step = co_await replay_trial(k);
+  }
+  verdict_.stages_ms[Stage::replay] += async::ms_since(began);
+  co_return step;
+}
+
+async::Task<Step> Attempt::replay_trial(std::uint32_t k) {
+  wire::ReplayT how;
+  how.slot = k % static_cast<std::uint32_t>(tapes_.size());
+  const wire::ReplayableT& facts = player_->facts(how.slot);
+  bool otherwise = facts.orders > 1 && k >= tapes_.size();
+  how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
+  auto played = co_await player_->play(std::move(how));
+  if (!played) co_return replay_trouble(played.error());
+  if (!played->facts.downloads_equal) {
+    why_not_replayed_ = "what its host does depends on what it reads back from the device";
+    co_return Step::go_on;
+  }
+  auto judged = co_await player_->judge(*played);
+  if (!judged) co_return replay_trouble(judged.error());
+  if (judged->right) {
+    take_judgement(verdict_, *judged);
+    verdict_.comparison->trials = std::max<std::size_t>(verdict_.comparison->trials, live_calls_ + k + 1);
+    co_return Step::go_on;
+  }
+  if (facts.unjoined > 0 && otherwise) {
+    take_judgement(verdict_, *judged);
+    verdict_.stage = Stage::replay;
+    verdict_.error_class = ErrorClass::live_replay_mismatch;
+    verdict_.error = fmt::format(
+        "{} operations run on a stream that the caller's stream never waits for, and the result needs them: "
+        "whoever reads it may come too early ({})",
+        facts.unjoined, to_plain_text(judged->error));
+    co_return Step::ended;
+  }
+  why_not_replayed_ = fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
+  co_return Step::go_on;
+}
+
+// Everything that needs the candidate's own process, and then its replays. On "go on" with a reason in
+// why_not_replayed_ nothing was proved by replays.
+async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
+  why_not_replayed_.clear();
+  tapes_.clear();
+  if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
+  if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
+  if (co_await live_and_recorded() == Step::ended) co_return Step::ended;
+  // Replays are judged and timed once the candidate's process is dead.
+  co_await end_runner();
+  if (!why_not_replayed_.empty()) co_return Step::go_on;
+  Step step = co_await replay_trials();
+  if (step == Step::ended || !why_not_replayed_.empty()) co_await end_player();
+  co_return step;
+}
+
+async::Task<> Attempt::end_player() {
+  if (player_) co_await player_->end();
+  player_.reset();
+}
+
+// What holds without the recorder in the process: a share of candidates is looked at again.
+async::Task<Step> Attempt::audit(wire::Weights weights) {
+  if (!is_audited()) co_return Step::go_on;
+  if (take_worker(co_await context_.plain_runners.take(async::Deadline::in(spawn_limit))) == Step::ended)
+    co_return Step::ended;
+  Verdict before = verdict_;
+  Step step = co_await load(wire::Mode::cuda, weights, "nan");
+  std::uint32_t calls = 2 + static_cast<std::uint32_t>(context_.seeds.next() % 2);
+  for (std::uint32_t k = 0; step == Step::go_on && k < calls; ++k)
+    step = co_await trial(live_calls_ + context_.settings.correctness_trials + k, context_.settings.timeout);
+  if (step == Step::go_on) {
+    co_await time_whole_calls();
+    double call_speedup = verdict_.timing.call_speedup.value_or(0);
+    auto trials = verdict_.comparison->trials;
+    verdict_ = std::move(before);
+    verdict_.comparison->trials = trials;
+    if (call_speedup > 0) verdict_.timing.call_speedup = call_speedup;
+  } else if (!stopped_ && verdict_.error) {
+    verdict_.error = "without the recorder in its process: " + *verdict_.error;
+    verdict_.speedup.reset();
+    verdict_.reference_time_ms.reset();
+    verdict_.kernel_time_ms.reset();
+    verdict_.timing.why_null = "the candidate is not right where it is not recorded";
+  }
+  co_await end_runner();
+  co_return step;
+}
+
+bool Attempt::is_audited() const {
+  constexpr std::uint64_t parts = 1'000'000;
+  return static_cast<double>(context_.seeds.next() % parts) < context_.settings.audit * static_cast<double>(parts);
+}
+
+}  // namespace kw::verify

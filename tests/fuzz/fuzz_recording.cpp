@@ -1,0 +1,54 @@
+// Any bytes as a recording. Hashes are not asked for, or nothing behind them would ever be reached; what is
+// accepted is planned, put in another order and shown, as a replayer and a person would.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recording/plan.h"
+#include "recording/recording.h"
+
+namespace {
+
+using kw::recording::Plan;
+using kw::recording::Recording;
+
+void must(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Everything comes once, and after what it must come after.
+void check_order(const Plan& plan, const std::vector<std::size_t>& order) {
+  must(order.size() == plan.steps.size());
+  std::vector<std::size_t> place(order.size(), order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::size_t unjoined = 0;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    must(place[i] < order.size());
+    for (std::size_t earlier : plan.steps[i].after) must(earlier < i && place[earlier] < place[i]);
+    unjoined += plan.steps[i].joined ? 0 : 1;
+  }
+  must(unjoined == plan.unjoined);
+}
+
+void use(const Recording& recording) {
+  Plan plan = kw::recording::plan(recording);
+  check_order(plan, kw::recording::reversed(plan));
+  must(!kw::recording::shown(recording).empty());
+  kw::recording::why_not_replayable(recording);
+  if (recording.cubins() == nullptr) return;
+  for (const auto* cubin : *recording.cubins())
+    kw::recording::variables({cubin->image()->data(), cubin->image()->size()});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  kw::recording::variables({data, size});
+  auto view = kw::recording::View::of(bytes, {.hashes = false});
+  if (view) use(**view);
+  return 0;
+}

@@ -1,0 +1,265 @@
+// The replayer on a real device, with kernels of our own (replayer_kernels.ptx). Needs compute
+// capability 9.0.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/files.h"
+#include "replayer_fork_world.h"
+#include "replayer_world.h"
+
+namespace kw::replayer {
+namespace {
+
+using recording::mib;
+constexpr std::uint64_t arena_bytes = 2 * mib;
+constexpr std::uint64_t room_at = mib;
+constexpr std::uint64_t word_at = heap + 8192;
+
+// What came with the repository, on this machine or on the one to which it was copied.
+recording::Image kernels() {
+  for (const char* folder : {KW_SOURCE_DIR "/", ""})
+    if (auto bytes = read_file(std::string(folder) + "tests/native_gpu/replayer_kernels.cubin"))
+      return {bytes->begin(), bytes->end()};
+  throw std::runtime_error("replayer_kernels.cubin is not there");
+}
+
+// Exported memory, as an oracle makes it.
+class Exported {
+ public:
+  Exported(const driver::Driver& driver, std::uint64_t bytes) : driver_(driver), bytes_(bytes) {
+    CUmemAllocationProp wanted{};
+    wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CUmemAccessDesc access{};
+    access.location = wanted.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    EXPECT_EQ(driver.cuMemCreate(&handle_, bytes, &wanted, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemAddressReserve(&address_, bytes, 0, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemMap(address_, bytes, 0, handle_, 0), CUDA_SUCCESS);
+    EXPECT_EQ(driver.cuMemSetAccess(address_, bytes, &access, 1), CUDA_SUCCESS);
+  }
+  ~Exported() {
+    driver_.cuMemUnmap(address_, bytes_);
+    driver_.cuMemAddressFree(address_, bytes_);
+    driver_.cuMemRelease(handle_);
+  }
+  Exported(const Exported&) = delete;
+  Exported& operator=(const Exported&) = delete;
+
+  Fd descriptor() const {
+    int fd = -1;
+    EXPECT_EQ(driver_.cuMemExportToShareableHandle(&fd, handle_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+              CUDA_SUCCESS);
+    return Fd(fd);
+  }
+  std::uint32_t word(std::uint64_t offset) const {
+    std::uint32_t result = 0;
+    EXPECT_EQ(driver_.cuMemcpyDtoH(&result, address_ + offset, sizeof result), CUDA_SUCCESS);
+    return result;
+  }
+  void fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t value) const {
+    std::vector<std::uint32_t> words(bytes / sizeof value, value);
+    EXPECT_EQ(driver_.cuMemcpyHtoD(address_ + offset, words.data(), bytes), CUDA_SUCCESS);
+  }
+
+ private:
+  const driver::Driver& driver_;
+  std::uint64_t bytes_;
+  CUmemGenericAllocationHandle handle_ = 0;
+  CUdeviceptr address_ = 0;
+};
+
+// Context, addresses and gate, in the sandbox that a replayer of the supervisor's has.
+TEST(ConfinedReplayer, IsReadyInTheSandbox) {
+  Server server(serve_replays);
+  server.receive();
+  Spawned child;
+  wire::SpawnT spawn = unconfined_spawn();
+  spawn.unconfined = false;
+  spawn.memory_bytes = std::uint64_t{8} << 30;
+  spawn.processes = 64;
+  spawn.open_files = 1024;
+  spawn.environment = {"CUDA_DEVICE_MAX_CONNECTIONS=2"};
+  child.ask_for(server, spawn);
+  kw_spawned spawned = child.told<kw_spawned>();
+  ASSERT_EQ(spawned.type, KW_SPAWNED);
+  ASSERT_EQ(spawned.error, 0) << spawned.step;
+  ASSERT_TRUE(send_packet(child.control.ours.get(), wire::encode(wire::ReplayT())).has_value());
+  auto body = wire::decode(receive_packet(child.control.ours.get()).value().bytes).value();
+  ASSERT_NE(body.AsFailed(), nullptr);
+  EXPECT_EQ(body.AsFailed()->error, "slot 0 holds no recording");
+}
+
+const driver::Driver& real_driver() {
+  static driver::Driver driver;
+  static const char* missing = driver::load(driver);
+  if (*missing != '\0') throw std::runtime_error(std::string("missing: ") + missing);
+  return driver;
+}
+
+class RealReplay : public testing::Test {
+ protected:
+  RealReplay() : worker_(Worker::start(real_driver(), 0).value()), arena_(real_driver(), arena_bytes) {
+    world_.set_image(kernels());
+    world_.recording.committed = {recording::Span(heap, 4 * mib)};
+    request_.arena_address = recording::arena;
+    request_.arena_bytes = arena_bytes;
+    request_.outputs_offset = room_at;
+    request_.outputs = {wire::OutputSpan(word_at, 4, room_at)};
+  }
+
+  void launch(const char* name, std::uint64_t address, std::uint32_t value, std::uint32_t stream = 1) {
+    recording::LaunchT& made = world_.launch(stream);
+    made.name = name;
+    std::memcpy(made.parameters.data(), &address, sizeof address);
+    std::memcpy(made.parameters.data() + sizeof address, &value, sizeof value);
+  }
+  void join(std::uint32_t stream, std::uint64_t event) {
+    world_.record(stream, event);
+    world_.wait(0, event);
+  }
+  void load() {
+    std::vector<Fd> fds;
+    fds.push_back(memory_file("recording", world_.bytes()).value());
+    fds.push_back(arena_.descriptor());
+    if (state_) fds.push_back(state_->descriptor());
+    auto reply = wire::decode(worker_->answer(wire::decode(wire::encode(request_)).value(), fds)).value();
+    if (const auto* failed = reply.AsFailed()) throw std::runtime_error(failed->error);
+    description_ = *reply.AsReplayable();
+  }
+  wire::BodyUnion ask(wire::ReplayT request) {
+    arena_.fill(room_at, arena_bytes - room_at, poison_);
+    return wire::decode(worker_->answer(wire::decode(wire::encode(request)).value(), {})).value();
+  }
+  wire::ReplayedT replay(wire::ReplayT request = {}) {
+    auto reply = ask(std::move(request));
+    if (const auto* failed = reply.AsFailed()) throw std::runtime_error(failed->error);
+    return *reply.AsReplayed();
+  }
+  void give_state(std::uint32_t word) {
+    state_ = std::make_unique<Exported>(real_driver(), 2 * mib);
+    state_->fill(0, 4, word);
+    world_.recording.state_bytes = 2 * mib;
+    world_.add_state(word_at, 4, 0);
+  }
+
+  std::unique_ptr<Worker> worker_;
+  Exported arena_;
+  std::unique_ptr<Exported> state_;
+  recording::World world_;
+  wire::LoadRecordingT request_;
+  wire::ReplayableT description_;
+  std::uint32_t poison_ = 0x7FC00000;
+};
+
+TEST_F(RealReplay, StateIsRestoredAndTheOutputHandedOver) {
+  give_state(7);
+  launch("add", word_at, 1, 0);
+  load();
+  for (int i = 0; i < 3; ++i) {
+    replay();
+    EXPECT_EQ(arena_.word(room_at), 8U);
+  }
+  EXPECT_EQ(description_.launches.at(0)->name, "add");
+  EXPECT_GT(description_.launches.at(0)->registers, 0);
+  EXPECT_EQ(description_.launches.at(0)->spills, 0);
+}
+
+TEST_F(RealReplay, WhatWasNotWrittenIsPoison) {
+  launch("add", word_at, 1, 0);
+  load();
+  for (std::uint32_t poison : {0x7FC00000U, 41U}) {
+    poison_ = poison;
+    replay();
+    EXPECT_EQ(arena_.word(room_at), poison + 1);
+  }
+}
+
+TEST_F(RealReplay, AMemoInAVariableIsForgotten) {
+  launch("count", word_at, 5, 0);
+  load();
+  for (int i = 0; i < 3; ++i) {
+    replay();
+    EXPECT_EQ(arena_.word(room_at), 5U);
+  }
+}
+
+TEST_F(RealReplay, StreamsFollowTheirEventsInEveryOrder) {
+  launch("set", word_at, 2, 1);
+  launch("spin", 0, 2'000'000, 1);
+  launch("set", word_at, 5, 1);
+  world_.record(1, 7);
+  world_.wait(2, 7);
+  launch("add", word_at, 3, 2);
+  join(2, 8);
+  load();
+  for (wire::Order order : {wire::Order::recorded, wire::Order::serial, wire::Order::reversed}) {
+    replay(in_order(order));
+    EXPECT_EQ(arena_.word(room_at), 8U);
+  }
+}
+
+TEST_F(RealReplay, AKnownTimeIsMeasured) {
+  launch("spin", 0, 100'000, 1);
+  join(1, 7);
+  load();
+  replay();
+  for (int i = 0; i < 5; ++i) {
+    auto request = timed();
+    request.flush_l2 = i % 2 == 1;
+    auto reply = replay(request);
+    EXPECT_TRUE(reply.gated);
+    EXPECT_GT(reply.device_ms, 0.099);
+    EXPECT_LT(reply.device_ms, 0.115);
+    EXPECT_GE(reply.host_ms, reply.device_ms);
+    RecordProperty("device_ms_" + std::to_string(i), std::to_string(reply.device_ms));
+    printf("device %.4f host %.4f floor %.4f load %.2f ms\n", reply.device_ms, reply.host_ms, reply.floor_ms,
+           description_.load_ms);
+  }
+}
+
+TEST_F(RealReplay, ManyLaunchesAreTimedOneByOne) {
+  for (int i = 0; i < 200; ++i) launch("spin", 0, 20'000, 0);
+  load();
+  replay();
+  wire::ReplayT each;
+  each.each_launch = true;
+  auto reply = replay(each);
+  ASSERT_EQ(reply.launch_ms.size(), 200U);
+  for (double ms : reply.launch_ms) EXPECT_NEAR(ms, 0.021, 0.003);
+}
+
+TEST_F(RealReplay, MoreThanAQueueHoldsDoesNotHang) {
+  for (int i = 0; i < 3000; ++i) launch("add", word_at, 1, i % 2 == 0 ? 0 : 3);
+  load();
+  replay();
+  poison_ = 0;
+  EXPECT_FALSE(replay(timed()).gated);
+  EXPECT_EQ(arena_.word(room_at), 3000U);
+}
+
+TEST_F(RealReplay, ADownloadIsCompared) {
+  launch("set", word_at, 9, 0);
+  recording::DownloadT download;
+  download.from = word_at;
+  download.bytes = {9, 0, 0, 0};
+  world_.add(0, download);
+  load();
+  EXPECT_TRUE(replay().downloads_equal);
+}
+
+// The last: nothing of the device works in this process afterwards.
+TEST_F(RealReplay, ZIllegalAccessesEndTheProcess) {
+  launch("set", 4096, 9, 0);
+  load();
+  auto reply = ask({});
+  ASSERT_NE(reply.AsFailed(), nullptr);
+  EXPECT_EQ(reply.AsFailed()->error_class, "illegal_memory_access");
+  EXPECT_TRUE(worker_->spent());
+  worker_.release();  // its destructors would only fail
+}
+
+}  // namespace
+}  // namespace kw::replayer

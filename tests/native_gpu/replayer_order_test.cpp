@@ -1,0 +1,132 @@
+// In which order a replay runs what it runs.
+#include <gtest/gtest.h>
+
+#include "replayer_world.h"
+
+namespace kw::replayer {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using wire::Order;
+
+// Sets on stream 0, adds on stream 1, multiplies on stream 0 again, each after the one before.
+void make_fork(ReplayWorld& world) {
+  world.launch("set", heap, 2, 2);
+  world.world.record(2, 7);
+  world.world.wait(1, 7);
+  world.launch("add", heap, 3, 1);
+  world.world.record(1, 8);
+  world.world.wait(2, 8);
+  world.launch("times", heap, 4, 2);
+  world.world.record(2, 9);
+  world.world.wait(0, 9);
+  world.add_output(heap);
+}
+
+// Two launches of which neither waits for the other, both waited for.
+void make_open(ReplayWorld& world) {
+  world.launch("set", heap, 1, 1);
+  world.launch("add", heap + 64, 1, 2);
+  world.world.host_waits(recording::HostWaits::device);
+}
+
+// The second is on a stream that nobody waits for, and writes to the same word.
+void make_race(ReplayWorld& world) {
+  world.launch("set", heap, 1, 0);
+  world.world.record(0, 7);
+  world.world.wait(1, 7);
+  world.launch("times", heap, 5, 1);
+  world.add_output(heap);
+}
+
+TEST(ReplayOrder, EventsBecomeDependenciesBetweenStreams) {
+  ReplayWorld world;
+  make_fork(world);
+  world.loaded();
+  world.replayed();
+  EXPECT_EQ(world.output(), 20U);
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "add", "times"));
+}
+
+TEST(ReplayOrder, RepeatsComeOneAfterAnother) {
+  ReplayWorld world;
+  make_fork(world);
+  world.loaded();
+  wire::ReplayT twice;
+  twice.repeats = 2;
+  world.replayed(twice);
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "add", "times", "set", "add", "times"));
+}
+
+TEST(ReplayOrder, ALaunchLeftOutStillOrdersTheOthers) {
+  ReplayWorld world;
+  make_fork(world);
+  world.loaded();
+  wire::ReplayT without;
+  without.skip = {1};
+  world.replayed(without);
+  EXPECT_EQ(world.output(), 8U);
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "times"));
+}
+
+TEST(ReplayOrder, NothingRunsWhereEveryLaunchIsLeftOut) {
+  ReplayWorld world;
+  make_fork(world);
+  world.loaded();
+  world.poison(11);
+  wire::ReplayT without;
+  without.skip = {0, 1, 2};
+  world.replayed(without);
+  EXPECT_EQ(world.output(), 11U);
+  EXPECT_THAT(world.driver.ran, IsEmpty());
+}
+
+TEST(ReplayOrder, AChainHasOneOrder) {
+  ReplayWorld world;
+  make_fork(world);
+  EXPECT_EQ(world.loaded().orders, 1U);
+}
+
+TEST(ReplayOrder, AForkHasTwoOrders) {
+  ReplayWorld world;
+  make_open(world);
+  EXPECT_EQ(world.loaded().orders, 2U);
+}
+
+TEST(ReplayOrder, SerialIsTheRecordedOrderAndReversedTheOther) {
+  ReplayWorld world;
+  make_open(world);
+  world.loaded();
+  world.replayed(in_order(Order::serial));
+  world.replayed(in_order(Order::reversed));
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "add", "add", "set"));
+}
+
+TEST(ReplayOrder, ReversedKeepsWhatEventsOrder) {
+  ReplayWorld world;
+  make_fork(world);
+  world.loaded();
+  world.replayed(in_order(Order::reversed));
+  EXPECT_EQ(world.output(), 20U);
+}
+
+TEST(ReplayOrder, WhatNobodyWaitsForIsToldAndTimedInTheRecordedOrder) {
+  ReplayWorld world;
+  make_race(world);
+  EXPECT_EQ(world.loaded().unjoined, 1U);
+  world.replayed();
+  EXPECT_EQ(world.output(), 5U);
+}
+
+TEST(ReplayOrder, WhatNobodyWaitsForRunsAfterTheOutputsWereTakenInReversedOrder) {
+  ReplayWorld world;
+  make_race(world);
+  world.loaded();
+  world.replayed(in_order(Order::reversed));
+  EXPECT_EQ(world.output(), 1U);
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "times"));
+}
+
+}  // namespace
+}  // namespace kw::replayer
