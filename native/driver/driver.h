@@ -27,7 +27,7 @@
 namespace kw::driver {
 
 struct Driver {
-#define KW_MEMBER(name) decltype(&::name) name = nullptr;
+#define KW_MEMBER(name) decltype(&::name)(name) = nullptr;
   KW_DRIVER_FUNCTIONS(KW_MEMBER)
 #undef KW_MEMBER
 };

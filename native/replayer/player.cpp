@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "guards.h"
+
 namespace kw::replayer {
 namespace {
 
@@ -200,12 +202,18 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
   Job job{slot, arena, request, schedule(slot.plan(), order, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
+  Guards guards(device_);
+  if (request.guard)
+    if (auto kept = guards.remember(guarded(slot.recording())); !kept) return std::unexpected(kept.error());
   wire::ReplayedT reply;
   reply.floor_ms = clock_.floor_ms();
   auto done = run(job, reply);
   // Nothing may stay behind it, whatever happened.
   device_.gate().open();
   if (!done) return std::unexpected(done.error());
+  auto overrun = guards.overrun();
+  if (!overrun) return std::unexpected(overrun.error());
+  reply.overrun = std::move(*overrun);
   slot.warm = slot.warm || without->empty();
   return reply;
 }

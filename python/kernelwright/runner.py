@@ -75,6 +75,7 @@ class Runner:
         self._torch_device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
         self._file, self._spec, self._callee, self._arena = "", None, None, None
         self._stage = None
+        self._values = []  # of the first calls
         self._recorded_arena, self._flush, self._host_ms = None, None, timing.GATE_MS[1]
 
     # ---- load ----------------------------------------------------------------------------------
@@ -115,7 +116,11 @@ class Runner:
         self._backend.poison(text(message.poison), message.poisonSeed)
         errors.take_raised()
         with self._guarding("import"), self._backend.scope():
-            return as_reference.run(data, self._file) if message.reference else source.run(code, self._file)
+            if message.reference:
+                return as_reference.run(data, self._file)
+            # As the reference has it: what both leave to PyTorch then has equal precision.
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = message.tf32
+            return source.run(code, self._file)
 
     def _entry(self, names, message):
         explicit = text(self._spec.entryPoint) if message.reference else text(message.entry)
@@ -141,11 +146,28 @@ class Runner:
         """One call on fresh tensors over the arena that came along; without one, over the last."""
         if self._callee is None or len(fds) > 1 or (self._arena is None and not fds):
             return _unexpected("Call without a candidate or an arena")
+        if message.previous:
+            return self._previous(message)
         self._open(fds)
         timer = self._timer(message.flushL2) if message.timed and self._device >= 0 else None
         value, returned = self._called(message, message.skipLaunches, timer or self._untimed)
+        self._keep(value)
         returned.outputs = self._placed(value, returned)
         returned.deviceMs = timer.device_ms if timer else -1.0
+        return returned
+
+    def _keep(self, value):
+        # Two are enough to see whether the first changes when the second is made; more would only take memory.
+        if self._values is not None:
+            self._values = [*self._values, value] if len(self._values) < 2 else None
+
+    def _previous(self, message):
+        """The result of the first of two calls, as it is after the second."""
+        if self._values is None or len(self._values) != 2:
+            return _unexpected("there is no call before the last")
+        value, self._values = self._values[0], None
+        returned = made(wire.ReturnedT, trial=message.trial, ms=0.0)
+        returned.outputs = self._placed(value, returned)
         return returned
 
     def _timer(self, flush_l2):

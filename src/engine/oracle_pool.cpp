@@ -1,6 +1,7 @@
 #include "engine/oracle_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kw::engine {
 
@@ -50,10 +51,14 @@ async::Task<> OraclePool::give_back(std::unique_ptr<Oracle> oracle) {
   waiting_.pop_front();
 }
 
+async::Task<> OraclePool::end_idle() {
+  std::vector<Idle> idle = std::exchange(idle_, {});
+  for (Idle& each : idle) each.oracle->worker().kill();  // all at once: a GPU context takes long to end
+  for (Idle& each : idle) co_await each.oracle->end();
+}
+
 async::Task<> OraclePool::end() {
-  for (Idle& idle : idle_) idle.oracle->worker().kill();  // all at once: a GPU context takes long to end
-  for (Idle& idle : idle_) co_await idle.oracle->end();
-  idle_.clear();
+  co_await end_idle();
 }
 
 }  // namespace kw::engine

@@ -29,6 +29,8 @@ class OraclePool {
   // Exclusive use of one oracle, given back by give_back; one that knows the task is preferred.
   async::Task<Result<std::unique_ptr<Oracle>>> take(std::string task_key, async::Deadline deadline);
   async::Task<> give_back(std::unique_ptr<Oracle> oracle);
+  // Ends those that nobody uses, with all the device memory that they keep.
+  async::Task<> end_idle();
   async::Task<> end();
 
  private:

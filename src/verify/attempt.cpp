@@ -160,6 +160,7 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
   request.entry = job_.candidate.entry;
   request.file_name = "kernel.py";
   request.weights = weights;
+  request.tf32 = context_.settings.tf32;
   request.poison = std::move(poison);
   request.poison_seed = context_.seeds.next();
   auto loaded = co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(),

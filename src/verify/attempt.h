@@ -63,8 +63,10 @@ class Attempt {
 
   // CUDA (cuda_path.cpp).
   async::Task<Step> try_weights(wire::Weights weights);
+  async::Task<Step> first_calls();
   async::Task<Step> finish_replayed(wire::Weights weights);
   async::Task<> drain_device();
+  async::Task<Step> prepare_alone();
 
   // The reference's replays (reference_path.cpp).
   async::Task<> start_reference();

@@ -16,12 +16,12 @@ constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
 
 async::Task<Step> Attempt::on_cuda() {
   verdict_.trust = Trust::in_process;
-  if (co_await prepare(0, 0) == Step::ended) co_return Step::ended;
-  if (spec_.input_bytes + spec_.output_bytes > heavy_bytes) {
-    // About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it.
-    retire_oracle_ = true;
-    co_await drain_device();
-  }
+  Step prepared = co_await prepare(0, 0);
+  bool full = prepared == Step::ended && verdict_.fault == Fault::infrastructure && !stopped_ && verdict_.error &&
+              verdict_.error->find("out of memory") != std::string::npos;
+  if (prepared == Step::ended && !full) co_return Step::ended;
+  if (full || spec_.input_bytes + spec_.output_bytes > heavy_bytes)
+    if (co_await prepare_alone() == Step::ended) co_return Step::ended;
   if (context_.settings.replay)
     co_await start_reference();
   else
@@ -41,6 +41,22 @@ async::Task<Step> Attempt::on_cuda() {
   co_return step;
 }
 
+// About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it. While it waits for
+// its turn it holds nothing, or several that wait would fill the device.
+async::Task<Step> Attempt::prepare_alone() {
+  co_await oracle_->end();
+  co_await context_.oracles.give_back(std::move(oracle_));
+  co_await drain_device();
+  co_await context_.oracles.end_idle();
+  verdict_.fault.reset();
+  verdict_.error.reset();
+  verdict_.error_class.reset();
+  verdict_.error_detail.reset();
+  if (co_await take_oracle() == Step::ended) co_return Step::ended;
+  retire_oracle_ = true;
+  co_return co_await prepare(0, 0);
+}
+
 // Judged with these weights, by replays where that can be.
 async::Task<Step> Attempt::try_weights(wire::Weights weights) {
   if (!context_.settings.replay) co_return co_await try_in_process(weights);
@@ -49,6 +65,28 @@ async::Task<Step> Attempt::try_weights(wire::Weights weights) {
   verdict_.replay.emplace();
   verdict_.replay->why_not = why_not_replayed_;
   co_return co_await try_in_process(weights);
+}
+
+// The very first call must be right, and its result must still be when the second has been made.
+async::Task<Step> Attempt::first_calls() {
+  if (co_await trial(0, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  std::uint64_t first_seed = trial_seed_;
+  if (co_await trial(1, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  wire::CallT request;
+  request.previous = true;
+  auto returned = co_await runner_->call(std::move(request), -1, own_deadline(context_.settings.timeout));
+  if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
+  wire::JudgeT judge;
+  judge.seed = first_seed;
+  judge.slot = candidate_slot;
+  judge.outputs = std::move(returned->outputs);
+  judge.outputs_only = true;
+  auto judged = co_await oracle_->judge(std::move(judge), oracle_deadline(judge_limit));
+  if (!judged) co_return refused_by_oracle(judged.error(), Stage::judge);
+  if (judged->right) co_return Step::go_on;
+  take_judgement(verdict_, *judged);
+  verdict_.error = "the result of a call changed when a later call was made: " + *verdict_.error;
+  co_return Step::ended;
 }
 
 async::Task<Step> Attempt::finish_replayed(wire::Weights weights) {

@@ -27,7 +27,8 @@ constexpr double believable_share = 0.5;
 async::Task<Step> Attempt::try_in_process(wire::Weights weights) {
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
-  for (std::uint32_t k = 0; k < context_.settings.correctness_trials; ++k)
+  if (co_await first_calls() == Step::ended) co_return Step::ended;
+  for (std::uint32_t k = 2; k < context_.settings.correctness_trials; ++k)
     if (co_await trial(k, context_.settings.timeout) == Step::ended) co_return Step::ended;
   live_calls_ = context_.settings.correctness_trials;
   if (launches_seen_ == 0) co_return Step::go_on;

@@ -8,9 +8,9 @@
 namespace kw::verify {
 
 struct Origins {
-  std::set<std::string> attested;  // SHA-256 of cubins that our own compilation of the candidate's Triton code gave
-  std::set<std::string> jitted;    // names of the @triton.jit functions in its source
-  std::set<std::string> library;   // SHA-256 of cubins that references launched
+  std::set<std::string> attested = {};  // SHA-256 of cubins that our own compilation of the candidate's Triton code gave
+  std::set<std::string> jitted = {};    // names of the @triton.jit functions in its source
+  std::set<std::string> library = {};   // SHA-256 of cubins that references launched
   bool native_code = false;        // it brings CUDA C++ of its own
 };
 

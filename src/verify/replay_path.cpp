@@ -30,9 +30,8 @@ bool is_unsupported(const engine::Refusal& refusal) {
 // its calls and know. A step that says "ended" is a verdict; what merely cannot be replayed is why_not_replayed_.
 async::Task<Step> Attempt::live_and_recorded() {
   std::uint32_t live = 0;
-  if (co_await trial(live++, context_.settings.timeout) == Step::ended) co_return Step::ended;
-  if (context_.seeds.next() % 2 == 0)
-    if (co_await trial(live++, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  if (co_await first_calls() == Step::ended) co_return Step::ended;
+  live = 2;
   for (std::uint32_t each = 0; each < recordings && why_not_replayed_.empty(); ++each)
     if (co_await record_call(live++) == Step::ended) co_return Step::ended;
   for (auto late = 1 + context_.seeds.next() % 2; late > 0; --late)
@@ -112,11 +111,20 @@ async::Task<Step> Attempt::replay_trial(std::uint32_t k) {
   const wire::ReplayableT& facts = player_->facts(how.slot);
   bool otherwise = facts.orders > 1 && k >= tapes_.size();
   how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
+  how.guard = true;
   auto played = co_await player_->play(std::move(how));
   if (!played) co_return replay_trouble(played.error());
   if (!played->facts.downloads_equal) {
     why_not_replayed_ = "what its host does depends on what it reads back from the device";
     co_return Step::go_on;
+  }
+  if (!played->facts.overrun.empty()) {
+    verdict_.status = Status::failed;
+    verdict_.stage = Stage::replay;
+    verdict_.fault = Fault::kernel;
+    verdict_.error_class = ErrorClass::out_of_bounds;
+    verdict_.error = "a kernel wrote behind the end of " + to_plain_text(played->facts.overrun);
+    co_return Step::ended;
   }
   auto judged = co_await player_->judge(*played);
   if (!judged) co_return replay_trouble(judged.error());

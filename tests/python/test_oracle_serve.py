@@ -109,6 +109,7 @@ def test_settings_of_the_import_stay_with_the_task(oracle):
         reply, fds = asked(oracle, made(wire.DrawT, trial=1, seed=9))
         assert isinstance(reply, wire.DrawnT)
         os.close(fds[0])
+    asked(oracle, made(wire.ForgetT))
     assert torch.get_default_dtype() is torch.float32
 
 

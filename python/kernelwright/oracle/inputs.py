@@ -12,7 +12,10 @@ CASTS = {"": None, "fp32": None, "fp16": torch.float16, "bf16": torch.bfloat16}
 def seed_everything(seed):
     """Seed each generator that a reference may use."""
     random.seed(seed)
-    torch.manual_seed(seed)
+    # torch.manual_seed() asks backends that are not there as well, which takes longer than most draws.
+    torch.default_generator.manual_seed(seed)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
     try:
         import numpy
     except ImportError:

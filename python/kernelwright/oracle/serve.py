@@ -1,7 +1,7 @@
 """The oracle's loop: one request, one reply."""
 import os
 
-from .. import wire
+from .. import packets, wire
 from ..wire import made
 from . import faults
 from .faults import TaskFault
@@ -19,13 +19,21 @@ def serve(channel, device=-1):
     its end, since a fresh one would fare no better, and answers the next Prepare with a failure of
     infrastructure: the next task needs a fresh oracle.
     """
-    session, left = Session(device), []
+    session, left, before = Session(device), [], Snapshot()
     while True:
-        before = Snapshot()
-        request, fds = channel.receive()
-        last = bool(left) and isinstance(request, (wire.PrepareT, wire.ForgetT))
+        try:
+            request, fds = channel.receive()
+        except packets.Ended:
+            before.restore()
+            raise
+        # Looked at and put back between tasks: within one, what its reference changes concerns itself alone.
+        between = isinstance(request, (wire.PrepareT, wire.ForgetT))
+        left += before.restore() if between else []
+        last = bool(left) and between
         reply, replied_fds = (_spent(left), []) if last else answer(session, request, fds)
-        left += before.restore()
+        if between:
+            left += before.restore()
+            before = Snapshot()
         session.trim()
         if left and isinstance(reply, wire.PreparedT):
             reply.findings = [*reply.findings, _remark(left)]
