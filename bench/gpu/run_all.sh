@@ -4,7 +4,7 @@
 # By environment: KW_DIST (folder of the tarballs that `make dist` and `make dist-tests` made), RECORDED (folder of
 # the recorded completions), KERNELBENCH (a checkout), OUT (for the results); where they differ from these:
 # KW_DEVICE (cuda), KW_PYTHON (python3), KW_SECONDS (560), KW_PARTS (all), KW_ROWS (300), KW_JOBS ("12 8 16"),
-# KW_THROUGHPUT_S (38).
+# KW_THROUGHPUT_S (38), KW_WEIGHTS ("constructor moved"), KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -79,7 +79,7 @@ part_sample() {
 
 part_recorded() {
   local weights file name status=0
-  for weights in constructor moved; do
+  for weights in ${KW_WEIGHTS:-constructor moved}; do
     for file in "$RECORDED"/recorded_*.json; do
       name=$(basename "$file" .json).$weights
       judge "$name" 75 --traces "$file" --weights "$weights" --timeout 40 || { status=1; continue; }
@@ -93,7 +93,7 @@ part_recorded() {
 part_survey() {
   "$KW_PYTHON" "$here/survey.py" rows "$KERNELBENCH" "$WORK/survey.jsonl" ${KW_LEVELS:-1 2} || return 1
   judge survey "$((PART_END - $(date +%s) - 15))" --batch "$WORK/survey.jsonl" --timeout 90 --timing-trials 1 \
-    --correctness-trials 3 --audit 0 --jobs "${KW_SURVEY_JOBS:-8}"
+    --correctness-trials 2 --audit 0 --memory 24G --jobs "${KW_SURVEY_JOBS:-6}"
   "$KW_PYTHON" "$here/survey.py" table "$raw/survey.jsonl" "$OUT/survey.json"
 }
 

@@ -77,6 +77,10 @@ class _Arena:
         with torch.no_grad():
             flat(self.tensor(ref)).copy_(flat(source.detach()))
 
+    def holds(self, tensor):
+        """Whether a tensor's bytes lie in this arena's own mapping."""
+        return self._mapping.address <= tensor.data_ptr() < self._mapping.address + self._mapping.size
+
     def _made(self, ref, guarded, dense):
         dtype, shape, stride, offset, size = checked(ref, self.size, dense)
         if size == 0 or 0 in shape:

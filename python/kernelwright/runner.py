@@ -17,7 +17,7 @@ from .cuda_driver import AddressTaken
 from .guard import Guard, Stop
 from .outputs import place_outputs
 from .replies import COUNT_LIMIT, failed, failed_by, launches
-from .values import TooLarge
+from .values import TooLarge, to_wire
 from .wire import made, text
 
 LOAD, CONSTRUCT, CALL = 1, 2, 3
@@ -159,14 +159,22 @@ class Runner:
     def _keep(self, value):
         # Two are enough to see whether the first changes when the second is made; more would only take memory.
         if self._values is not None:
-            self._values = [*self._values, value] if len(self._values) < 2 else None
+            keep = len(self._values) < 2 and not self._lies_in_arena(value)
+            self._values = [*self._values, value] if keep else None
+
+    def _lies_in_arena(self, value):
+        """Whether some of it is an input or a weight: its memory is drawn anew for the next call."""
+        found = []
+        with contextlib.suppress(Exception):  # what cannot be described is for the placing to complain about
+            to_wire(value, lambda tensor: found.append(tensor) or made(wire.TensorT))
+        return any(self._arena.holds(tensor) for tensor in found)
 
     def _previous(self, message):
         """The result of the first of two calls, as it is after the second."""
-        if self._values is None or len(self._values) != 2:
-            return _unexpected("there is no call before the last")
-        value, self._values = self._values[0], None
         returned = made(wire.ReturnedT, trial=message.trial, ms=0.0)
+        if self._values is None or len(self._values) != 2:
+            return returned  # nothing was kept
+        value, self._values = self._values[0], None
         returned.outputs = self._placed(value, returned)
         return returned
 

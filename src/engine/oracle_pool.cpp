@@ -22,19 +22,33 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_k
     idle_.erase(known);
     co_return oracle;
   }
+  auto oracle = co_await spawn(deadline);
+  if (!oracle) {
+    --taken_;
+    co_return std::unexpected(oracle.error());
+  }
+  tasks_.emplace_back(oracle->get(), 0);
+  co_return std::move(*oracle);
+}
+
+async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline deadline) {
   SpawnRequest request;
   request.role = Role::oracle;
   request.device = options_.device;
   request.limits = options_.limits;
   std::shared_ptr<ForkServer> server = server_;
   auto worker = co_await server->spawn(std::move(request), deadline);
-  if (!worker) {
-    --taken_;
-    co_return std::unexpected(worker.error());
-  }
-  auto oracle = std::make_unique<Oracle>(std::move(*worker));
-  tasks_.emplace_back(oracle.get(), 0);
-  co_return oracle;
+  if (!worker) co_return std::unexpected(worker.error());
+  co_return std::make_unique<Oracle>(std::move(*worker));
+}
+
+async::Task<Result<>> OraclePool::renew(std::unique_ptr<Oracle>& oracle, async::Deadline deadline) {
+  auto fresh = co_await spawn(deadline);
+  if (!fresh) co_return std::unexpected(fresh.error());
+  auto entry = std::ranges::find(tasks_, oracle.get(), &std::pair<Oracle*, unsigned>::first);
+  *entry = {fresh->get(), 0};
+  oracle = std::move(*fresh);
+  co_return Result<>{};
 }
 
 async::Task<> OraclePool::give_back(std::unique_ptr<Oracle> oracle) {

@@ -29,11 +29,16 @@ class OraclePool {
   // Exclusive use of one oracle, given back by give_back; one that knows the task is preferred.
   async::Task<Result<std::unique_ptr<Oracle>>> take(std::string task_key, async::Deadline deadline);
   async::Task<> give_back(std::unique_ptr<Oracle> oracle);
+  // A fresh process in the place of one that was ended. The place is kept: whoever waits for a lease would
+  // otherwise wait for those who wait for an oracle.
+  async::Task<Result<>> renew(std::unique_ptr<Oracle>& oracle, async::Deadline deadline);
   // Ends those that nobody uses, with all the device memory that they keep.
   async::Task<> end_idle();
   async::Task<> end();
 
  private:
+  async::Task<Result<std::unique_ptr<Oracle>>> spawn(async::Deadline deadline);
+
   struct Idle {
     std::unique_ptr<Oracle> oracle;
     unsigned tasks = 0;

@@ -90,7 +90,8 @@ class Attempt {
   bool is_audited() const;
   async::Task<Step> time_replays();
   async::Task<Step> sample_replays();
-  async::Task<Step> time_round(std::uint32_t round);
+  bool both_settled(std::size_t least, double share) const;
+  async::Task<Step> time_round();
   async::Task<Step> time_reference_by_events();
   async::Task<Step> compare_clocks();
   async::Task<Step> time_compiled_reference();

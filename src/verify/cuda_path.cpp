@@ -45,15 +45,18 @@ async::Task<Step> Attempt::on_cuda() {
 // its turn it holds nothing, or several that wait would fill the device.
 async::Task<Step> Attempt::prepare_alone() {
   co_await oracle_->end();
-  co_await context_.oracles.give_back(std::move(oracle_));
   co_await drain_device();
   co_await context_.oracles.end_idle();
   verdict_.fault.reset();
   verdict_.error.reset();
   verdict_.error_class.reset();
   verdict_.error_detail.reset();
-  if (co_await take_oracle() == Step::ended) co_return Step::ended;
   retire_oracle_ = true;
+  if (auto renewed = co_await context_.oracles.renew(oracle_, async::Deadline::in(spawn_limit)); !renewed) {
+    stopped_ = context_.stop.requested();
+    blame_infrastructure(verdict_, Stage::prepare, renewed.error());
+    co_return Step::ended;
+  }
   co_return co_await prepare(0, 0);
 }
 
@@ -76,6 +79,7 @@ async::Task<Step> Attempt::first_calls() {
   request.previous = true;
   auto returned = co_await runner_->call(std::move(request), -1, own_deadline(context_.settings.timeout));
   if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
+  if (!returned->outputs) co_return Step::go_on;  // it handed an input back, whose memory is drawn anew
   wire::JudgeT judge;
   judge.seed = first_seed;
   judge.slot = candidate_slot;

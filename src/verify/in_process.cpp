@@ -25,6 +25,7 @@ constexpr double believable_share = 0.5;
 }  // namespace
 
 async::Task<Step> Attempt::try_in_process(wire::Weights weights) {
+  deadline_ = async::Deadline::in(context_.settings.timeout);
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   if (co_await first_calls() == Step::ended) co_return Step::ended;

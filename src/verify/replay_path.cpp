@@ -152,6 +152,7 @@ async::Task<Step> Attempt::replay_trial(std::uint32_t k) {
 async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
   why_not_replayed_.clear();
   tapes_.clear();
+  deadline_ = async::Deadline::in(context_.settings.timeout);
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   if (co_await live_and_recorded() == Step::ended) co_return Step::ended;
@@ -174,6 +175,7 @@ async::Task<Step> Attempt::audit(wire::Weights weights) {
   if (take_worker(co_await context_.plain_runners.take(async::Deadline::in(spawn_limit))) == Step::ended)
     co_return Step::ended;
   Verdict before = verdict_;
+  deadline_ = async::Deadline::in(context_.settings.timeout);
   Step step = co_await load(wire::Mode::cuda, weights, "nan");
   std::uint32_t calls = 2 + static_cast<std::uint32_t>(context_.seeds.next() % 2);
   for (std::uint32_t k = 0; step == Step::go_on && k < calls; ++k)

@@ -17,8 +17,9 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto timing_limit = 20s;
-constexpr std::size_t first_look = 8;     // samples before it is decided whether neighbours may stay
 constexpr std::size_t least_samples = 12;
+constexpr std::size_t patience = 40;      // samples with neighbours before less agreement is enough
+constexpr double enough_share = 0.025;    // then; where even that is missing the device is drained
 constexpr double long_call_ms = 1.0;      // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
@@ -27,7 +28,7 @@ constexpr double clocks_agree = 1.25;     // an outside clock's time of a batch 
 }  // namespace
 
 // One sample of each side. The candidate's outputs are judged every time, the reference's are known to be right.
-async::Task<Step> Attempt::time_round(std::uint32_t round) {
+async::Task<Step> Attempt::time_round() {
   Timing& timing = verdict_.timing;
   if (reference_) {
     wire::ReplayT how;
@@ -37,8 +38,9 @@ async::Task<Step> Attempt::time_round(std::uint32_t round) {
     if (!theirs) co_return lost_reference(theirs.error());
     timing.reference_samples_ms.push_back(theirs->facts.device_ms);
   }
+  // Of one recording: where its memory lies has a part in its time, and two would not agree on a median.
   wire::ReplayT how;
-  how.slot = round % static_cast<std::uint32_t>(player_->tapes());
+  how.slot = static_cast<std::uint32_t>(player_->tapes() - 1);
   how.timed = true;
   how.flush_l2 = true;
   auto own = co_await player_->play(std::move(how));
@@ -105,11 +107,17 @@ async::Task<Step> Attempt::time_replays() {
   co_return Step::go_on;
 }
 
+bool Attempt::both_settled(std::size_t least, double share) const {
+  const Timing& timing = verdict_.timing;
+  return is_settled(timing.kernel_samples_ms, least, share) &&
+         (!reference_ || is_settled(timing.reference_samples_ms, least, share));
+}
+
 async::Task<Step> Attempt::sample_replays() {
   Timing& timing = verdict_.timing;
   auto limit = async::Deadline::in(timing_limit);
   for (std::uint32_t round = 0; !limit.passed(); ++round) {
-    if (co_await time_round(round) == Step::ended) co_return Step::ended;
+    if (co_await time_round() == Step::ended) co_return Step::ended;
     const auto& own = timing.kernel_samples_ms;
     const auto& theirs = timing.reference_samples_ms;
     if (own.size() == 1 && round == 0) {  // the first finds nothing warm
@@ -119,9 +127,8 @@ async::Task<Step> Attempt::sample_replays() {
     }
     if (own.size() >= context_.settings.timing_trials) break;
     bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
-    bool settled = is_settled(own, least_samples) && (theirs.empty() || is_settled(theirs, least_samples));
-    if (settled) break;
-    if (!alone_ && (long_call || own.size() >= 3 * first_look)) {
+    if (both_settled(least_samples, 0.01) || (!long_call && both_settled(patience, enough_share))) break;
+    if (!alone_ && (long_call || own.size() >= patience)) {
       co_await drain_device();
       timing.kernel_samples_ms.clear();
       timing.reference_samples_ms.clear();

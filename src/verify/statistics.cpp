@@ -5,7 +5,7 @@
 
 namespace kw::verify {
 
-constexpr double tick_ms = 32e-6;
+constexpr double instrument_ms = 1e-4;
 
 double median(std::vector<double> samples) {
   if (samples.empty()) return 0;
@@ -24,10 +24,10 @@ std::pair<double, double> median_interval(std::vector<double> samples) {
   return {samples[low], samples[high]};
 }
 
-bool is_settled(const std::vector<double>& samples, std::size_t least) {
+bool is_settled(const std::vector<double>& samples, std::size_t least, double share) {
   if (samples.size() < std::max<std::size_t>(least, 1)) return false;
   auto [low, high] = median_interval(samples);
-  return high - low <= std::max(0.01 * median(samples), 2 * tick_ms);
+  return (high - low) / 2 <= std::max(share * median(samples), instrument_ms);
 }
 
 }  // namespace kw::verify
