@@ -44,21 +44,27 @@ Findings examine_sandbox() {
   return found;
 }
 
+// What a program of ours prints: one JSON object.
+Result<json::object> object_from(const std::vector<std::string>& command) {
+  auto child = start_child(command);
+  if (!child) return std::unexpected(child.error());
+  FILE* stream = ::fdopen(child->second.release(), "r");
+  std::string text;
+  for (int c = ::fgetc(stream); c != EOF; c = ::fgetc(stream)) text += static_cast<char>(c);
+  ::fclose(stream);
+  if (auto finished = child->first.finish(); !finished && text.empty())
+    return std::unexpected(finished.error());
+  boost::system::error_code error;
+  json::value value = json::parse(text, error);
+  if (error || !value.is_object()) return fail(command.front() + " answered with something else than JSON");
+  return value.as_object();
+}
+
 Result<json::object> ask_python(const engine::Python& python, const engine::Installation& installation) {
   for (const auto& folder : installation.python_path) {
     auto script = folder / "kernelwright/doctor_probe.py";
-    if (!std::filesystem::exists(script)) continue;
-    auto child = start_child({python.path.string(), "-s", script.string()});
-    if (!child) return std::unexpected(child.error());
-    FILE* stream = ::fdopen(child->second.release(), "r");
-    std::string text;
-    for (int c = ::fgetc(stream); c != EOF; c = ::fgetc(stream)) text += static_cast<char>(c);
-    ::fclose(stream);
-    if (auto finished = child->first.finish(); !finished) return std::unexpected(finished.error());
-    boost::system::error_code error;
-    json::value value = json::parse(text, error);
-    if (error || !value.is_object()) return fail("the Python probe answered with something else than JSON");
-    return value.as_object();
+    if (std::filesystem::exists(script))
+      return object_from({python.path.string(), "-s", script.string()});
   }
   return fail("doctor_probe.py is missing from the installation", "unpack or build it anew");
 }
@@ -111,6 +117,27 @@ void examine_ways(const json::object& probe, Findings& found) {
                       : Finding{Grade::fine, "nvcc: " + text_at(probe, "nvcc"), ""});
 }
 
+// Whether a GPU's verdicts can come from replays.
+void examine_replays(const std::vector<verify::Gpu>& gpus, Findings& found) {
+  if (gpus.empty()) return;
+  auto installation = engine::find_installation();
+  if (!installation || !engine::records(*installation)) {
+    found.push_back({Grade::less, "no recorder and no replayer in this build: GPU verdicts are in-process ones",
+                     "build where PyTorch's CUDA 13 headers are installed: `make build` finds them"});
+    return;
+  }
+  for (const auto& gpu : gpus) {
+    auto answer = object_from({installation->replayer.string(), "--probe", std::to_string(gpu.ordinal)});
+    if (answer && true_at(*answer, "replay"))
+      found.push_back({Grade::fine, fmt::format("GPU {}: recordings can be replayed", gpu.ordinal), ""});
+    else
+      found.push_back({Grade::less,
+                       fmt::format("GPU {}: recordings cannot be replayed: {}", gpu.ordinal,
+                                   answer ? text_at(*answer, "missing") : answer.error().what),
+                       "GPU verdicts are in-process ones till then; a driver for CUDA 13 is needed"});
+  }
+}
+
 void examine_gpus(const json::object& probe, Findings& found) {
   std::vector<verify::Gpu> gpus = verify::visible_gpus();
   if (gpus.empty())
@@ -120,6 +147,7 @@ void examine_gpus(const json::object& probe, Findings& found) {
     found.push_back({Grade::fine,
                      fmt::format("GPU {}: {}, driver {}", gpu.ordinal, gpu.name, verify::driver_version()),
                      ""});
+  examine_replays(gpus, found);
   const json::value* cuda = probe.if_contains("cuda");
   bool seen = cuda != nullptr && cuda->is_object() && cuda->as_object().if_contains("devices") != nullptr &&
               !cuda->as_object().at("devices").as_array().empty();

@@ -52,6 +52,7 @@ HostOptions host_options(const EngineFlags& engine, const CorrectnessFlags& corr
   settings.move_weights = correctness.move_weights;
   settings.reduce_shapes = correctness.reduce_shapes;
   settings.audit = correctness.audit;
+  settings.recordings = engine.recordings;
   settings.replay = timing.instrument == Trust::replay;
   settings.compile_baseline = timing.compile_baseline;
   settings.timeout = std::chrono::milliseconds(static_cast<long>(engine.timeout_s * 1000));

@@ -35,6 +35,10 @@ void EngineFlags::add(CLI::App& app) {
                             "memory of one candidate, like 8G [4G]")
       ->type_name("SIZE")
       ->group(group);
+  app.add_option("--recordings", recordings,
+                 "on a GPU, keep each candidate's recordings in this folder: `recording show` looks into one")
+      ->type_name("FOLDER")
+      ->group(group);
   app.add_option("--python", python, "Python with PyTorch and Triton [VIRTUAL_ENV, .venv, PATH]")
       ->type_name("PATH")
       ->group(group);

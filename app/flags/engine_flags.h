@@ -26,6 +26,7 @@ struct EngineFlags {
   std::string python;      // empty: VIRTUAL_ENV, then PATH
   bool allow_unsandboxed = false;
   std::uint64_t memory_bytes = 0;  // of one candidate; 0: chosen
+  std::string recordings;          // folder for what was recorded; empty: nothing is kept
 
   void add(CLI::App& app);
 };

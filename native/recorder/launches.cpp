@@ -105,19 +105,28 @@ void read_function(CUfunction function, recording::LaunchT& launch) {
     launch.non_portable_cluster = value != 0;
 }
 
-// Words among the parameters that the driver knows as memory which no replay will have: from cudaMalloc,
-// managed, or pinned on the host.
-void look_for_foreign_pointers(const recording::LaunchT& launch) {
+// Whether the driver knows this as memory which no replay will have: from cudaMalloc, managed, or pinned on the
+// host.
+bool is_foreign_pointer(const recording::LaunchT& launch, std::size_t at) {
   constexpr std::uint64_t lowest = std::uint64_t{1} << 24;
   constexpr std::uint64_t end = std::uint64_t{1} << 57;
-  for (std::size_t at = 0; at + 8 <= launch.parameters.size(); at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, launch.parameters.data() + at, 8);
-    if (word < lowest || word >= end || tape().ours(word)) continue;
-    unsigned kind = 0;
-    if (machine().driver.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) == CUDA_SUCCESS)
+  std::uint64_t word = 0;
+  if (at + sizeof word > launch.parameters.size()) return false;
+  std::memcpy(&word, launch.parameters.data() + at, sizeof word);
+  if (word < lowest || word >= end || tape().ours(word)) return false;
+  unsigned kind = 0;
+  return machine().driver.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) == CUDA_SUCCESS;
+}
+
+// In a structure a word may be padding, with what lay on the stack before: only parameters of a pointer's size are
+// taken for pointers, and a real one within a structure shows in the replay.
+void look_for_foreign_pointers(const recording::LaunchT& launch) {
+  for (const recording::Parameter& each : launch.layout)
+    if (each.bytes() == sizeof(std::uint64_t) && is_foreign_pointer(launch, each.offset()))
       tape().obstacle("foreign pointer", launch.name);
-  }
+  if (!launch.layout.empty()) return;
+  for (std::size_t at = 0; at < launch.parameters.size(); at += sizeof(std::uint64_t))
+    if (is_foreign_pointer(launch, at)) tape().obstacle("foreign pointer", launch.name);
 }
 
 LaunchCall plain_launch(const Call& call) {

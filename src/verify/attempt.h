@@ -86,6 +86,7 @@ class Attempt {
   async::Task<Step> replay_trial(std::uint32_t k);
   async::Task<> end_player();
   Step replay_trouble(const Trouble& trouble);
+  void keep_recording(const engine::Recorded& recorded, std::size_t number);
   async::Task<Step> audit(wire::Weights weights);
   bool is_audited() const;
   async::Task<Step> time_replays();
@@ -94,6 +95,7 @@ class Attempt {
   async::Task<Step> time_round();
   async::Task<Step> time_reference_by_events();
   async::Task<Step> compare_clocks();
+  void note_disagreement(std::uint32_t calls, double device_ms, double outside_ms);
   async::Task<Step> time_compiled_reference();
   async::Task<std::string> sample_compiled(Player& player);
   Step broken_while_timed(const Trouble& trouble);

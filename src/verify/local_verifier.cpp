@@ -117,7 +117,11 @@ async::Task<Result<>> LocalVerifier::start_replay_servers() {
   }
   auto [replayer, broker] = co_await (start_server(ServerMode::replayer, &servers_.replayer) &&
                                       start_server(ServerMode::broker, &servers_.broker));
-  co_return !replayer ? replayer : broker;
+  if (!replayer || !broker) {
+    why_no_replay_ = !replayer ? replayer.error().what : broker.error().what;
+    options_.settings.replay = false;
+  }
+  co_return Result<>{};
 }
 
 engine::SpareWorkers::Options LocalVerifier::spare_runners(int device, std::size_t count, bool recorded) const {

@@ -1,6 +1,10 @@
 // A candidate's calls, recorded in its own process and judged by their replays in another.
 #include <fmt/format.h>
 
+#include <cctype>
+#include <filesystem>
+
+#include "base/files.h"
 #include "base/text.h"
 #include "verify/attempt.h"
 #include "verify/blame.h"
@@ -13,6 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t recordings = 2;
+constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
 
 std::string words(const engine::Refusal& refusal) {
   if (refusal.failed) return to_plain_text(refusal.failed->error);
@@ -61,6 +66,7 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   launches_seen_ += returned_.launch_count;
   native_code_ = native_code_ || returned_.native_code;
   if (co_await judge(trial) == Step::ended) co_return Step::ended;
+  keep_recording(*recorded, tapes_.size());
   wire::ValueT outputs = *recorded->facts.outputs;
   auto places = place_outputs(std::move(outputs), spec_);
   if (!places)
@@ -68,6 +74,22 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   else
     tapes_.push_back(std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}));
   co_return Step::go_on;
+}
+
+// For whoever wants to look into it; that it cannot be kept is worth a finding and no more.
+void Attempt::keep_recording(const engine::Recorded& recorded, std::size_t number) {
+  if (context_.settings.recordings.empty()) return;
+  std::string name = job_.id;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '~' && c != '#') c = '_';
+  constexpr std::size_t longest_name = 150;
+  auto file = std::filesystem::path(context_.settings.recordings) /
+              fmt::format("{}.{}.kwr", name.substr(0, longest_name), number);
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  auto bytes = read_memory_file(recorded.recording, most_kept_bytes);
+  auto written = bytes ? write_file(file, *bytes) : Result<>(std::unexpected(bytes.error()));
+  if (!written) verdict_.comparison->findings.push_back("the recording was not kept: " + written.error().what);
 }
 
 // What stopped us, where it was the oracle or Ctrl-C; else it is one more reason why this cannot be replayed.

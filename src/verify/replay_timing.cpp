@@ -23,6 +23,8 @@ constexpr double enough_share = 0.025;    // then; where even that is missing th
 constexpr double long_call_ms = 1.0;      // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
+constexpr double longest_in_batch_ms = 500.0;
+constexpr double preparation_ms = 100.0;  // at most, before a replay: poison, state, the cache
 constexpr double clocks_agree = 1.25;     // an outside clock's time of a batch over the device's own
 
 }  // namespace
@@ -116,20 +118,22 @@ bool Attempt::both_settled(std::size_t least, double share) const {
 async::Task<Step> Attempt::sample_replays() {
   Timing& timing = verdict_.timing;
   auto limit = async::Deadline::in(timing_limit);
-  for (std::uint32_t round = 0; !limit.passed(); ++round) {
+  const auto& own = timing.kernel_samples_ms;
+  const auto& theirs = timing.reference_samples_ms;
+  for (std::uint32_t round = 0; own.empty() || !limit.passed(); ++round) {
     if (co_await time_round() == Step::ended) co_return Step::ended;
-    const auto& own = timing.kernel_samples_ms;
-    const auto& theirs = timing.reference_samples_ms;
-    if (own.size() == 1 && round == 0) {  // the first finds nothing warm
+    bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
+    if (round == 0 && !long_call) {  // the first finds nothing warm
       timing.kernel_samples_ms.clear();
       timing.reference_samples_ms.clear();
       continue;
     }
-    if (own.size() >= context_.settings.timing_trials) break;
-    bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
+    if (alone_ || !long_call)
+      if (own.size() >= context_.settings.timing_trials) break;
     if (both_settled(least_samples, 0.01) || (!long_call && both_settled(patience, enough_share))) break;
     if (!alone_ && (long_call || own.size() >= patience)) {
       co_await drain_device();
+      limit = async::Deadline::in(timing_limit);  // the wait for the device is not the kernel's
       timing.kernel_samples_ms.clear();
       timing.reference_samples_ms.clear();
     }
@@ -183,24 +187,32 @@ async::Task<Step> Attempt::compare_clocks() {
   if (timing.kernel_samples_ms.empty()) co_return Step::go_on;
   double single_ms = std::max(median(timing.kernel_samples_ms), 1e-3);
   auto repeats = static_cast<std::uint32_t>(std::clamp(batch_ms / single_ms, 2.0, double{most_repeats}));
+  // Of a call that takes long one replay alone shows whether the clocks agree, and a batch would take minutes.
   wire::ReplayT one;
   one.timed = true;
   auto alone = co_await player_->play(std::move(one));
   if (!alone) co_return broken_while_timed(alone.error());
+  if (single_ms > longest_in_batch_ms) {
+    note_disagreement(1, alone->facts.device_ms, alone->wall_ms - preparation_ms);
+    co_return Step::go_on;
+  }
   wire::ReplayT many;
   many.timed = true;
   many.repeats = repeats;
   auto batch = co_await player_->play(std::move(many));
   if (!batch) co_return broken_while_timed(batch.error());
   double outside_ms = (batch->wall_ms - alone->wall_ms) / (repeats - 1);
-  double device_ms = batch->facts.device_ms / repeats;
-  double tolerated_ms = clocks_agree * std::max(device_ms, single_ms) + 2.0 / repeats + 0.02;
-  if (outside_ms > tolerated_ms)
-    verdict_.comparison->findings.push_back(
-        fmt::format("clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by "
-                    "the supervisor's clock",
-                    repeats, device_ms, outside_ms));
+  note_disagreement(repeats, std::max(batch->facts.device_ms / repeats, single_ms), outside_ms);
   co_return Step::go_on;
+}
+
+void Attempt::note_disagreement(std::uint32_t calls, double device_ms, double outside_ms) {
+  double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
+  if (outside_ms <= tolerated_ms) return;
+  verdict_.comparison->findings.push_back(
+      fmt::format("clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
+                  "supervisor's clock",
+                  calls, device_ms, outside_ms));
 }
 
 // From samples to the verdict's own numbers.
