@@ -24,7 +24,11 @@ fi
 if [ -f build/CMakeCache.txt ] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" build/CMakeCache.txt; then
   rm -rf build
 fi
-if [ ! -f build/build.ninja ] || [ CMakePresets.json -nt build/build.ninja ] ||
+# PyTorch's CUDA headers may have come since: without them there is no recorder and no replayer.
+headers_came() {
+  grep -q '^KW_CUDA_INCLUDE:[A-Z]*=$' build/CMakeCache.txt && ls .venv/lib/python3*/site-packages/nvidia/cu13/include/cupti.h
+}
+if [ ! -f build/build.ninja ] || headers_came >/dev/null 2>&1 || [ CMakePresets.json -nt build/build.ninja ] ||
   { [ -n "$python" ] && ! grep -q "^KW_PYTHON:[A-Z]*=$python\$" build/CMakeCache.txt; }; then
   mkdir -p build
   cmake --preset release ${python:+-DKW_PYTHON="$python"} >build/configure.log 2>&1 || {

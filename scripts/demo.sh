@@ -8,7 +8,7 @@ if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed";
 
 scripts/packages.sh build
 stage "Python environment" scripts/python.sh run
-stage "build" scripts/build.sh kernelwright kwconfine kw_messages
+stage "build" scripts/build.sh kernelwright kwconfine kw_messages kw_gpu
 # Under the name of this very tree, so that a second call shows what it knows and a changed tree is run anew.
 loop=examples/loop/conversations.json
 command=(build/kernelwright run ${KW_PYTHON:+--python "$KW_PYTHON"} --traces "$loop" --model-replay "$loop" --multi-turn

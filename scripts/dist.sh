@@ -9,7 +9,7 @@ if [ "${1-}" = --tests ]; then tests=yes && name=kernelwright-tests-$VERSION-lin
 
 scripts/python.sh run >/dev/null
 python=$(scripts/python.sh run)
-if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwconfine kw_messages kwrecorder kernelwright-replayer; fi
+if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwconfine kw_messages kw_gpu; fi
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
@@ -23,10 +23,16 @@ copy() {
 }
 
 strip -o "$top/bin/kernelwright" build/kernelwright
-strip -o "$top/bin/kernelwright-replayer" build/kernelwright-replayer
 for library in libkwconfine libkwrecorder; do
-  strip --strip-unneeded -o "$top/lib/$library.so" "build/native/confine/$library.so"
+  if [ -f "build/native/confine/$library.so" ]; then
+    strip --strip-unneeded -o "$top/lib/$library.so" "build/native/confine/$library.so"
+  fi
 done
+if [ -f build/kernelwright-replayer ]; then
+  strip -o "$top/bin/kernelwright-replayer" build/kernelwright-replayer
+else
+  say "without recorder and replayer: PyTorch's CUDA headers were not found"
+fi
 copy python/kernelwright "$top/python"
 copy build/wire/python/kw "$top/python"
 copy "$("$python" -c 'import flatbuffers; print(flatbuffers.__path__[0])')" "$top/python"

@@ -195,7 +195,7 @@ def test_nothing_is_unmapped_while_a_call_is_recorded(monkeypatch):
         del mapping
         gc.collect()
         assert not unmapped
-    assert unmapped == [(ADDRESS, 4096, 1)]
+    assert unmapped == [(ADDRESS, 4096, 1, cuda_driver.WANTED_RESERVED)]
 
 
 class Driver:

@@ -10,7 +10,7 @@ from fork_client import Server, Task
 
 from kernelwright import wire
 from kernelwright.moved import moved_initialisers
-from kernelwright.wire import text, texts
+from kernelwright.wire import made, text, texts
 
 HEAD = "import torch, triton, triton.language as tl\n"
 ADD = HEAD + """
@@ -330,3 +330,43 @@ def test_a_confined_runner_does_the_same(interpreter, task):
     assert torch.equal(task.result(runner.call(task)), x + y)
     # 0, 1, 2, the socket, what came with Load, two copies of those, and the folder that was listed.
     assert runner.exited() == 0 and int(runner.printed().split()[0]) == 3 + 1 + 4 + 2 + 1
+
+
+BUFFER = HEAD + """
+OUT = None
+
+
+def triton_kernel_wrapper(x, y):
+    global OUT
+    if OUT is None:
+        OUT = torch.empty_like(x)
+    torch.add(x, y, out=OUT)
+    return OUT{how}
+"""
+
+
+def _previous_of_two(server, task, code):
+    runner = server.spawn()
+    runner.load(code, task)
+    first = task.result(runner.call(task)).clone()
+    task.arena.tensor(task.spec.inputs.items[0].tensor).add_(1)
+    runner.call(task)
+    return first, runner.ask(made(wire.CallT, previous=True))
+
+
+def test_a_result_that_a_later_call_overwrites_is_seen(interpreter, task):
+    first, again = _previous_of_two(interpreter, task, BUFFER.replace("{how}", ""))
+    assert torch.allclose(task.result(again), first + 1)
+
+
+def test_a_result_of_its_own_lives_on(interpreter, task):
+    first, again = _previous_of_two(interpreter, task, BUFFER.replace("{how}", ".clone()"))
+    assert torch.equal(task.result(again), first)
+
+
+def test_only_the_first_of_two_calls_is_kept(interpreter, task):
+    runner = interpreter.spawn()
+    runner.load(ADD, task)
+    for _ in range(3):
+        runner.call(task)
+    assert runner.ask(made(wire.CallT, previous=True)).outputs is None
