@@ -63,8 +63,7 @@ Result<json::object> object_from(const std::vector<std::string>& command) {
 Result<json::object> ask_python(const engine::Python& python, const engine::Installation& installation) {
   for (const auto& folder : installation.python_path) {
     auto script = folder / "kernelwright/doctor_probe.py";
-    if (std::filesystem::exists(script))
-      return object_from({python.path.string(), "-s", script.string()});
+    if (std::filesystem::exists(script)) return object_from({python.path.string(), "-s", script.string()});
   }
   return fail("doctor_probe.py is missing from the installation", "unpack or build it anew");
 }
@@ -122,7 +121,8 @@ void examine_replays(const std::vector<verify::Gpu>& gpus, Findings& found) {
   if (gpus.empty()) return;
   auto installation = engine::find_installation();
   if (!installation || !engine::records(*installation)) {
-    found.push_back({Grade::less, "no recorder and no replayer in this build: GPU verdicts are in-process ones",
+    found.push_back({Grade::less,
+                     "no recorder and no replayer in this build: GPU verdicts are in-process ones",
                      "build where PyTorch's CUDA 13 headers are installed: `make build` finds them"});
     return;
   }

@@ -27,8 +27,9 @@ void TimingFlags::add(CLI::App& app) {
       "timed calls of reference and kernel [100]")
       ->type_name("N")
       ->group(group);
-  add_parsed<Trust>(app, "--instrument", instrument, parse_trust,
-                    "how a GPU's candidates are judged and timed: replay, where they can be, or in-process [replay]")
+  add_parsed<Trust>(
+      app, "--instrument", instrument, parse_trust,
+      "how a GPU's candidates are judged and timed: replay, where they can be, or in-process [replay]")
       ->type_name("in-process|replay")
       ->group(group);
   add_parsed<bool>(app, "--baseline", compile_baseline, parse_baseline,

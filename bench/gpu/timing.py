@@ -59,6 +59,12 @@ def run(x):
     {name}[(N // 128, N // 128)](x, x, out, N, BM=128, BN=128, BK=64, num_warps=8, num_stages=3)
     return out
 '''
+ENTRY = '''
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return run(x)
+'''
 SUM_REFERENCE = '''import torch
 
 
@@ -112,9 +118,8 @@ def rows(batch, repeats="10"):
     with open(batch, "w", encoding="utf-8") as out:
         for repeat in range(int(repeats)):
             for name, reference, code, _ in kernels():
-                entry = f"\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return run(x)\n\n\n# {repeat}\n"
                 out.write(json.dumps({"id": f"{name}#{repeat}", "reference_code": reference,
-                                      "kernel_code": code + entry}) + "\n")
+                                      "kernel_code": f"{code}{ENTRY}\n\n# {repeat}\n"}) + "\n")
 
 
 def loaded(name, code, shape, dtype):

@@ -29,7 +29,8 @@ const char* load(Driver& driver) {
 
 const char* name_of(const Driver& driver, CUresult result) {
   const char* name = nullptr;
-  if (driver.cuGetErrorName == nullptr || driver.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr)
+  if (driver.cuGetErrorName == nullptr || driver.cuGetErrorName(result, &name) != CUDA_SUCCESS ||
+      name == nullptr)
     return "an unknown error";
   return name;
 }

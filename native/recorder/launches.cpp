@@ -105,8 +105,8 @@ void read_function(CUfunction function, recording::LaunchT& launch) {
     launch.non_portable_cluster = value != 0;
 }
 
-// Whether the driver knows this as memory which no replay will have: from cudaMalloc, managed, or pinned on the
-// host.
+// Whether the driver knows this as memory which no replay will have: from cudaMalloc, managed, or pinned on
+// the host.
 bool is_foreign_pointer(const recording::LaunchT& launch, std::size_t at) {
   constexpr std::uint64_t lowest = std::uint64_t{1} << 24;
   constexpr std::uint64_t end = std::uint64_t{1} << 57;
@@ -115,11 +115,12 @@ bool is_foreign_pointer(const recording::LaunchT& launch, std::size_t at) {
   std::memcpy(&word, launch.parameters.data() + at, sizeof word);
   if (word < lowest || word >= end || tape().ours(word)) return false;
   unsigned kind = 0;
-  return machine().driver.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) == CUDA_SUCCESS;
+  return machine().driver.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) ==
+         CUDA_SUCCESS;
 }
 
-// In a structure a word may be padding, with what lay on the stack before: only parameters of a pointer's size are
-// taken for pointers, and a real one within a structure shows in the replay.
+// In a structure a word may be padding, with what lay on the stack before: only parameters of a pointer's
+// size are taken for pointers, and a real one within a structure shows in the replay.
 void look_for_foreign_pointers(const recording::LaunchT& launch) {
   for (const recording::Parameter& each : launch.layout)
     if (each.bytes() == sizeof(std::uint64_t) && is_foreign_pointer(launch, each.offset()))

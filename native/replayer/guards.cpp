@@ -42,7 +42,8 @@ std::vector<Extent> guarded(const recording::Recording& recording) {
     end = std::max(end, blocks[i].address + blocks[i].bytes);
     bool last = i + 1 == blocks.size();
     if (!last && blocks[i + 1].address <= end) continue;
-    std::uint64_t room = last ? guard_bytes : std::min<std::uint64_t>(guard_bytes, blocks[i + 1].address - end);
+    std::uint64_t room =
+        last ? guard_bytes : std::min<std::uint64_t>(guard_bytes, blocks[i + 1].address - end);
     Extent zone{end, room};
     if (lies_in(zone, recording)) zones.push_back(zone);
   }

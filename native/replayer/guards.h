@@ -9,8 +9,8 @@
 
 namespace kw::replayer {
 
-// What lies behind each allocation of the call and of its state, up to `guard_bytes`, wherever no other allocation
-// ever was. Sorted, at most `most_guards` of them.
+// What lies behind each allocation of the call and of its state, up to `guard_bytes`, wherever no other
+// allocation ever was. Sorted, at most `most_guards` of them.
 std::vector<Extent> guarded(const recording::Recording& recording);
 
 class Guards {

@@ -1,5 +1,5 @@
-// A warm process that forks workers: Python with PyTorch and Triton imported, where a fork takes milliseconds and a
-// fresh interpreter seconds; or the replayer, which is native.
+// A warm process that forks workers: Python with PyTorch and Triton imported, where a fork takes milliseconds
+// and a fresh interpreter seconds; or the replayer, which is native.
 #pragma once
 
 #include <memory>

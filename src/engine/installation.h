@@ -12,8 +12,8 @@ namespace kw::engine {
 
 struct Installation {
   std::filesystem::path program;
-  std::filesystem::path native;                    // holds libkwconfine.so
-  std::filesystem::path replayer;                  // empty where it was not built: see records()
+  std::filesystem::path native;    // holds libkwconfine.so
+  std::filesystem::path replayer;  // empty where it was not built: see records()
   std::filesystem::path recorder;
   std::vector<std::filesystem::path> python_path;  // our package, the generated wire code, bundled runtimes
 };

@@ -18,8 +18,8 @@ async::Task<std::expected<wire::ReturnedT, Refusal>> Runner::call(wire::CallT re
                                                                   async::Deadline deadline) {
   std::vector<int> fds;
   if (arena >= 0) fds.push_back(arena);
-  auto answer =
-      co_await exchange<wire::ReturnedT>(*worker_, wire::encode(std::move(request)), std::move(fds), deadline);
+  auto answer = co_await exchange<wire::ReturnedT>(*worker_, wire::encode(std::move(request)), std::move(fds),
+                                                   deadline);
   if (!answer) co_return std::unexpected(std::move(answer.error()));
   co_return std::move(answer->message);
 }

@@ -1,9 +1,10 @@
-// Runners and replayers that stand ready before a candidate is there: on a GPU a context takes longer to make than
-// most candidates run. Each still serves one candidate and dies.
+// Runners and replayers that stand ready before a candidate is there: on a GPU a context takes longer to make
+// than most candidates run. Each still serves one candidate and dies.
 #pragma once
 
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "engine/fork_server.h"
 
@@ -20,7 +21,7 @@ class SpareWorkers {
   };
 
   SpareWorkers(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
-      : loop_(loop), server_(server), options_(options) {}
+      : loop_(loop), server_(server), options_(std::move(options)) {}
 
   async::Task<Result<std::unique_ptr<Worker>>> take(async::Deadline deadline);
   async::Task<> end();

@@ -63,7 +63,7 @@ struct Timing {
   std::vector<double> kernel_samples_ms;
   std::optional<Interval> reference_interval_ms;
   std::optional<Interval> kernel_interval_ms;
-  std::optional<double> call_speedup;  // a claim
+  std::optional<double> call_speedup;     // a claim
   std::optional<double> compile_time_ms;  // of the reference under torch.compile, where that was asked for
   std::optional<double> roofline_share;
   std::optional<Clocks> clocks;
@@ -87,9 +87,9 @@ struct ReplayFacts {
   std::size_t recordings = 0;
   std::size_t operations = 0;  // of the first of them
   std::size_t streams = 0;
-  std::size_t downloads = 0;   // copies to the host within the call
-  std::size_t unjoined = 0;    // operations that nobody waits for
-  std::size_t orders = 0;      // in which the operations may run with different results: 1 is a chain
+  std::size_t downloads = 0;           // copies to the host within the call
+  std::size_t unjoined = 0;            // operations that nobody waits for
+  std::size_t orders = 0;              // in which the operations may run with different results: 1 is a chain
   std::optional<std::string> why_not;  // set where the candidate was judged in-process instead
 };
 
@@ -142,7 +142,7 @@ struct Verdict {
   std::optional<Comparison> comparison;
   Timing timing;
   std::optional<std::vector<Launch>> launches;  // null: nothing was launched under our eyes
-  std::optional<double> triton_share;  // of device time, in attested Triton kernels of the candidate
+  std::optional<double> triton_share;           // of device time, in attested Triton kernels of the candidate
   std::optional<ReplayFacts> replay;
   std::optional<Call> call;
   Environment environment;

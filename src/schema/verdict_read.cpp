@@ -140,7 +140,7 @@ Environment read_environment(const json::object& o) {
 
 ReplayFacts read_replay(const json::object& o) {
   auto count = [&](const char* key) { return static_cast<std::size_t>(integer_at(o, key).value_or(0)); };
-  return {count("recordings"), count("operations"), count("streams"), count("downloads"),
+  return {count("recordings"), count("operations"), count("streams"),       count("downloads"),
           count("unjoined"),   count("orders"),     string_at(o, "why_not")};
 }
 

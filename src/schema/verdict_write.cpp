@@ -114,9 +114,9 @@ json::value written(const Call& call) {
 }
 
 json::value written(const ReplayFacts& replay) {
-  return json::object{{"recordings", replay.recordings}, {"operations", replay.operations},
-                      {"streams", replay.streams},       {"downloads", replay.downloads},
-                      {"unjoined", replay.unjoined},     {"orders", replay.orders},
+  return json::object{{"recordings", replay.recordings},   {"operations", replay.operations},
+                      {"streams", replay.streams},         {"downloads", replay.downloads},
+                      {"unjoined", replay.unjoined},       {"orders", replay.orders},
                       {"why_not", written(replay.why_not)}};
 }
 

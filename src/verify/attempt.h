@@ -72,9 +72,10 @@ class Attempt {
   async::Task<> start_reference();
   async::Task<ReferenceTapes::Entry> record_reference(bool compiled);
   async::Task<std::expected<engine::Recorded, std::string>> recorded_reference(engine::Runner& runner,
-                                                                              bool compiled);
+                                                                               bool compiled);
   async::Task<std::expected<Fd, engine::Refusal>> drawn_for_reference();
-  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(std::shared_ptr<const Tape> tape);
+  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(
+      std::shared_ptr<const Tape> tape);
   async::Task<std::string> checked_player(Player& player, std::shared_ptr<const Tape> tape);
 
   // The candidate's (replay_path.cpp, replay_timing.cpp, provenance.cpp).

@@ -1,5 +1,5 @@
-// On a GPU: recorded in the candidate's own process, replayed, judged and timed in others. What cannot be replayed
-// is judged and timed in-process, and says so.
+// On a GPU: recorded in the candidate's own process, replayed, judged and timed in others. What cannot be
+// replayed is judged and timed in-process, and says so.
 #include <fmt/format.h>
 
 #include "verify/attempt.h"
@@ -17,8 +17,8 @@ constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
 async::Task<Step> Attempt::on_cuda() {
   verdict_.trust = Trust::in_process;
   Step prepared = co_await prepare(0, 0);
-  bool full = prepared == Step::ended && verdict_.fault == Fault::infrastructure && !stopped_ && verdict_.error &&
-              verdict_.error->find("out of memory") != std::string::npos;
+  bool full = prepared == Step::ended && verdict_.fault == Fault::infrastructure && !stopped_ &&
+              verdict_.error && verdict_.error->find("out of memory") != std::string::npos;
   if (prepared == Step::ended && !full) co_return Step::ended;
   if (full || spec_.input_bytes + spec_.output_bytes > heavy_bytes)
     if (co_await prepare_alone() == Step::ended) co_return Step::ended;
@@ -41,8 +41,8 @@ async::Task<Step> Attempt::on_cuda() {
   co_return step;
 }
 
-// About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it. While it waits for
-// its turn it holds nothing, or several that wait would fill the device.
+// About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it. While it
+// waits for its turn it holds nothing, or several that wait would fill the device.
 async::Task<Step> Attempt::prepare_alone() {
   co_await oracle_->end();
   co_await drain_device();

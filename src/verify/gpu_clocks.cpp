@@ -67,8 +67,8 @@ std::optional<Clocks> gpu_clocks(int ordinal) {
   unsigned sm_mhz = 0;
   unsigned memory_mhz = 0;
   unsigned long long reasons = 0;
-  if (nvml.device(static_cast<unsigned>(ordinal), &device) != 0 || nvml.clock(device, sm_clock, &sm_mhz) != 0 ||
-      nvml.clock(device, memory_clock, &memory_mhz) != 0)
+  if (nvml.device(static_cast<unsigned>(ordinal), &device) != 0 ||
+      nvml.clock(device, sm_clock, &sm_mhz) != 0 || nvml.clock(device, memory_clock, &memory_mhz) != 0)
     return std::nullopt;
   Clocks clocks;
   clocks.sm_mhz = sm_mhz;

@@ -1,7 +1,8 @@
-// The way of a candidate whose calls cannot be replayed: judged on fresh inputs at every call, timed ones included,
-// and timed by events of its own process. Its time is a claim, which an outside clock bounds; `trust` says so.
-#include <algorithm>
+// The way of a candidate whose calls cannot be replayed: judged on fresh inputs at every call, timed ones
+// included, and timed by events of its own process. Its time is a claim, which an outside clock bounds;
+// `trust` says so.
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "base/text.h"
 #include "verify/attempt.h"
@@ -18,7 +19,8 @@ namespace {
 constexpr std::uint32_t calls_a_round = 10;
 constexpr double round_budget_ms = 2'000;
 constexpr auto timing_limit = 20s;
-constexpr double slack_ms = 5.0;       // of the outside clock: messages, mapping the inputs, the host's part of a call
+constexpr double slack_ms =
+    5.0;  // of the outside clock: messages, mapping the inputs, the host's part of a call
 constexpr std::uint32_t clocked_calls = 3;
 constexpr double believable_share = 0.5;
 
@@ -35,7 +37,8 @@ async::Task<Step> Attempt::try_in_process(wire::Weights weights) {
   if (launches_seen_ == 0) co_return Step::go_on;
   // Without its launches an honest candidate may well fail, so what goes wrong here is no fault of its own.
   Verdict before = verdict_;
-  bool returned = co_await call(context_.settings.correctness_trials, {.skip_launches = true}, 20s) == Step::go_on;
+  bool returned =
+      co_await call(context_.settings.correctness_trials, {.skip_launches = true}, 20s) == Step::go_on;
   verdict_ = std::move(before);
   if (stopped_) co_return Step::ended;
   if (returned) {
@@ -65,7 +68,8 @@ async::Task<Step> Attempt::timed_calls(std::uint32_t count) {
   for (std::uint32_t each = 0; each < count; ++each) {
     std::uint32_t number = live_calls_++;
     if (co_await draw(number) == Step::ended) co_return Step::ended;
-    if (co_await call(number, {.timed = true}, context_.settings.timeout) == Step::ended) co_return Step::ended;
+    if (co_await call(number, {.timed = true}, context_.settings.timeout) == Step::ended)
+      co_return Step::ended;
     double claimed_ms = returned_.device_ms;
     if (co_await judge(number) == Step::ended) co_return Step::ended;
     if (claimed_ms >= 0) verdict_.timing.kernel_samples_ms.push_back(claimed_ms);
@@ -110,16 +114,16 @@ async::Task<Step> Attempt::time_in_process() {
   co_return Step::go_on;
 }
 
-// A call that took this long by our clock did not take a fraction of it on the device, unless its host was slow;
-// which of the two it was we cannot see, so that only what is far apart counts.
+// A call that took this long by our clock did not take a fraction of it on the device, unless its host was
+// slow; which of the two it was we cannot see, so that only what is far apart counts.
 void Attempt::bound_by_outside_clock(double least_wall_ms) {
   Timing& timing = verdict_.timing;
   double outside_ms = believable_share * (least_wall_ms - slack_ms);
   if (median(timing.kernel_samples_ms) >= outside_ms) return;
-  verdict_.comparison->findings.push_back(
-      fmt::format("its process claims {:.3f} ms a call where a clock outside saw {:.3f} ms: the claim is raised to "
-                  "half of that",
-                  median(timing.kernel_samples_ms), least_wall_ms));
+  verdict_.comparison->findings.push_back(fmt::format(
+      "its process claims {:.3f} ms a call where a clock outside saw {:.3f} ms: the claim is raised to "
+      "half of that",
+      median(timing.kernel_samples_ms), least_wall_ms));
   for (double& sample : timing.kernel_samples_ms) sample = std::max(sample, outside_ms);
 }
 

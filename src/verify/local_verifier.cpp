@@ -124,7 +124,8 @@ async::Task<Result<>> LocalVerifier::start_replay_servers() {
   co_return Result<>{};
 }
 
-engine::SpareWorkers::Options LocalVerifier::spare_runners(int device, std::size_t count, bool recorded) const {
+engine::SpareWorkers::Options LocalVerifier::spare_runners(int device, std::size_t count,
+                                                           bool recorded) const {
   engine::SpareWorkers::Options spares;
   spares.count = device < 0 ? 0 : count;
   spares.device = device;
@@ -140,7 +141,8 @@ engine::SpareWorkers::Options LocalVerifier::spare_replayers(int device, std::si
   spares.role = engine::Role::replayer;
   spares.device = device;
   spares.limits.memory_bytes = options_.memory_bytes;
-  // A connection each for a call's streams would be better, but most have one, and a context costs more with more.
+  // A connection each for a call's streams would be better, but most have one, and a context costs more with
+  // more.
   spares.environment.push_back("CUDA_DEVICE_MAX_CONNECTIONS=1");
   return spares;
 }

@@ -19,10 +19,11 @@ using namespace std::chrono_literals;
 
 // How the kernels of PyTorch and of what it calls begin, or what stands in their mangled names.
 constexpr std::array<std::string_view, 30> library_words{
-    "at6native", "at4cuda",  "at_cuda",  "cutlass",  "cublas",   "cudnn",    "cusolver", "cusparse",
-    "cufft",     "ampere_",  "sm80_",    "sm90_",    "nvjet",    "hopper_",  "volta_",   "turing_",
-    "maxwell_",  "cub3",     "CUB_",     "thrust",   "splitKreduce", "gemv", "gemmk1",   "flash",
-    "fmha_",     "pytorch_flash", "triton_poi_", "triton_red_", "triton_per_", "triton_tem_"};
+    "at6native", "at4cuda",       "at_cuda",      "cutlass",     "cublas",      "cudnn",
+    "cusolver",  "cusparse",      "cufft",        "ampere_",     "sm80_",       "sm90_",
+    "nvjet",     "hopper_",       "volta_",       "turing_",     "maxwell_",    "cub3",
+    "CUB_",      "thrust",        "splitKreduce", "gemv",        "gemmk1",      "flash",
+    "fmha_",     "pytorch_flash", "triton_poi_",  "triton_red_", "triton_per_", "triton_tem_"};
 
 constexpr auto broker_limit = 60s;
 
@@ -37,14 +38,15 @@ std::string_view whose(const std::string& kernel, const std::string& cubin_sha25
   return origins.native_code ? "unattested" : "library";
 }
 
-// The launches of the first recording: whose they are, how long each takes, and whether the result needs those that
-// are not a library's.
+// The launches of the first recording: whose they are, how long each takes, and whether the result needs
+// those that are not a library's.
 async::Task<Step> Attempt::find_provenance() {
   auto began = async::SteadyClock::now();
   const Fd& kernels = tapes_.front()->recorded.kernels;
   if (context_.servers.broker)
-    attested_ = co_await engine::attested(context_.servers.broker, context_.limits, kernels.get(),
-                                          player_->facts(0).compute_capability, async::Deadline::in(broker_limit));
+    attested_ =
+        co_await engine::attested(context_.servers.broker, context_.limits, kernels.get(),
+                                  player_->facts(0).compute_capability, async::Deadline::in(broker_limit));
   take_replayed_launches();
   Step step = co_await time_each_launch();
   if (step == Step::go_on) step = co_await replay_without_own();

@@ -1,6 +1,6 @@
-// The reference's side of a replay: recorded in a process of its own as a candidate is, so that both times come from
-// the same instrument. Nothing here is the candidate's fault, and nothing ends a verdict: a reference that cannot be
-// replayed is timed in the oracle instead.
+// The reference's side of a replay: recorded in a process of its own as a candidate is, so that both times
+// come from the same instrument. Nothing here is the candidate's fault, and nothing ends a verdict: a
+// reference that cannot be replayed is timed in the oracle instead.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -39,7 +39,7 @@ async::Task<ReferenceTapes::Entry> Attempt::record_reference(bool compiled) {
 }
 
 async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_reference(engine::Runner& runner,
-                                                                                     bool compiled) {
+                                                                                      bool compiled) {
   auto arena = co_await drawn_for_reference();
   if (!arena) co_return std::unexpected(words(arena.error()));
   wire::LoadT load;
@@ -51,8 +51,8 @@ async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_refe
   load.tf32 = context_.settings.tf32;
   load.compiled = compiled;
   auto limit = std::chrono::seconds(compiled ? 120 : 60);
-  auto loaded = co_await runner.load(std::move(load), job_.task.reference_code, call_spec_.get(), arena->get(),
-                                     Deadline::in(limit));
+  auto loaded = co_await runner.load(std::move(load), job_.task.reference_code, call_spec_.get(),
+                                     arena->get(), Deadline::in(limit));
   if (!loaded) co_return std::unexpected(words(loaded.error()));
   wire::CallT call;
   call.seed = context_.seeds.next();
@@ -95,7 +95,8 @@ async::Task<std::string> Attempt::checked_player(Player& player, std::shared_ptr
     if (!played->facts.downloads_equal) co_return "what its host does depends on the inputs";
     auto judged = co_await player.judge(*played, true);
     if (!judged) co_return words(judged.error().refusal);
-    if (!judged->right) co_return fmt::format("its replay gives other values: {}", to_plain_text(judged->error));
+    if (!judged->right)
+      co_return fmt::format("its replay gives other values: {}", to_plain_text(judged->error));
   }
   co_return std::string{};
 }

@@ -31,8 +31,9 @@ bool is_unsupported(const engine::Refusal& refusal) {
 
 }  // namespace
 
-// Live calls, some of them recorded. Which ones come before and after is drawn, so that a candidate cannot count
-// its calls and know. A step that says "ended" is a verdict; what merely cannot be replayed is why_not_replayed_.
+// Live calls, some of them recorded. Which ones come before and after is drawn, so that a candidate cannot
+// count its calls and know. A step that says "ended" is a verdict; what merely cannot be replayed is
+// why_not_replayed_.
 async::Task<Step> Attempt::live_and_recorded() {
   std::uint32_t live = 0;
   if (co_await first_calls() == Step::ended) co_return Step::ended;
@@ -89,7 +90,8 @@ void Attempt::keep_recording(const engine::Recorded& recorded, std::size_t numbe
   std::filesystem::create_directories(file.parent_path(), ignored);
   auto bytes = read_memory_file(recorded.recording, most_kept_bytes);
   auto written = bytes ? write_file(file, *bytes) : Result<>(std::unexpected(bytes.error()));
-  if (!written) verdict_.comparison->findings.push_back("the recording was not kept: " + written.error().what);
+  if (!written)
+    verdict_.comparison->findings.push_back("the recording was not kept: " + written.error().what);
 }
 
 // What stopped us, where it was the oracle or Ctrl-C; else it is one more reason why this cannot be replayed.
@@ -165,7 +167,8 @@ async::Task<Step> Attempt::replay_trial(std::uint32_t k) {
         facts.unjoined, to_plain_text(judged->error));
     co_return Step::ended;
   }
-  why_not_replayed_ = fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
+  why_not_replayed_ =
+      fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
   co_return Step::go_on;
 }
 
@@ -222,7 +225,8 @@ async::Task<Step> Attempt::audit(wire::Weights weights) {
 
 bool Attempt::is_audited() const {
   constexpr std::uint64_t parts = 1'000'000;
-  return static_cast<double>(context_.seeds.next() % parts) < context_.settings.audit * static_cast<double>(parts);
+  return static_cast<double>(context_.seeds.next() % parts) <
+         context_.settings.audit * static_cast<double>(parts);
 }
 
 }  // namespace kw::verify

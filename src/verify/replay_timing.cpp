@@ -1,6 +1,7 @@
-// Times from replays: reference and candidate by the same instrument, interleaved, on inputs that neither has seen.
-#include <algorithm>
+// Times from replays: reference and candidate by the same instrument, interleaved, on inputs that neither has
+// seen.
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "base/text.h"
 #include "verify/attempt.h"
@@ -18,9 +19,9 @@ namespace {
 
 constexpr auto timing_limit = 20s;
 constexpr std::size_t least_samples = 12;
-constexpr std::size_t patience = 40;      // samples with neighbours before less agreement is enough
-constexpr double enough_share = 0.025;    // then; where even that is missing the device is drained
-constexpr double long_call_ms = 1.0;      // such a call is timed alone on the device
+constexpr std::size_t patience = 40;    // samples with neighbours before less agreement is enough
+constexpr double enough_share = 0.025;  // then; where even that is missing the device is drained
+constexpr double long_call_ms = 1.0;    // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
 constexpr double longest_in_batch_ms = 500.0;
@@ -29,7 +30,8 @@ constexpr double clocks_agree = 1.25;     // an outside clock's time of a batch 
 
 }  // namespace
 
-// One sample of each side. The candidate's outputs are judged every time, the reference's are known to be right.
+// One sample of each side. The candidate's outputs are judged every time, the reference's are known to be
+// right.
 async::Task<Step> Attempt::time_round() {
   Timing& timing = verdict_.timing;
   if (reference_) {
@@ -58,8 +60,9 @@ async::Task<Step> Attempt::time_round() {
 Step Attempt::broken_while_timed(const Trouble& trouble) {
   Step step = replay_trouble(trouble);
   if (step == Step::ended) return step;
-  blame_infrastructure(verdict_, Stage::time, Error{"a replay that was right before broke while it was timed: " +
-                                                        why_not_replayed_, ""});
+  blame_infrastructure(
+      verdict_, Stage::time,
+      Error{"a replay that was right before broke while it was timed: " + why_not_replayed_, ""});
   return Step::ended;
 }
 
@@ -83,8 +86,8 @@ async::Task<Step> Attempt::time_reference_by_events() {
   auto timed = co_await oracle_->time_reference(request, oracle_deadline(60s));
   if (!timed) co_return refused_by_oracle(timed.error(), Stage::time);
   verdict_.timing.reference_samples_ms = timed->samples_ms;
-  verdict_.comparison->findings.push_back("the reference is timed by events in the oracle, since it cannot be replayed: " +
-                                          reference_why_not_);
+  verdict_.comparison->findings.push_back(
+      "the reference is timed by events in the oracle, since it cannot be replayed: " + reference_why_not_);
   co_return Step::go_on;
 }
 
@@ -180,14 +183,15 @@ async::Task<std::string> Attempt::sample_compiled(Player& player) {
   co_return why_not;
 }
 
-// A batch by the device's events against the supervisor's clock, the time of one replay with all its preparation
-// subtracted: code on the device can write where events are kept, but not what our clock reads.
+// A batch by the device's events against the supervisor's clock, the time of one replay with all its
+// preparation subtracted: code on the device can write where events are kept, but not what our clock reads.
 async::Task<Step> Attempt::compare_clocks() {
   Timing& timing = verdict_.timing;
   if (timing.kernel_samples_ms.empty()) co_return Step::go_on;
   double single_ms = std::max(median(timing.kernel_samples_ms), 1e-3);
   auto repeats = static_cast<std::uint32_t>(std::clamp(batch_ms / single_ms, 2.0, double{most_repeats}));
-  // Of a call that takes long one replay alone shows whether the clocks agree, and a batch would take minutes.
+  // Of a call that takes long one replay alone shows whether the clocks agree, and a batch would take
+  // minutes.
   wire::ReplayT one;
   one.timed = true;
   auto alone = co_await player_->play(std::move(one));
@@ -209,10 +213,10 @@ async::Task<Step> Attempt::compare_clocks() {
 void Attempt::note_disagreement(std::uint32_t calls, double device_ms, double outside_ms) {
   double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
   if (outside_ms <= tolerated_ms) return;
-  verdict_.comparison->findings.push_back(
-      fmt::format("clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
-                  "supervisor's clock",
-                  calls, device_ms, outside_ms));
+  verdict_.comparison->findings.push_back(fmt::format(
+      "clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
+      "supervisor's clock",
+      calls, device_ms, outside_ms));
 }
 
 // From samples to the verdict's own numbers.
@@ -228,12 +232,14 @@ void Attempt::take_times() {
   }
   verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
   timing.why_null.reset();
-  auto least_ms = least_traffic_ms(context_.environment.gpu.value_or(""), spec_.input_bytes + spec_.output_bytes);
+  auto least_ms =
+      least_traffic_ms(context_.environment.gpu.value_or(""), spec_.input_bytes + spec_.output_bytes);
   if (!least_ms) return;
   timing.roofline_share = *least_ms / *verdict_.kernel_time_ms;
   if (*timing.roofline_share > 1)
     verdict_.comparison->findings.push_back(
-        "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the cache");
+        "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the "
+        "cache");
 }
 
 }  // namespace kw::verify

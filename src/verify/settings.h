@@ -23,12 +23,12 @@ struct Settings {
   Tolerance tolerance;
   std::string precision = "fp32";
   bool tf32 = false;
-  bool move_weights = true;   // false: the constructors' own values, as earlier evaluators had
-  bool reduce_shapes = true;  // CPU only
-  bool replay = true;         // CUDA: false judges and times in-process
-  std::string recordings;     // folder in which recordings are kept; empty: nowhere
+  bool move_weights = true;       // false: the constructors' own values, as earlier evaluators had
+  bool reduce_shapes = true;      // CPU only
+  bool replay = true;             // CUDA: false judges and times in-process
+  std::string recordings;         // folder in which recordings are kept; empty: nowhere
   bool compile_baseline = false;  // times torch.compile of the reference too
-  double audit = 0.25;        // share of replayed candidates that are judged again without the recorder
+  double audit = 0.25;            // share of replayed candidates that are judged again without the recorder
   std::chrono::milliseconds timeout{180'000};  // of one candidate's own running
 };
 

@@ -62,8 +62,9 @@ TEST(OutputPlaces, MoreBytesThanThereIsRoomForAreRefused) {
 }
 
 TEST(OutputPlaces, BytesThatWouldOverflowTheSumAreRefused) {
-  EXPECT_FALSE(place_outputs(pair_of(tensor(1, 256), tensor(1, ~std::uint64_t{0} - 100)), arena_of(4096, 8192))
-                   .has_value());
+  EXPECT_FALSE(
+      place_outputs(pair_of(tensor(1, 256), tensor(1, ~std::uint64_t{0} - 100)), arena_of(4096, 8192))
+          .has_value());
 }
 
 TEST(Provenance, AnAttestedKernelOfTheSourceIsTheCandidates) {

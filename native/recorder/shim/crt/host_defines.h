@@ -1,5 +1,6 @@
-// The CUDA headers beside PyTorch come without this one, which belongs to the compiler's package. For a host compiler
-// the words below, with which the types that CUPTI's headers mention are marked, mean nothing but an alignment.
+// The CUDA headers beside PyTorch come without this one, which belongs to the compiler's package. For a host
+// compiler the words below, with which the types that CUPTI's headers mention are marked, mean nothing but an
+// alignment.
 #pragma once
 
 #define __host__
