@@ -4,22 +4,26 @@
 
 #include <cuda.h>
 
+#include "recording/limits.h"
+
 // cuda.h renames many of these to their latest versions; both uses below see the same name.
 #define KW_DRIVER_FUNCTIONS(F)                                                                               \
   F(cuInit)                                                                                                  \
-  F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(       \
-      cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuCtxGetCurrent) F(cuCtxGetDevice) F(cuCtxSynchronize)  \
-      F(cuCtxResetPersistingL2Cache) F(cuStreamCreate) F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(   \
-          cuStreamSynchronize) F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamIsCapturing)             \
-          F(cuStreamWaitEvent) F(cuStreamWaitValue32) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F( \
-              cuEventQuery) F(cuEventSynchronize) F(cuEventElapsedTime) F(cuModuleLoadData)                  \
-              F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal) F(cuFuncGetModule) F(            \
-                  cuFuncGetName) F(cuFuncGetParamInfo) F(cuFuncGetAttribute) F(cuFuncSetAttribute)           \
-                  F(cuFuncLoad) F(cuKernelGetFunction) F(cuKernelGetName) F(cuLaunchKernelEx) F(             \
-                      cuMemcpyDtoH) F(cuMemcpyHtoD) F(cuMemcpyDtoD) F(cuMemcpyDtoHAsync)                     \
-                      F(cuMemcpyHtoDAsync) F(cuMemcpyDtoDAsync) F(cuMemcpy2DAsync) F(cuMemsetD8Async) F(     \
-                          cuMemsetD16Async) F(cuMemsetD32Async) F(cuMemsetD2D8Async) F(cuMemsetD2D16Async)   \
-                          F(cuMemsetD2D32Async) F(cuMemAlloc) F(cuMemFree) F(cuMemHostAlloc)                 \
+  F(cuDriverGetVersion)                                                                                      \
+  F(cuGetErrorName)                                                                                          \
+  F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent)   \
+      F(cuCtxGetCurrent) F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxResetPersistingL2Cache) F(             \
+          cuStreamCreate) F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize)            \
+          F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(          \
+              cuStreamWaitValue32) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery)       \
+              F(cuEventSynchronize) F(cuEventElapsedTime) F(cuModuleLoadData) F(cuModuleUnload) F(           \
+                  cuModuleGetFunction) F(cuModuleGetGlobal) F(cuFuncGetModule) F(cuFuncGetName)              \
+                  F(cuFuncGetParamInfo) F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuFuncLoad) F(         \
+                      cuKernelGetFunction) F(cuKernelGetName) F(cuLaunchKernelEx) F(cuMemcpyDtoH)            \
+                      F(cuMemcpyHtoD) F(cuMemcpyDtoD) F(cuMemcpyDtoHAsync) F(cuMemcpyHtoDAsync) F(           \
+                          cuMemcpyDtoDAsync) F(cuMemcpy2DAsync) F(cuMemsetD8Async) F(cuMemsetD16Async)       \
+                          F(cuMemsetD32Async) F(cuMemsetD2D8Async) F(cuMemsetD2D16Async) F(                  \
+                              cuMemsetD2D32Async) F(cuMemAlloc) F(cuMemFree) F(cuMemHostAlloc)               \
                               F(cuMemFreeHost) F(cuMemHostGetDevicePointer) F(cuMemGetAllocationGranularity) \
                                   F(cuMemGetInfo) F(cuMemAddressReserve) F(cuMemAddressFree) F(cuMemCreate)  \
                                       F(cuMemRelease) F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(         \
@@ -45,9 +49,9 @@ const char* load(Driver& driver);
 const char* name_of(const Driver& driver, CUresult result);
 
 // Where the recorder's heap and the recorded call's inputs lie, in every process: hints that drivers honour.
-inline constexpr unsigned long long heap_address = 0x300000000000ULL;
-inline constexpr unsigned long long heap_bytes = 1ULL << 38;
-inline constexpr unsigned long long arena_address = 0x500000000000ULL;
+inline constexpr unsigned long long heap_address = recording::heap_address;
+inline constexpr unsigned long long heap_bytes = recording::max_heap_bytes;
+inline constexpr unsigned long long arena_address = recording::arena_address;
 // Reserved there even for small arenas: drivers honour a hint for large ranges only.
 inline constexpr unsigned long long arena_reserved_bytes = 1ULL << 36;
 

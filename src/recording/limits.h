@@ -1,5 +1,4 @@
-// Where a recording's addresses lie, and how large its parts may be. The addresses are those of
-// native/driver/driver.h; they stand here as well, since reading a recording needs no header of CUDA.
+// Where a recording's addresses lie, in every process that has a part in it, and how large its parts may be.
 #pragma once
 
 #include <cstddef>

@@ -99,6 +99,7 @@ class Attempt {
   void note_disagreement(std::uint32_t calls, double device_ms, double outside_ms);
   async::Task<Step> time_compiled_reference();
   async::Task<std::string> sample_compiled(Player& player);
+  void forget_times(const char* why);
   Step broken_while_timed(const Trouble& trouble);
   Step lost_reference(const Trouble& trouble);
   void take_times();

@@ -22,10 +22,7 @@ async::Task<Step> Attempt::on_cuda() {
   if (prepared == Step::ended && !full) co_return Step::ended;
   if (full || spec_.input_bytes + spec_.output_bytes > heavy_bytes)
     if (co_await prepare_alone() == Step::ended) co_return Step::ended;
-  if (context_.settings.replay)
-    co_await start_reference();
-  else
-    why_not_replayed_ = context_.why_no_replay;
+  if (context_.settings.replay) co_await start_reference();
   deadline_ = async::Deadline::in(context_.settings.timeout);
   wire::Weights weights = wire::Weights::automatic;
   Step step = co_await try_weights(weights);
@@ -62,9 +59,12 @@ async::Task<Step> Attempt::prepare_alone() {
 
 // Judged with these weights, by replays where that can be.
 async::Task<Step> Attempt::try_weights(wire::Weights weights) {
-  if (!context_.settings.replay) co_return co_await try_in_process(weights);
-  Step step = co_await try_recorded(weights);
-  if (step == Step::ended || why_not_replayed_.empty()) co_return step;
+  if (context_.settings.replay) {
+    Step step = co_await try_recorded(weights);
+    if (step == Step::ended || why_not_replayed_.empty()) co_return step;
+  } else {
+    why_not_replayed_ = context_.why_no_replay.empty() ? "the replayer was lost" : context_.why_no_replay;
+  }
   verdict_.replay.emplace();
   verdict_.replay->why_not = why_not_replayed_;
   co_return co_await try_in_process(weights);

@@ -1,5 +1,6 @@
 #include "verify/player.h"
 
+#include "recording/limits.h"
 #include "verify/limits.h"
 
 namespace kw::verify {
@@ -27,7 +28,7 @@ async::Task<std::expected<void, Trouble>> Player::add(std::shared_ptr<const Tape
   if (!arena) co_return std::unexpected(std::move(arena.error()));
   wire::LoadRecordingT request;
   request.slot = static_cast<std::uint32_t>(tapes_.size());
-  request.arena_address = replay_arena_address;
+  request.arena_address = recording::arena_address;
   request.arena_bytes = spec_.arena_bytes;
   request.outputs_offset = spec_.outputs_offset;
   request.outputs = tape->places.spans;

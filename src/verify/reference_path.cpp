@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "recording/limits.h"
 #include "verify/attempt.h"
 #include "verify/limits.h"
 
@@ -13,6 +14,7 @@ using async::Deadline;
 
 namespace {
 
+constexpr std::uint64_t most_kept_state_bytes = std::uint64_t{256} << 20;
 constexpr int checks = 2;  // replays of a reference that are judged before its times are believed
 
 std::string words(const engine::Refusal& refusal) {
@@ -60,7 +62,7 @@ async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_refe
   if (!returned) co_return std::unexpected(words(returned.error()));
   wire::RecordT record;
   record.seed = context_.seeds.next();
-  record.input_address = replay_arena_address;
+  record.input_address = recording::arena_address;
   auto recorded = co_await runner.record(std::move(record), arena->get(), Deadline::in(limit));
   if (!recorded) co_return std::unexpected(words(recorded.error()));
   co_return std::move(*recorded);
@@ -124,7 +126,9 @@ async::Task<> Attempt::start_reference() {
     }
   }
   reference_why_not_ = entry.why_not;
-  if (known == nullptr || !entry.tape) context_.tapes.put(key, std::move(entry));
+  // What is kept holds its state in device memory, that of large references for this one candidate only.
+  bool large = entry.tape && entry.tape->recorded.facts.state_bytes > most_kept_state_bytes;
+  if (!large && (known == nullptr || !entry.tape)) context_.tapes.put(key, std::move(entry));
 }
 
 }  // namespace kw::verify

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "recording/limits.h"
 #include "verify/attempt.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
@@ -54,7 +55,7 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   request.trial = trial;
   request.seed = trial_seed_;
   request.budget_ms = static_cast<double>(context_.settings.timeout.count());
-  request.input_address = replay_arena_address;
+  request.input_address = recording::arena_address;
   auto recorded =
       co_await runner_->record(std::move(request), arena.get(), own_deadline(context_.settings.timeout));
   verdict_.stages_ms[Stage::record] += async::ms_since(began);
@@ -214,10 +215,7 @@ async::Task<Step> Attempt::audit(wire::Weights weights) {
     if (call_speedup > 0) verdict_.timing.call_speedup = call_speedup;
   } else if (!stopped_ && verdict_.error) {
     verdict_.error = "without the recorder in its process: " + *verdict_.error;
-    verdict_.speedup.reset();
-    verdict_.reference_time_ms.reset();
-    verdict_.kernel_time_ms.reset();
-    verdict_.timing.why_null = "the candidate is not right where it is not recorded";
+    forget_times("the candidate is not right where it is not recorded");
   }
   co_await end_runner();
   co_return step;

@@ -57,9 +57,17 @@ async::Task<Step> Attempt::time_round() {
   co_return Step::go_on;
 }
 
+void Attempt::forget_times(const char* why) {
+  verdict_.speedup.reset();
+  verdict_.reference_time_ms.reset();
+  verdict_.kernel_time_ms.reset();
+  verdict_.timing.why_null = why;
+}
+
 Step Attempt::broken_while_timed(const Trouble& trouble) {
   Step step = replay_trouble(trouble);
   if (step == Step::ended) return step;
+  forget_times("a replay broke while it was timed");
   blame_infrastructure(
       verdict_, Stage::time,
       Error{"a replay that was right before broke while it was timed: " + why_not_replayed_, ""});
