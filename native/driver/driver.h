@@ -7,32 +7,28 @@
 #include "recording/limits.h"
 
 // cuda.h renames many of these to their latest versions; both uses below see the same name.
-#define KW_DRIVER_FUNCTIONS(F)                                                                               \
-  F(cuInit)                                                                                                  \
-  F(cuDriverGetVersion)                                                                                      \
-  F(cuGetErrorName)                                                                                          \
-  F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent)   \
-      F(cuCtxGetCurrent) F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxResetPersistingL2Cache) F(             \
-          cuStreamCreate) F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize)            \
-          F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(          \
-              cuStreamWaitValue32) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery)       \
-              F(cuEventSynchronize) F(cuEventElapsedTime) F(cuModuleLoadData) F(cuModuleUnload) F(           \
-                  cuModuleGetFunction) F(cuModuleGetGlobal) F(cuFuncGetModule) F(cuFuncGetName)              \
-                  F(cuFuncGetParamInfo) F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuFuncLoad) F(         \
-                      cuKernelGetFunction) F(cuKernelGetName) F(cuLaunchKernelEx) F(cuMemcpyDtoH)            \
-                      F(cuMemcpyHtoD) F(cuMemcpyDtoD) F(cuMemcpyDtoHAsync) F(cuMemcpyHtoDAsync) F(           \
-                          cuMemcpyDtoDAsync) F(cuMemcpy2DAsync) F(cuMemsetD8Async) F(cuMemsetD16Async)       \
-                          F(cuMemsetD32Async) F(cuMemsetD2D8Async) F(cuMemsetD2D16Async) F(                  \
-                              cuMemsetD2D32Async) F(cuMemAlloc) F(cuMemFree) F(cuMemHostAlloc)               \
-                              F(cuMemFreeHost) F(cuMemHostGetDevicePointer) F(cuMemGetAllocationGranularity) \
-                                  F(cuMemGetInfo) F(cuMemAddressReserve) F(cuMemAddressFree) F(cuMemCreate)  \
-                                      F(cuMemRelease) F(cuMemMap) F(cuMemUnmap) F(cuMemSetAccess) F(         \
-                                          cuMemExportToShareableHandle) F(cuMemImportFromShareableHandle)    \
-                                          F(cuPointerGetAttribute) F(cuGraphGetNodes) F(cuGraphNodeGetType)  \
-                                              F(cuGraphKernelNodeGetParams) F(cuGraphKernelNodeGetAttribute) \
-                                                  F(cuGraphMemcpyNodeGetParams)                              \
-                                                      F(cuGraphMemsetNodeGetParams) F(cuGraphGetEdges)       \
-                                                          F(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+// clang-format off: a list of macros is beyond it.
+#define KW_DRIVER_FUNCTIONS(F) \
+  F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) \
+  F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuCtxGetCurrent) \
+  F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxResetPersistingL2Cache) F(cuStreamCreate) \
+  F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamGetFlags) \
+  F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(cuStreamWaitValue32) \
+  F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery) F(cuEventSynchronize) \
+  F(cuEventElapsedTime) F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) \
+  F(cuModuleGetGlobal) F(cuFuncGetModule) F(cuFuncGetName) F(cuFuncGetParamInfo) \
+  F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuFuncLoad) F(cuKernelGetFunction) \
+  F(cuKernelGetName) F(cuLaunchKernelEx) F(cuMemcpyDtoH) F(cuMemcpyHtoD) F(cuMemcpyDtoD) \
+  F(cuMemcpyDtoHAsync) F(cuMemcpyHtoDAsync) F(cuMemcpyDtoDAsync) F(cuMemcpy2DAsync) \
+  F(cuMemsetD8Async) F(cuMemsetD16Async) F(cuMemsetD32Async) F(cuMemsetD2D8Async) \
+  F(cuMemsetD2D16Async) F(cuMemsetD2D32Async) F(cuMemAlloc) F(cuMemFree) F(cuMemHostAlloc) \
+  F(cuMemFreeHost) F(cuMemHostGetDevicePointer) F(cuMemGetAllocationGranularity) F(cuMemGetInfo) \
+  F(cuMemAddressReserve) F(cuMemAddressFree) F(cuMemCreate) F(cuMemRelease) F(cuMemMap) \
+  F(cuMemUnmap) F(cuMemSetAccess) F(cuMemExportToShareableHandle) F(cuMemImportFromShareableHandle) \
+  F(cuPointerGetAttribute) F(cuGraphGetNodes) F(cuGraphNodeGetType) F(cuGraphKernelNodeGetParams) \
+  F(cuGraphKernelNodeGetAttribute) F(cuGraphMemcpyNodeGetParams) F(cuGraphMemsetNodeGetParams) \
+  F(cuGraphGetEdges) F(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+// clang-format on
 
 namespace kw::driver {
 
