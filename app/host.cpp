@@ -46,6 +46,7 @@ HostOptions host_options(const EngineFlags& engine, const CorrectnessFlags& corr
   verify::Settings& settings = options.settings;
   settings.correctness_trials = static_cast<std::uint32_t>(correctness.trials);
   settings.timing_trials = static_cast<std::uint32_t>(timing.trials);
+  settings.timing_precision = timing.precision;
   settings.tolerance = {correctness.tolerance.name, correctness.tolerance.rtol, correctness.tolerance.atol};
   settings.precision = correctness.precision;
   settings.tf32 = correctness.tf32;

@@ -47,6 +47,7 @@ json::object judging_identity(const verify::LocalVerifier::Options& host) {
   return {{"device", host.gpus.empty() ? "cpu" : host.gpus.front().name},
           {"trials", settings.correctness_trials},
           {"timing-trials", settings.timing_trials},
+          {"timing-precision", settings.timing_precision},
           {"tolerance", settings.tolerance.name},
           {"rtol", settings.tolerance.rtol},
           {"atol", settings.tolerance.atol},

@@ -22,14 +22,6 @@ std::optional<double> setting(std::string_view text, std::string_view name) {
   return value;
 }
 
-Result<double> parse_share(const std::string& text) {
-  char* end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != 0 || !(value >= 0 && value <= 1))
-    return fail(fmt::format("\"{}\" is no number from 0 to 1", text));
-  return value;
-}
-
 // Two words, of which one is true.
 std::function<Result<bool>(const std::string&)> either(std::string yes, std::string no) {
   return [yes = std::move(yes), no = std::move(no)](const std::string& text) -> Result<bool> {

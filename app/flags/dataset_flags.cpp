@@ -5,12 +5,6 @@
 namespace kw {
 namespace {
 
-Result<double> parse_share(const std::string& text) {
-  auto value = text == "0" ? Result<double>(0.0) : parse_positive(text);
-  if (value && *value > 1) return fail("\"" + text + "\" is not between 0 and 1");
-  return value;
-}
-
 Result<unsigned> parse_target(const std::string& text) {
   std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
   auto value = parse_whole(digits, 70, 120);

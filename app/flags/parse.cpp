@@ -35,6 +35,12 @@ Result<double> parse_positive(const std::string& text) {
   return *value;
 }
 
+Result<double> parse_share(const std::string& text) {
+  auto value = number<double>(text);
+  if (!value || !(*value >= 0 && *value <= 1)) return fail(fmt::format("\"{}\" is no number from 0 to 1", text));
+  return *value;
+}
+
 Result<std::uint64_t> parse_bytes(const std::string& text) {
   std::string_view digits = text;
   unsigned shift = 0;

@@ -15,6 +15,7 @@ namespace kw {
 
 Result<std::uint64_t> parse_whole(const std::string& text, std::uint64_t least, std::uint64_t most);
 Result<double> parse_positive(const std::string& text);
+Result<double> parse_share(const std::string& text);  // from 0 to 1
 
 // "8G", "512M", "65536": bytes, in powers of 1024.
 Result<std::uint64_t> parse_bytes(const std::string& text);

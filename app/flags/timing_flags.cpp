@@ -24,8 +24,12 @@ void TimingFlags::add(CLI::App& app) {
   const std::string group = "Timing";
   add_parsed<std::uint64_t>(
       app, "--timing-trials", trials, [](const std::string& text) { return parse_whole(text, 1, 100000); },
-      "timed calls of reference and kernel [100]")
+      "timed calls of reference and kernel, at most [100]")
       ->type_name("N")
+      ->group(group);
+  add_parsed<double>(app, "--timing-precision", precision, parse_share,
+                     "half of a time's 95% interval, as a share of it, at which sampling ends [0.01]")
+      ->type_name("SHARE")
       ->group(group);
   add_parsed<Trust>(
       app, "--instrument", instrument, parse_trust,

@@ -10,6 +10,7 @@ namespace kw {
 
 struct TimingFlags {
   std::uint64_t trials = 100;
+  double precision = 0.01;
   Trust min_trust = Trust::in_process;
   Trust instrument = Trust::replay;
   bool compile_baseline = false;

@@ -109,6 +109,7 @@ def _settle(folder):
         os.environ[name] = os.path.join(folder, name.lower())
         os.mkdir(os.environ[name])
     os.environ["TMPDIR"] = tempfile.tempdir = folder
+    os.environ["USER"] = "kernelwright"  # our user ids have no entry to be looked up, which torch.compile would do
     os.chdir(folder)
 
 

@@ -113,9 +113,9 @@ std::string speed_part(const Verdict& verdict, const FeedbackContext& context) {
       "is wanted.\n",
       *verdict.speedup, context.target_speedup);
   if (verdict.reference_time_ms && verdict.kernel_time_ms)
-    text += fmt::format("On the device the reference takes {:.4g} ms and yours {:.4g} ms (medians{}).\n",
+    text += fmt::format("On the device the reference takes {:.4g} ms and yours {:.4g} ms{}.\n",
                         *verdict.reference_time_ms, *verdict.kernel_time_ms,
-                        verdict.timing.instrument ? ", " + cleaned(*verdict.timing.instrument) : "");
+                        verdict.timing.instrument ? " (" + cleaned(*verdict.timing.instrument) + ")" : "");
   if (verdict.timing.call_speedup)
     text += fmt::format("Whole calls, with the host's part, run at {:.3g}x.\n", *verdict.timing.call_speedup);
   return text + launches_part(verdict) + roofline_part(verdict) + advice(verdict);

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t calls_a_round = 10;
+constexpr std::size_t least_samples = 40;
 constexpr double round_budget_ms = 2'000;
 constexpr auto timing_limit = 20s;
 constexpr double slack_ms =
@@ -101,7 +102,9 @@ async::Task<Step> Attempt::time_in_process() {
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
     if (co_await timed_calls(calls_a_round) == Step::ended) co_return Step::ended;
     if (timing.kernel_samples_ms.empty()) break;
-    if (is_settled(timing.kernel_samples_ms) && is_settled(timing.reference_samples_ms)) break;
+    if (is_settled(timing.kernel_samples_ms, least_samples, settings.timing_precision) &&
+        is_settled(timing.reference_samples_ms, least_samples, settings.timing_precision))
+      break;
   }
   verdict_.stages_ms[Stage::time] += async::ms_since(start);
   timing.instrument = "cuda-events";
@@ -119,11 +122,11 @@ async::Task<Step> Attempt::time_in_process() {
 void Attempt::bound_by_outside_clock(double least_wall_ms) {
   Timing& timing = verdict_.timing;
   double outside_ms = believable_share * (least_wall_ms - slack_ms);
-  if (median(timing.kernel_samples_ms) >= outside_ms) return;
+  if (midmean(timing.kernel_samples_ms) >= outside_ms) return;
   verdict_.comparison->findings.push_back(fmt::format(
       "its process claims {:.3f} ms a call where a clock outside saw {:.3f} ms: the claim is raised to "
       "half of that",
-      median(timing.kernel_samples_ms), least_wall_ms));
+      midmean(timing.kernel_samples_ms), least_wall_ms));
   for (double& sample : timing.kernel_samples_ms) sample = std::max(sample, outside_ms);
 }
 

@@ -33,6 +33,7 @@ struct LocalVerifier::Lane {
         plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(device, of.audits_at_once(width), false)),
         replayers(of.loop_, of.servers_.replayer, of.spare_replayers(device, width)),
         desk(of.loop_, width),
+        timing_turns(of.loop_, 1),
         context{of.loop_,
                 of.stop_,
                 of.options_.settings,
@@ -43,6 +44,7 @@ struct LocalVerifier::Lane {
                 plain_runners,
                 replayers,
                 desk,
+                timing_turns,
                 engine::Limits{.memory_bytes = of.options_.memory_bytes},
                 tapes,
                 device,
@@ -55,6 +57,7 @@ struct LocalVerifier::Lane {
   engine::SpareWorkers replayers;
   ReferenceTapes tapes;
   engine::LeaseDesk desk;
+  engine::LeaseDesk timing_turns;
   Context context;
   std::size_t busy = 0;
 };

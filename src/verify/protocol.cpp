@@ -19,8 +19,8 @@ std::string protocol_hash(const Settings& settings, const wire::ReadyT& versions
                   protocol_version, cuda ? "cuda" : "cpu", gpu, settings.correctness_trials,
                   settings.tolerance.name, settings.tolerance.rtol, settings.tolerance.atol,
                   settings.precision, settings.tf32, settings.move_weights);
-  text += cuda ? fmt::format(" timing={} replay={} audit={}", settings.timing_trials, settings.replay,
-                             settings.audit)
+  text += cuda ? fmt::format(" timing={},{} replay={} audit={}", settings.timing_trials,
+                             settings.timing_precision, settings.replay, settings.audit)
                : fmt::format(" reduce={}", settings.reduce_shapes);
   text += fmt::format(" timeout={} torch={} triton={}", settings.timeout.count(), versions.torch,
                       versions.triton);

@@ -20,7 +20,7 @@ namespace {
 constexpr auto timing_limit = 20s;
 constexpr std::size_t least_samples = 12;
 constexpr std::size_t patience = 40;    // samples with neighbours before less agreement is enough
-constexpr double enough_share = 0.025;  // then; where even that is missing the device is drained
+constexpr double enough = 2.5;          // times as wide an interval; where even that is missing we drain
 constexpr double long_call_ms = 1.0;    // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
@@ -126,8 +126,13 @@ bool Attempt::both_settled(std::size_t least, double share) const {
          (!reference_ || is_settled(timing.reference_samples_ms, least, share));
 }
 
+// One verdict samples at a time. Each sample goes five times between processes, and many that do so at once
+// would wait for each other's contexts at every step.
 async::Task<Step> Attempt::sample_replays() {
   Timing& timing = verdict_.timing;
+  const double share = context_.settings.timing_precision;
+  engine::Lease turn;
+  if (!alone_) turn = co_await context_.timing_turns.share();
   auto limit = async::Deadline::in(timing_limit);
   const auto& own = timing.kernel_samples_ms;
   const auto& theirs = timing.reference_samples_ms;
@@ -141,8 +146,9 @@ async::Task<Step> Attempt::sample_replays() {
     }
     if (alone_ || !long_call)
       if (own.size() >= context_.settings.timing_trials) break;
-    if (both_settled(least_samples, 0.01) || (!long_call && both_settled(patience, enough_share))) break;
+    if (both_settled(least_samples, share) || (!long_call && both_settled(patience, enough * share))) break;
     if (!alone_ && (long_call || own.size() >= patience)) {
+      turn.give_back();  // who waits for it holds a share of the device
       co_await drain_device();
       limit = async::Deadline::in(timing_limit);  // the wait for the device is not the kernel's
       timing.kernel_samples_ms.clear();
@@ -187,7 +193,7 @@ async::Task<std::string> Attempt::sample_compiled(Player& player) {
     samples_ms.push_back(played->facts.device_ms);
   }
   co_await player.end();
-  if (why_not.empty()) verdict_.timing.compile_time_ms = median(samples_ms);
+  if (why_not.empty()) verdict_.timing.compile_time_ms = midmean(samples_ms);
   co_return why_not;
 }
 
@@ -230,10 +236,10 @@ void Attempt::note_disagreement(std::uint32_t calls, double device_ms, double ou
 // From samples to the verdict's own numbers.
 void Attempt::take_times() {
   Timing& timing = verdict_.timing;
-  verdict_.reference_time_ms = median(timing.reference_samples_ms);
-  verdict_.kernel_time_ms = median(timing.kernel_samples_ms);
-  timing.reference_interval_ms = median_interval(timing.reference_samples_ms);
-  timing.kernel_interval_ms = median_interval(timing.kernel_samples_ms);
+  verdict_.reference_time_ms = midmean(timing.reference_samples_ms);
+  verdict_.kernel_time_ms = midmean(timing.kernel_samples_ms);
+  timing.reference_interval_ms = midmean_interval(timing.reference_samples_ms);
+  timing.kernel_interval_ms = midmean_interval(timing.kernel_samples_ms);
   if (*verdict_.kernel_time_ms <= 0) {
     timing.why_null = "the kernel's time read zero or less";
     return;

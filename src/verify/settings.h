@@ -20,6 +20,7 @@ struct Settings {
   std::uint32_t correctness_trials = 5;
   std::uint32_t timing_trials = 100;
   std::uint32_t timing_warmup = 10;
+  double timing_precision = 0.01;  // half of a time's 95% interval, as a share of it, at which sampling ends
   Tolerance tolerance;
   std::string precision = "fp32";
   bool tf32 = false;

@@ -8,13 +8,16 @@ namespace kw::verify {
 
 double median(std::vector<double> samples);
 
-// A 95% interval of the median by order statistics (binomial, normal approximation), which assumes nothing of
-// how the samples are distributed.
-std::pair<double, double> median_interval(std::vector<double> samples);
+// Mean of the middle half, a quarter left out at each end (floor(n/4) samples): as deaf to outliers as a time
+// needs, and between the instrument's steps, where a median can only be on one of them.
+double midmean(std::vector<double> samples);
 
-// Whether enough samples agree: at least `least`, and the median's interval within `share` of it to both
-// sides, or within what one sample can be off for reasons of the instrument: the device's events and its gate
-// are read every 0.2 us or so.
+// A 95% interval of the midmean: Student's t times the winsorised standard deviation over half the root of n
+// (Tukey and McLaughlin 1963, a quarter trimmed at each end).
+std::pair<double, double> midmean_interval(std::vector<double> samples);
+
+// Whether enough samples agree: at least `least`, and the midmean's interval within `share` of it to both
+// sides, or within what an instrument that reads in steps of 32 ns can tell.
 bool is_settled(const std::vector<double>& samples, std::size_t least = 40, double share = 0.01);
 
 }  // namespace kw::verify

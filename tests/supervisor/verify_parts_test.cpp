@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "engine/policy.h"
 #include "verify/protocol.h"
 #include "verify/roofline.h"
@@ -13,17 +16,32 @@ TEST(Median, OfAnEvenCountLiesBetween) {
   EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
 }
 
-TEST(Median, ItsIntervalHoldsIt) {
-  std::vector<double> samples;
-  for (int i = 0; i < 101; ++i) samples.push_back(i);
-  auto [low, high] = median_interval(samples);
-  EXPECT_LE(low, 50);
-  EXPECT_GE(high, 50);
-  EXPECT_GT(low, 35);
-  EXPECT_LT(high, 65);
+TEST(Midmean, IsTheMeanOfTheMiddleHalf) {
+  EXPECT_EQ(midmean({1000, 1, 2, 3, 4, 5, 6, -1000}), (2 + 3 + 4 + 5) / 4.0);
+  EXPECT_EQ(midmean({7}), 7);
 }
 
-TEST(Median, IsSettledOnceItsIntervalIsNarrow) {
+TEST(Midmean, LiesBetweenTheStepsOfAnInstrument) {
+  std::vector<double> samples(40, 3.0);
+  std::fill(samples.begin(), samples.begin() + 20, 3.2);
+  EXPECT_NEAR(midmean(samples), 3.1, 1e-9);
+}
+
+TEST(Midmean, ItsIntervalHoldsTheTruthNineteenTimesInTwenty) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> noise(100, 1);
+  int held = 0;
+  constexpr int rounds = 2000;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> samples;
+    for (int i = 0; i < 16; ++i) samples.push_back(noise(random));
+    auto [low, high] = midmean_interval(samples);
+    if (low <= 100 && 100 <= high) ++held;
+  }
+  EXPECT_NEAR(held / static_cast<double>(rounds), 0.95, 0.02);
+}
+
+TEST(Midmean, IsSettledOnceItsIntervalIsNarrow) {
   EXPECT_TRUE(is_settled(std::vector<double>(40, 2.0)));
   EXPECT_FALSE(is_settled(std::vector<double>(39, 2.0)));
   std::vector<double> wide;
