@@ -37,7 +37,8 @@ Result<double> parse_positive(const std::string& text) {
 
 Result<double> parse_share(const std::string& text) {
   auto value = number<double>(text);
-  if (!value || !(*value >= 0 && *value <= 1)) return fail(fmt::format("\"{}\" is no number from 0 to 1", text));
+  if (!value || !(*value >= 0 && *value <= 1))
+    return fail(fmt::format("\"{}\" is no number from 0 to 1", text));
   return *value;
 }
 

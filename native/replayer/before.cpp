@@ -42,8 +42,11 @@ Outcome<> poison(const Device& device, const Slot& slot, const Arena& arena) {
 Outcome<> put_back(Device& device, Slot& slot, const Arena& arena) {
   slot.host().refill();
   return in_turn([&] { return poison(device, slot, arena); }, [&] { return slot.restore_state(); },
-                 [&] { return slot.program().restore_variables(device.driver(), device.stream()); },
-                 [&] { return device.checked(device.driver().cuCtxSynchronize(), "putting memory back"); });
+                 [&] { return slot.program().restore_variables(device.driver(), device.stream()); });
+}
+
+Outcome<> settle(const Device& device) {
+  return device.checked(device.driver().cuCtxSynchronize(), "putting memory back");
 }
 
 Outcome<> Flush::run(const Device& device) {

@@ -5,9 +5,10 @@
 
 namespace kw::replayer {
 
-// Poison everywhere, then the state, the variables and the uploads as the call found them. Waits for the
-// device.
+// Poison everywhere, then the state, the variables and the uploads as the call found them, enqueued on the
+// device's stream. Whoever replays next must have waited for it (settle, or Flush::run).
 Outcome<> put_back(Device& device, Slot& slot, const Arena& arena);
+Outcome<> settle(const Device& device);
 
 // Leaves nothing of a replay in the L2 cache, and no line in it that must still be written: kernels that come
 // next would pay for that. Waits for the device; the memory for it is allocated once.

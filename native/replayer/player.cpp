@@ -202,6 +202,9 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
   Job job{slot, arena, request, schedule(slot.plan(), order, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
+  // The flush waits as well, and each wait is one for every neighbour on the device.
+  if (!request.flush_l2 || request.guard)
+    if (auto ready = settle(device_); !ready) return std::unexpected(ready.error());
   Guards guards(device_);
   if (request.guard)
     if (auto kept = guards.remember(guarded(slot.recording())); !kept) return std::unexpected(kept.error());

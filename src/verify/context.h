@@ -36,7 +36,7 @@ struct Context {
   engine::SpareWorkers& plain_runners;  // without it
   engine::SpareWorkers& replayers;
   engine::LeaseDesk& desk;
-  engine::LeaseDesk& timing_turns;  // one share; held within a share of the device, never for all of it
+  engine::LeaseDesk& timing_turns;  // held within a share of the device, never for all of it
   engine::Limits limits;
   ReferenceTapes& tapes;
   int device = -1;            // CUDA ordinal, or -1

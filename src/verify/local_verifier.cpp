@@ -33,7 +33,7 @@ struct LocalVerifier::Lane {
         plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(device, of.audits_at_once(width), false)),
         replayers(of.loop_, of.servers_.replayer, of.spare_replayers(device, width)),
         desk(of.loop_, width),
-        timing_turns(of.loop_, 1),
+        timing_turns(of.loop_, std::max<std::size_t>(1, width / 4)),
         context{of.loop_,
                 of.stop_,
                 of.options_.settings,

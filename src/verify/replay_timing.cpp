@@ -19,9 +19,10 @@ namespace {
 
 constexpr auto timing_limit = 20s;
 constexpr std::size_t least_samples = 12;
-constexpr std::size_t patience = 40;    // samples with neighbours before less agreement is enough
-constexpr double enough = 2.5;          // times as wide an interval; where even that is missing we drain
-constexpr double long_call_ms = 1.0;    // such a call is timed alone on the device
+constexpr std::size_t patience = 40;  // samples with neighbours before less agreement is enough
+constexpr double beside_others = 2;   // times as wide an interval is enough beside neighbours
+constexpr double at_last = 2.5;       // and then; where even that is missing the device is drained
+constexpr double long_call_ms = 1.0;  // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
 constexpr double longest_in_batch_ms = 500.0;
@@ -126,11 +127,10 @@ bool Attempt::both_settled(std::size_t least, double share) const {
          (!reference_ || is_settled(timing.reference_samples_ms, least, share));
 }
 
-// One verdict samples at a time. Each sample goes five times between processes, and many that do so at once
+// Few verdicts sample at a time. Each sample goes five times between processes, and many that do so at once
 // would wait for each other's contexts at every step.
 async::Task<Step> Attempt::sample_replays() {
   Timing& timing = verdict_.timing;
-  const double share = context_.settings.timing_precision;
   engine::Lease turn;
   if (!alone_) turn = co_await context_.timing_turns.share();
   auto limit = async::Deadline::in(timing_limit);
@@ -146,7 +146,10 @@ async::Task<Step> Attempt::sample_replays() {
     }
     if (alone_ || !long_call)
       if (own.size() >= context_.settings.timing_trials) break;
-    if (both_settled(least_samples, share) || (!long_call && both_settled(patience, enough * share))) break;
+    const bool shared = !alone_ && !long_call;
+    const double share = context_.settings.timing_precision * (shared ? beside_others : 1);
+    if (both_settled(least_samples, share)) break;
+    if (shared && both_settled(patience, share / beside_others * at_last)) break;
     if (!alone_ && (long_call || own.size() >= patience)) {
       turn.give_back();  // who waits for it holds a share of the device
       co_await drain_device();

@@ -15,7 +15,8 @@ std::size_t trimmed(std::size_t samples) {
   return samples / 4;
 }
 
-// The 97.5% quantile of Student's t, from the normal one's by Cornish and Fisher; within 2% from 3 degrees on.
+// The 97.5% quantile of Student's t, from the normal one's by Cornish and Fisher; within 2% from 3 degrees
+// on.
 double students_t(double degrees) {
   constexpr double z = 1.959964;
   constexpr double first = (z * z * z + z) / 4;

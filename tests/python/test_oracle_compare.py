@@ -6,7 +6,9 @@ import torch
 
 from kernelwright import wire
 from kernelwright.oracle import tf32
+from kernelwright.oracle.bits import all_same_bits
 from kernelwright.oracle.compare import Returned, compare
+from kernelwright.oracle.elements import at_once, difference
 from kernelwright.oracle.judge import from_reference
 from kernelwright.oracle.tolerance import Budget, Flat, chosen, exact_of, ulp
 from kernelwright.wire import made
@@ -143,3 +145,33 @@ def test_tf32_mode():
             assert torch.allclose(got, wanted, atol=1e-5)
         assert torch.equal(a + b, torch.add(a, b))
     assert not torch.allclose(a @ b, wanted, atol=1e-5)
+
+
+LIMITS = RULE.limits(torch.float32)
+
+
+def test_outputs_that_are_right_are_found_so_at_once_with_the_same_figures():
+    near = X + 1e-5 * torch.sin(1000 * X)
+    counts = torch.arange(7)
+    found = at_once([(X, near, LIMITS, None), (counts, counts.clone(), None, None), (X[:0], X[:0], LIMITS, None)])
+    assert found == [difference(X, near, LIMITS), difference(counts, counts, None), difference(X[:0], X[:0], LIMITS)]
+    assert found[0].max_abs > 0 and found[0].max_rel > 0
+
+
+@pytest.mark.parametrize("wrong", [X + 1, torch.where(X > 1.99, math.nan, X), torch.where(X < -1.99, math.inf, X)])
+def test_one_wrong_output_among_right_ones_is_never_passed_at_once(wrong):
+    assert at_once([(X, X, LIMITS, None), (X, wrong, LIMITS, None)]) is None
+
+
+def test_one_wrong_integer_is_never_passed_at_once():
+    assert at_once([(torch.arange(9), torch.arange(9).clamp(max=7), None, None)]) is None
+
+
+def test_what_is_not_a_number_on_both_sides_is_right_at_once():
+    strange = torch.where(X > 1.99, math.nan, X)
+    assert at_once([(strange, strange.clone(), LIMITS, None)])[0].mismatched == 0
+
+
+def test_all_tensors_agree_only_where_each_pair_does():
+    assert all_same_bits([(X, X.clone()), (X.T, X.T.clone())]) and all_same_bits([])
+    assert not all_same_bits([(X, X.clone()), (X, torch.where(X == 0, -0.0, X) + 0.5)])

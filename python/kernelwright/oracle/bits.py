@@ -12,6 +12,16 @@ def same_bits(first, second):
         return torch.equal(_integers(first.detach()), _integers(second.detach()))
 
 
+def all_same_bits(pairs):
+    """Whether every two tensors do; a device is waited for once, not for each."""
+    pairs = list(pairs)
+    if not all(first.is_cuda and first.shape == second.shape and first.dtype == second.dtype for first, second in pairs):
+        return all(same_bits(first, second) for first, second in pairs)
+    with torch.no_grad():
+        differ = [(_integers(first.detach()) != _integers(second.detach())).any() for first, second in pairs]
+        return not differ or not torch.stack(differ).any().item()
+
+
 def _integers(tensor):
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor.resolve_conj())

@@ -29,25 +29,63 @@ def difference(expected, actual, limits, exact=None, stop_early=False):
     """
     found = Difference(total=expected.numel())
     with torch.no_grad():
-        flats = [None if each is None else each.resolve_conj().resolve_neg().reshape(-1)
-                 for each in (expected, actual, exact)]
-        start, size = 0, _FIRST_CHUNK
-        while start < found.total:
-            _chunk(found, start, *(None if each is None else each[start:start + size] for each in flats), limits)
+        for start, parts in _chunks(expected, actual, exact, _CHUNK[expected.device.type], _FIRST_CHUNK):
+            wrong, strange, distance, magnitude, wide = _measured(*parts, limits)
+            _note(found, start, wrong, strange, wide)
+            _largest(found, distance, magnitude)
             if stop_early and found.mismatched:
                 break
-            start, size = start + size, min(size * 8, _CHUNK[expected.device.type])
     return found
 
 
-def _chunk(found, start, expected, actual, exact, limits):
-    wrong = expected != actual if limits is None else None
+def at_once(leaves):
+    """The Differences of outputs that all lie within their limits; None as soon as one does not.
+
+    `leaves` are (expected, actual, limits, exact). Everything is enqueued first and then waited for once: where
+    many processes share a device, each wait for it is a wait for all of them.
+    """
+    figures = []
+    with torch.no_grad():
+        for expected, actual, limits, exact in leaves:
+            for _, parts in _chunks(expected, actual, exact, _CHUNK[expected.device.type]):
+                figures.append(_figures(*_measured(*parts, limits)[:4]))
+        if not figures:
+            return [Difference(total=each[0].numel()) for each in leaves]
+        read = iter(torch.stack(figures).tolist())
+    found = []
+    for expected, *_ in leaves:
+        found.append(Difference(total=expected.numel()))
+        for _ in range(0, expected.numel(), _CHUNK[expected.device.type]):
+            wrong, largest, relative = next(read)
+            if wrong:
+                return None
+            found[-1].max_abs = max(found[-1].max_abs, largest)
+            if math.isfinite(relative):
+                found[-1].max_rel = max(found[-1].max_rel, relative)
+    return found
+
+
+def _chunks(expected, actual, exact, size, first=None):
+    """(start, the three's elements there), None staying None; the first part may have another size."""
+    flats = [None if each is None else each.resolve_conj().resolve_neg().reshape(-1)
+             for each in (expected, actual, exact)]
+    start, step = 0, first or size
+    while start < expected.numel():
+        yield start, [None if each is None else each[start:start + step] for each in flats]
+        start, step = start + step, min(step * 8, size)
+
+
+def _figures(wrong, strange, distance, magnitude):
+    """Whether any is wrong, the largest distance and the largest relative one, as three values on the device."""
+    relative = torch.where(magnitude > 0, distance / magnitude, 0.0)
+    return torch.stack([wrong.any().to(torch.float64), distance.max(), relative.max()])
+
+
+def _measured(expected, actual, exact, limits):
+    """(wrong, strange, distance where both are finite, magnitude, both in wide types) of each element."""
     wide = _wide(expected, actual)
     if limits is None:
-        distance = (wide[1] - wide[0]).abs()
-        _note(found, start, wrong, None, wide)
-        _largest(found, distance, wide[0].abs(), None)
-        return
+        return expected != actual, None, (wide[1] - wide[0]).abs(), wide[0].abs(), wide
     finite = torch.isfinite(wide[0]) & torch.isfinite(wide[1])
     same = (wide[0] == wide[1]) | (torch.isnan(wide[0]) & torch.isnan(wide[1]))
     strange = ~finite & ~same
@@ -55,8 +93,7 @@ def _chunk(found, start, expected, actual, exact, limits):
     magnitude = measure.abs()
     distance = (wide[1] - measure).abs()
     wrong = (finite & (distance > limits(magnitude))) | strange
-    _note(found, start, wrong, strange, wide)
-    _largest(found, distance, magnitude, finite)
+    return wrong, strange, torch.where(finite, distance, 0.0), magnitude, wide
 
 
 def _wide(*tensors):
@@ -81,9 +118,7 @@ def _at(mask, start, wide):
     return start + at, wide[0][at].item(), wide[1][at].item()
 
 
-def _largest(found, distance, magnitude, finite):
-    if finite is not None:
-        distance = torch.where(finite, distance, 0.0)
+def _largest(found, distance, magnitude):
     found.max_abs = max(found.max_abs, distance.max().item())
     relative = torch.where(magnitude > 0, distance / magnitude, 0.0)
     largest = relative.max().item()

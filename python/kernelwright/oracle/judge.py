@@ -10,7 +10,7 @@ from ..values import dtype_of, from_wire, unportable_in
 from ..wire import made, numbers, text
 from . import inputs as drawing
 from . import tf32
-from .bits import same_bits
+from .bits import all_same_bits, same_bits
 from .compare import Comparison, Returned, compare
 from .faults import TaskFault
 
@@ -69,14 +69,14 @@ class _Taker:
 
 def changed_names(arena, plan, pristine, weights, allowed_inputs, allowed_weights):
     """What the call changed in the arena and the reference does not."""
-    found = []
-    for at, (ref, tensor) in enumerate(zip(plan.input_refs, drawing.tensors_in(pristine))):
-        if at not in allowed_inputs and not same_bits(arena.tensor(ref), tensor):
-            found.append(f"input {plan.labels[at]}")
-    for name, ref in plan.weights.items():
-        if name not in allowed_weights and not same_bits(arena.tensor(ref), weights[name]):
-            found.append(f"weight {name}")
-    return found
+    kept = [(f"input {plan.labels[at]}", arena.tensor(ref), tensor)
+            for at, (ref, tensor) in enumerate(zip(plan.input_refs, drawing.tensors_in(pristine)))
+            if at not in allowed_inputs]
+    kept += [(f"weight {name}", arena.tensor(ref), weights[name]) for name, ref in plan.weights.items()
+             if name not in allowed_weights]
+    if all_same_bits((own, other) for _, own, other in kept):
+        return []
+    return [name for name, own, other in kept if not same_bits(own, other)]
 
 
 def judged(prepared, arena, request, pristine):
