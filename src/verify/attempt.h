@@ -12,6 +12,7 @@
 #include "verify/context.h"
 #include "verify/player.h"
 #include "verify/reference_tapes.h"
+#include "verify/statistics.h"
 
 namespace kw::verify {
 
@@ -92,7 +93,8 @@ class Attempt {
   bool is_audited() const;
   async::Task<Step> time_replays();
   async::Task<Step> sample_replays();
-  bool both_settled(std::size_t least, double share) const;
+  bool both_settled(std::size_t least, Precision wanted) const;
+  bool is_enough(bool beside_neighbours) const;
   async::Task<Step> time_round();
   async::Task<Step> time_reference_by_events();
   async::Task<Step> compare_clocks();

@@ -86,6 +86,7 @@ async::Task<Step> Attempt::time_in_process() {
   deadline_ = async::Deadline::in(settings.timeout);
   Timing& timing = verdict_.timing;
   auto limit = async::Deadline::in(timing_limit);
+  const Precision wanted{.share = settings.timing_precision};
   double least_wall_ms = 1e300;
   if (co_await clock_calls(&least_wall_ms) == Step::ended) co_return Step::ended;
   if (co_await timed_calls(1) == Step::ended) co_return Step::ended;
@@ -102,8 +103,8 @@ async::Task<Step> Attempt::time_in_process() {
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
     if (co_await timed_calls(calls_a_round) == Step::ended) co_return Step::ended;
     if (timing.kernel_samples_ms.empty()) break;
-    if (is_settled(timing.kernel_samples_ms, least_samples, settings.timing_precision) &&
-        is_settled(timing.reference_samples_ms, least_samples, settings.timing_precision))
+    if (is_settled(timing.kernel_samples_ms, least_samples, wanted) &&
+        is_settled(timing.reference_samples_ms, least_samples, wanted))
       break;
   }
   verdict_.stages_ms[Stage::time] += async::ms_since(start);

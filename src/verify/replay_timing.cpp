@@ -20,8 +20,12 @@ namespace {
 constexpr auto timing_limit = 20s;
 constexpr std::size_t least_samples = 12;
 constexpr std::size_t patience = 40;  // samples with neighbours before less agreement is enough
-constexpr double beside_others = 2;   // times as wide an interval is enough beside neighbours
-constexpr double at_last = 2.5;       // and then; where even that is missing the device is drained
+// Beside neighbours less is enough, and less still after some patience; where even that is missing the device
+// is drained, which stops them all. A tenth of a microsecond is never worth that.
+constexpr double beside_others = 2;  // times the share that was asked for
+constexpr double beside_others_ms = 3e-5;
+constexpr double at_last = 2.5;
+constexpr double at_last_ms = 1e-4;
 constexpr double long_call_ms = 1.0;  // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
@@ -121,10 +125,17 @@ async::Task<Step> Attempt::time_replays() {
   co_return Step::go_on;
 }
 
-bool Attempt::both_settled(std::size_t least, double share) const {
+bool Attempt::both_settled(std::size_t least, Precision wanted) const {
   const Timing& timing = verdict_.timing;
-  return is_settled(timing.kernel_samples_ms, least, share) &&
-         (!reference_ || is_settled(timing.reference_samples_ms, least, share));
+  return is_settled(timing.kernel_samples_ms, least, wanted) &&
+         (!reference_ || is_settled(timing.reference_samples_ms, least, wanted));
+}
+
+bool Attempt::is_enough(bool beside_neighbours) const {
+  const double share = context_.settings.timing_precision;
+  if (!beside_neighbours) return both_settled(least_samples, {.share = share});
+  return both_settled(least_samples, {.share = beside_others * share, .ms = beside_others_ms}) ||
+         both_settled(patience, {.share = at_last * share, .ms = at_last_ms});
 }
 
 // Few verdicts sample at a time. Each sample goes five times between processes, and many that do so at once
@@ -146,10 +157,7 @@ async::Task<Step> Attempt::sample_replays() {
     }
     if (alone_ || !long_call)
       if (own.size() >= context_.settings.timing_trials) break;
-    const bool shared = !alone_ && !long_call;
-    const double share = context_.settings.timing_precision * (shared ? beside_others : 1);
-    if (both_settled(least_samples, share)) break;
-    if (shared && both_settled(patience, share / beside_others * at_last)) break;
+    if (is_enough(!alone_ && !long_call)) break;
     if (!alone_ && (long_call || own.size() >= patience)) {
       turn.give_back();  // who waits for it holds a share of the device
       co_await drain_device();

@@ -9,8 +9,6 @@ namespace kw::verify {
 
 namespace {
 
-constexpr double instrument_ms = 1.6e-5;
-
 std::size_t trimmed(std::size_t samples) {
   return samples / 4;
 }
@@ -63,10 +61,10 @@ std::pair<double, double> midmean_interval(std::vector<double> samples) {
   return {centre - half, centre + half};
 }
 
-bool is_settled(const std::vector<double>& samples, std::size_t least, double share) {
+bool is_settled(const std::vector<double>& samples, std::size_t least, Precision wanted) {
   if (samples.size() < std::max<std::size_t>(least, 1)) return false;
   auto [low, high] = midmean_interval(samples);
-  return (high - low) / 2 <= std::max(share * midmean(samples), instrument_ms);
+  return (high - low) / 2 <= std::max(wanted.share * midmean(samples), wanted.ms);
 }
 
 }  // namespace kw::verify

@@ -16,8 +16,13 @@ double midmean(std::vector<double> samples);
 // (Tukey and McLaughlin 1963, a quarter trimmed at each end).
 std::pair<double, double> midmean_interval(std::vector<double> samples);
 
-// Whether enough samples agree: at least `least`, and the midmean's interval within `share` of it to both
-// sides, or within what an instrument that reads in steps of 32 ns can tell.
-bool is_settled(const std::vector<double>& samples, std::size_t least = 40, double share = 0.01);
+// How well a time must be known: half of its 95% interval, as a share of it or as such, whichever is more.
+struct Precision {
+  double share = 0.01;
+  double ms = 1.6e-5;  // half a step of an instrument that reads every 32 ns
+};
+
+// Whether enough samples agree: at least `least`, and the midmean's interval as narrow as wanted.
+bool is_settled(const std::vector<double>& samples, std::size_t least = 40, Precision wanted = {});
 
 }  // namespace kw::verify
