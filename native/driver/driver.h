@@ -11,7 +11,7 @@
 #define KW_DRIVER_FUNCTIONS(F) \
   F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) \
   F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuCtxGetCurrent) \
-  F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuCtxResetPersistingL2Cache) F(cuStreamCreate) \
+  F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuStreamCreate) \
   F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamGetFlags) \
   F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(cuStreamWaitValue32) \
   F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery) F(cuEventSynchronize) \

@@ -48,7 +48,7 @@ Outcome<> Clock::find_floor(CUstream stream) {
   auto begin = event(0);
   auto end = event(1);
   if (!begin || !end) return infrastructure("no events can be made");
-  floor_ms_ = 0;
+  const double before_ms = std::exchange(floor_ms_, 0);
   std::vector<double> found;
   for (std::size_t i = 0; i < tries; ++i) {
     auto done =
@@ -63,6 +63,7 @@ Outcome<> Clock::find_floor(CUstream stream) {
   }
   std::ranges::nth_element(found, found.begin() + tries / 2);
   floor_ms_ = found[tries / 2];
+  if (before_ms > 0) floor_ms_ = std::min(floor_ms_, before_ms);
   return {};
 }
 

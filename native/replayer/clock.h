@@ -23,7 +23,9 @@ class Clock {
   Outcome<double> between_ms(CUevent begin, CUevent end) const;
   double floor_ms() const { return floor_ms_; }
 
-  // What two events behind the gate with nothing between them are apart, in the median of some tries.
+  // What two events behind the gate with nothing between them are apart, in the median of some tries. A
+  // device that idles reads more than one at work, so it is looked for again then; it never grows, since by
+  // then foreign code has run.
   Outcome<> find_floor(CUstream stream);
 
  private:

@@ -46,6 +46,7 @@ class Player {
   Flush& flush_;
   std::size_t enqueued_ = 0;  // since the gate was closed
   bool gated_ = false;
+  bool floor_found_ = false;  // with the device at work
   Outcome<> first_;
 };
 

@@ -24,8 +24,10 @@ async::Task<std::expected<PreparedTask, Refusal>> Oracle::prepare(wire::PrepareT
 }
 
 async::Task<std::expected<Fd, Refusal>> Oracle::draw(wire::DrawT request, async::Deadline deadline) {
+  const bool mapped = request.mapped;
   auto answer = co_await exchange<wire::DrawnT>(*worker_, wire::encode(std::move(request)), {}, deadline);
   if (!answer) co_return refusal(answer);
+  if (mapped) co_return Fd();
   if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "inputs without their arena", {}});
   co_return std::move(answer->fds.front());
 }

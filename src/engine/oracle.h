@@ -22,6 +22,7 @@ class Oracle {
                                                             async::Deadline deadline);
 
   // An arena with this trial's inputs and weights, and room for outputs. On a device each slot is one arena.
+  // Where the request says that it is mapped already, there is no descriptor.
   async::Task<std::expected<Fd, Refusal>> draw(wire::DrawT request, async::Deadline deadline);
 
   async::Task<std::expected<wire::JudgedT, Refusal>> judge(wire::JudgeT request, async::Deadline deadline);

@@ -14,17 +14,18 @@ async::Task<Result<>> Player::start() {
   co_return Result<>{};
 }
 
-async::Task<std::expected<Fd, Trouble>> Player::draw(std::uint64_t seed) {
+async::Task<std::expected<Fd, Trouble>> Player::draw(std::uint64_t seed, bool mapped) {
   wire::DrawT request;
   request.seed = seed;
   request.slot = slot_;
+  request.mapped = mapped;
   auto arena = co_await oracle_.draw(std::move(request), Deadline::in(prepare_limit));
   if (!arena) co_return std::unexpected(Trouble{Trouble::Of::oracle, std::move(arena.error())});
   co_return std::move(*arena);
 }
 
 async::Task<std::expected<void, Trouble>> Player::add(std::shared_ptr<const Tape> tape) {
-  auto arena = co_await draw(context_.seeds.next());
+  auto arena = co_await draw(context_.seeds.next(), false);
   if (!arena) co_return std::unexpected(std::move(arena.error()));
   wire::LoadRecordingT request;
   request.slot = static_cast<std::uint32_t>(tapes_.size());
@@ -45,7 +46,7 @@ async::Task<std::expected<Player::Played, Trouble>> Player::play(wire::ReplayT h
   played.seed = context_.seeds.next();
   played.tape = how.slot;
   // Never a second time on the same inputs, whatever became of the first.
-  auto arena = co_await draw(played.seed);
+  auto arena = co_await draw(played.seed, true);
   if (!arena) co_return std::unexpected(std::move(arena.error()));
   auto began = async::SteadyClock::now();
   auto facts = co_await replayer_->replay(std::move(how), Deadline::in(context_.settings.timeout));

@@ -57,7 +57,7 @@ class Player {
   std::uint32_t layers() const { return replayer_->layers(); }
 
  private:
-  async::Task<std::expected<Fd, Trouble>> draw(std::uint64_t seed);
+  async::Task<std::expected<Fd, Trouble>> draw(std::uint64_t seed, bool mapped);
 
   Context& context_;
   engine::Oracle& oracle_;

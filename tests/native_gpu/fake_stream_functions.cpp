@@ -104,7 +104,6 @@ void fill_context(driver::Driver& table) {
   };
   table.cuCtxSetCurrent = [](CUcontext) -> CUresult { return CUDA_SUCCESS; };
   table.cuCtxSynchronize = []() -> CUresult { return current->drain(nullptr); };
-  table.cuCtxResetPersistingL2Cache = []() -> CUresult { return CUDA_SUCCESS; };
 }
 
 }  // namespace

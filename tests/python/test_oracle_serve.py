@@ -99,6 +99,16 @@ def test_ends_where_something_stays(oracle):
     assert oracle.ended == ["returned"]
 
 
+def test_an_arena_that_is_mapped_already_comes_without_its_descriptor(oracle):
+    _, fds = asked(oracle, request(), LINEAR)
+    os.close(fds[0])
+    _, (arena,) = asked(oracle, made(wire.DrawT, trial=1, seed=9))
+    os.close(arena)
+    reply, fds = asked(oracle, made(wire.DrawT, trial=2, seed=10, mapped=True))
+    assert isinstance(reply, wire.DrawnT) and reply.trial == 2 and not fds
+    asked(oracle, made(wire.ForgetT))
+
+
 def test_settings_of_the_import_stay_with_the_task(oracle):
     source = "import torch\ntorch.set_default_dtype(torch.float64)\n" + LINEAR
     for text, itemsize in ((source, 8), (LINEAR, 4), (source, 8)):
