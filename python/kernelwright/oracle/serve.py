@@ -72,7 +72,8 @@ def _answered(session, request, fds):
         reply, spec = session.prepare(request, _source(fds))
         return reply, [_memory_file("call", spec)]
     if isinstance(request, wire.DrawT):
-        return made(wire.DrawnT, trial=request.trial), [session.draw(request).export_fd()]
+        arena = session.draw(request)
+        return made(wire.DrawnT, trial=request.trial), [] if request.mapped else [arena.export_fd()]
     if isinstance(request, wire.JudgeT):
         return session.judge(request), []
     if isinstance(request, wire.TimeReferenceT):
