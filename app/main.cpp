@@ -9,6 +9,8 @@
 #include "models.h"
 #include "recording.h"
 #include "run.h"
+#include "score.h"
+#include "train.h"
 #include "verify.h"
 #include "version.h"
 
@@ -33,6 +35,11 @@ int main_verb(int argc, char** argv) {
   run.add(*run_verb);
   kw::add_config(*run_verb);
 
+  kw::app::ScoreOptions score;
+  CLI::App* score_verb = app.add_subcommand("score", "Outputs, or a model's answers, into figures to trust");
+  score.add(*score_verb);
+  kw::add_config(*score_verb);
+
   kw::ExportFlags export_flags;
   CLI::App* export_verb = app.add_subcommand("export", "A run into files that trainers read");
   export_flags.add(*export_verb);
@@ -41,6 +48,11 @@ int main_verb(int argc, char** argv) {
   CLI::App* dataset_verb =
       app.add_subcommand("dataset", "Package trees into a training set: build, dedup, audit, export");
   dataset.add(*dataset_verb);
+
+  kw::app::TrainFlags train;
+  CLI::App* train_verb = app.add_subcommand("train", "Rows into an adapter: QLoRA, checkpoints, merge");
+  train.add(*train_verb);
+  kw::add_config(*train_verb);
 
   kw::app::ModelsOptions models;
   CLI::App* models_verb = app.add_subcommand("models", "Model servers: launch lines and scripts");
@@ -62,8 +74,10 @@ int main_verb(int argc, char** argv) {
   }
   if (verify_verb->parsed()) return kw::app::verify(verify);
   if (run_verb->parsed()) return kw::app::run(run, *run_verb);
+  if (score_verb->parsed()) return kw::app::score(score, *score_verb);
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
+  if (train_verb->parsed()) return kw::app::train(train, *train_verb);
   if (models_verb->parsed()) return kw::app::models(models);
   if (recording_verb->parsed()) return kw::app::show_recording(recording);
   return kw::app::doctor(doctor);

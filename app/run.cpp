@@ -244,18 +244,26 @@ int run(const RunFlags& flags, const CLI::App& verb) {
     complain(error);
     return exit_failure;
   };
+  auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
+  auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
+  if (!source) return failed(source.error());
+  if (flags.output.dry_run) return dry_run(**source, flags.output.json);
+  if (auto owner = own_processes(); !owner) return failed(owner.error());
+  return run_tasks(flags, verb, std::move(*source));
+}
+
+int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskSource> source) {
+  auto failed = [](const Error& error) {
+    complain(error);
+    return exit_failure;
+  };
   auto settings = flags.loop.settings();
   if (!settings) return failed(settings.error());
   settings->sampling = flags.model.sampling;
   settings->requests_in_flight = flags.model.batch_size;
   settings->min_trust = flags.timing.min_trust;
-  auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
-  auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
-  if (!source) return failed(source.error());
-  if (flags.output.dry_run) return dry_run(**source, flags.output.json);
   auto host = on_this_host(host_options(flags.engine, flags.correctness, flags.timing));
   if (!host) return failed(host.error());
-  if (auto owner = own_processes(); !owner) return failed(owner.error());
 
   // A connection for each request, twice where the scripted model's server is in this process too.
   allow_descriptors(2 * flags.model.batch_size + 1024);
@@ -265,11 +273,11 @@ int run(const RunFlags& flags, const CLI::App& verb) {
   info.config_toml = resolved_toml(verb);
   info.program_version = kw_version;
   info.git_revision = kw_revision;
-  auto total = (*source)->total();
+  auto total = source->total();
   if (total) *total *= settings->samples_per_task;
   World world{flags,
               std::move(*settings),
-              std::move(*source),
+              std::move(source),
               std::move(*host),
               std::move(info),
               RunReport(flags.output, total),

@@ -29,4 +29,8 @@ struct RunFlags {
 // had its conversation, 1 where the run broke off or a task could not be read, 130 after Ctrl-C.
 int run(const RunFlags& flags, const CLI::App& verb);
 
+// The same with the tasks of another verb's choice; flags.source then only says where they are from. The
+// caller has called own_processes.
+int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskSource> source);
+
 }  // namespace kw::app

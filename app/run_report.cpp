@@ -98,6 +98,7 @@ void RunReport::ended(const Trace& trace, bool resumed) {
 void RunReport::summary(const store::Summary& summary) const {
   std::string failed = store::failed_path(flags_.output).string();
   std::string run = flags_.run_folder().string();
+  if (!flags_.summary) return;
   if (flags_.json) {
     boost::json::object all = store::to_json(summary);
     all["traces_file"] = flags_.output;

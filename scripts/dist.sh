@@ -34,6 +34,7 @@ else
   say "without recorder and replayer: PyTorch's CUDA headers were not found"
 fi
 copy python/kernelwright "$top/python"
+cp python/requirements-train.txt "$top/python"
 copy build/wire/python/kw "$top/python"
 copy "$("$python" -c 'import flatbuffers; print(flatbuffers.__path__[0])')" "$top/python"
 copy examples "$top"

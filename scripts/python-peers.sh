@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 requirements=python/requirements-peers.txt
+training=python/requirements-train.txt # which the other file takes in
 own=.venv-peers/bin/python
 stamp=.venv-peers/.filled
 
@@ -15,14 +16,14 @@ packages_of() {
 
 if [ "${1-}" = --needed ]; then
   if [ ! -x "$own" ] || ! "$own" scripts/check_python.py "$requirements" >/dev/null 2>&1; then
-    say "Python packages into .venv-peers: $(sed -n 's/#.*//; /^\(transformers\|trl\|datasets\|accelerate\)=/p' "$requirements" | xargs)"
-    say "  (with what they need: 47 MB to download, 315 MB on disk; make test KW_LABELS=\"unit engine\" does without)"
+    say "Python packages into .venv-peers: $(sed -n 's/#.*//; /^\(transformers\|trl\|datasets\|accelerate\|peft\|bitsandbytes\|liger-kernel\)=/p' "$training" | xargs)"
+    say "  (with what they need: 92 MB to download, 440 MB on disk; make test KW_LABELS=\"unit engine\" does without)"
   fi
   exit 0
 fi
 
 base=$(scripts/python.sh test)
-wanted=$({ echo "$base" && packages_of "$base" && cat "$requirements"; } | digest)
+wanted=$({ echo "$base" && packages_of "$base" && cat "$requirements" "$training"; } | digest)
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || [ ! -x "$own" ]; then
   "$base" -m venv --clear --without-pip .venv-peers >&2 || fail "$base cannot make environments: venv is missing"
   packages_of "$base" >"$(packages_of "$ROOT/$own" | tail -n 1)/base.pth"

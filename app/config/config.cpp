@@ -4,9 +4,9 @@
 
 #include <set>
 
+#include "base/nearest.h"
 #include "config/document.h"
 #include "config/names.h"
-#include "config/nearest.h"
 
 namespace kw {
 namespace {

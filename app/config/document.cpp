@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/toml_nesting.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 1
@@ -107,6 +108,8 @@ void put(toml::array& list, const boost::json::value& value) {
 Result<std::vector<Setting>> read_settings(const std::filesystem::path& file, const IsObject& is_object) {
   auto text = read_text_file(file, max_file_bytes);
   if (!text) return std::unexpected(text.error());
+  if (nests_too_deeply(*text))
+    return fail(file.string() + ": a key with a thousand parts", "the file must be TOML: key = value, strings in quotes");
   toml::parse_result parsed = toml::parse(std::string_view(*text));
   if (!parsed)
     return fail(fmt::format("{}:{}: {}", file.string(), parsed.error().source().begin.line,

@@ -16,6 +16,7 @@ struct RunOutputFlags {
   bool dry_run = false;
   bool quiet = false;
   bool verbose = false;
+  bool summary = true;  // false: another verb has the last word; no flag
 
   void add(CLI::App& app);
 

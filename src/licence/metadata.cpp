@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/toml_nesting.h"
 #include "licence/expression.h"
 #include "licence/licence.h"
 #include "schema/json.h"
@@ -126,6 +127,7 @@ void read_project(const toml::table& project, Claims& claims) {
 
 Claims read_toml(std::string_view bytes) {
   Claims claims{.file = "pyproject.toml", .expression = {}, .licence = {}, .classified = {}};
+  if (nests_too_deeply(bytes)) return claims;
   const toml::parse_result parsed = toml::parse(bytes);
   if (!parsed) return claims;
   const toml::table& root = parsed.table();

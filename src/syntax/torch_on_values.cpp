@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "syntax/passes.h"
 
@@ -141,25 +142,27 @@ class Kernel {
   std::set<std::string> values_;
 };
 
-// A kernel that is launched as name[grid](...), in a source that catches no exceptions.
-bool is_launched(Node root, std::string_view name) {
-  bool launched = false;
+// The names that stand before a subscript, as in name[grid](...); none in a source that catches exceptions.
+std::set<std::string, std::less<>> launched_names(Node root) {
+  std::set<std::string, std::less<>> names;
   bool catches = false;
   walk(root, [&](Node node) {
     if (node.is("try_statement") || node.is("with_statement")) catches = true;
-    if (node.is("subscript") && node.field("value").text() == name) launched = true;
+    if (node.is("subscript") && node.field("value").is("identifier")) names.emplace(node.field("value").text());
     return true;
   });
-  return launched && !catches;
+  if (catches) names.clear();
+  return names;
 }
 
 }  // namespace
 
 void find_torch_on_values(Node root, const Aliases& aliases, StaticReport& report) {
+  auto launched = launched_names(root);
   for (Node node : root.named_children()) {
     if (!node.is("decorated_definition") || !is_jitted(node, aliases)) continue;
     Node function = node.field("definition");
-    if (is_launched(root, function.field("name").text())) Kernel(function, aliases, report).look();
+    if (launched.contains(function.field("name").text())) Kernel(function, aliases, report).look();
   }
 }
 

@@ -127,8 +127,11 @@ void walk(Node node, const std::function<bool(Node)>& enter) {
 }
 
 std::optional<std::string> dotted_path(Node node) {
+  // Nobody writes longer ones, and asking at each link of a long chain would take quadratic time.
+  constexpr std::size_t longest_path = 64;
   std::vector<std::string_view> parts;
   while (node.is("attribute")) {
+    if (parts.size() == longest_path) return {};
     parts.push_back(node.field("attribute").text());
     node = node.field("object");
   }

@@ -1,4 +1,4 @@
-// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder and harvest include
+// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder, harvest and score include
 // it.
 #pragma once
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "base/nearest.h"
 #include "config/document.h"
-#include "config/nearest.h"
 #include "flags/parse.h"
 #include "world.h"
 

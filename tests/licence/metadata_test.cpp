@@ -55,5 +55,11 @@ TEST(PackageMetadata, Pyproject) {
   EXPECT_EQ(read("[project\n"), "none");
 }
 
+TEST(Metadata, OfAPyprojectThatNestsTenThousandDeepIsPassedOver) {
+  std::string deep = "a";
+  for (int i = 0; i < 10'000; ++i) deep += ".a";
+  EXPECT_EQ(read(deep + " = 1\n[project]\nlicense = \"MIT\"\n"), read("[project]\nname = \"x\"\n"));
+}
+
 }  // namespace
 }  // namespace kw::licence

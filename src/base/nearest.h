@@ -1,3 +1,4 @@
+// Spelling: the word that was meant.
 #pragma once
 
 #include <string>

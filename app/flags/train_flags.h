@@ -1,0 +1,47 @@
+// What `train` and `train merge` are given.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kw {
+
+struct TrainMergeFlags {
+  std::string adapter;
+  std::string model;
+  std::string output;
+  std::string device = "cpu";
+  std::string python;
+  bool quiet = false;
+
+  void add(CLI::App& app);
+};
+
+struct TrainFlags {
+  std::string model;
+  std::vector<std::string> data;
+  std::string output;
+  std::string recipe = "default";  // a preset's name, or a file
+  std::vector<std::string> set;    // "key=value"
+  std::string engine = "trl";
+  std::string device = "auto";
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::uint64_t> max_steps;
+  std::optional<std::string> push_to_hub;
+  std::string python;
+  bool resume = false;
+  bool fresh = false;
+  bool dry_run = false;
+  bool install_packages = false;
+  bool json = false;
+  bool quiet = false;
+  TrainMergeFlags merge;
+
+  // The verb's flags, and the verb `merge` below it.
+  void add(CLI::App& app);
+};
+
+}  // namespace kw

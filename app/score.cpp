@@ -1,0 +1,348 @@
+#include "score.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <set>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "dataset_host.h"
+#include "schema/json.h"
+#include "score_parts.h"
+#include "scoring/headline.h"
+#include "scoring/markdown.h"
+#include "scoring/measure.h"
+#include "scoring/review.h"
+#include "scoring/spot_compile.h"
+#include "session.h"
+
+namespace kw::app {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t most_named = 20;
+constexpr std::uint64_t seed = 42;  // of what is drawn: answers to compile, answers to read
+
+int failed(const Error& error) {
+  complain(error);
+  return exit_failure;
+}
+
+// Everything that a result is made of.
+struct World {
+  const ScoreOptions& options;
+  const CLI::App& verb;
+  TrainingGate gate;
+  Questions questions;
+  scoring::OutputSet set;
+  std::optional<scoring::OutputSet> before;
+  std::optional<scoring::Baseline> baseline;
+  std::string model;
+
+  const ScoreFlags& flags() const { return options.flags; }
+};
+
+// Flags that would be passed over in silence are refused instead.
+Result<> check(const ScoreFlags& flags) {
+  if (!flags.output.ends_with(".json"))
+    return fail(fmt::format("--output {}: the ending is not .json", flags.output));
+  if (flags.asks_a_model() && flags.recorded) return fail("--recorded is for outputs that are there already");
+  if (!flags.asks_a_model() && !flags.baseline_model.empty())
+    return fail("--baseline-model asks a server, and none is named", "give --vllm-url URL");
+  if (!flags.asks_a_model() && !flags.model.model.empty())
+    return fail("--model names a model of a server, and no server is named", "give --vllm-url URL");
+  if (!flags.asks_a_model() && flags.source.paths.empty())
+    return fail("nothing to score was named", "name outputs, or a server with --vllm-url and tasks");
+  return {};
+}
+
+// Tasks that rows of outputs may only name.
+Result<> add_named_tasks(const ScoreOptions& options, scoring::ReadOptions& read) {
+  SourceFlags source = options.flags.source;
+  if (source.kernelbench.empty() && source.kernelbook.empty() && source.traces.empty()) return {};
+  source.paths.clear();
+  if (source.kernelbook.empty()) source.kernelbook_samples = 0;
+  if (source.kernelbench.empty()) source.kernelbench_samples = 0;
+  auto tasks = source.open(read.parquet, 0);
+  if (!tasks) return std::unexpected(tasks.error());
+  while (true) {
+    auto next = (*tasks)->next();
+    if (!next) return std::unexpected(next.error());
+    if (!*next) return {};
+    if (auto* item = std::get_if<TaskItem>(&**next)) read.tasks.emplace(item->task.task_id, item->task);
+  }
+}
+
+Result<> read_files(World& world) {
+  scoring::ReadOptions read = read_options(world.options);
+  if (auto added = add_named_tasks(world.options, read); !added) return added;
+  if (!world.flags().asks_a_model()) {
+    auto set = scoring::read_outputs(world.flags().source.paths, read);
+    if (!set) return std::unexpected(set.error());
+    world.set = std::move(*set);
+  }
+  const std::string& baseline = world.flags().baseline;
+  if (baseline.empty()) return {};
+  if (scoring::is_result(baseline)) {
+    auto result = scoring::read_result(baseline);
+    if (!result) return std::unexpected(result.error());
+    auto records = scoring::records_of(*result);
+    if (!records) return fail(fmt::format("{}: {}", baseline, records.error().what));
+    world.baseline = {baseline, std::move(*records)};
+    return {};
+  }
+  auto before = scoring::read_outputs({baseline}, read);
+  if (!before) return std::unexpected(before.error());
+  world.before = std::move(*before);
+  return {};
+}
+
+void name_refused(const std::vector<scoring::TrainingCheck::Seen>& seen) {
+  std::size_t named = 0;
+  for (const scoring::TrainingCheck::Seen& one : seen)
+    if (named++ < most_named) fmt::print(stderr, "  {} (by its {})\n", one.item, one.by);
+  if (named > most_named) fmt::print(stderr, "  … and {} more\n", named - most_named);
+}
+
+// Whether the evaluation may go on.
+bool passes(const World& world, const std::vector<TrainingGate::Item>& items) {
+  std::vector<scoring::TrainingCheck::Seen> seen = world.gate.seen(items);
+  if (seen.empty() || world.flags().allow_trained) return true;
+  complain({fmt::format("{} of {} tasks or rows stand in the training manifest, so their score would mean "
+                        "nothing",
+                        seen.size(), items.size()),
+            "score others, or give --allow-trained: the result will say so"});
+  name_refused(seen);
+  return false;
+}
+
+int dry_run(const World& world, const std::vector<TrainingGate::Item>& items, bool good) {
+  std::size_t samples = world.flags().loop.samples_per_task;
+  if (world.flags().asks_a_model()) {
+    std::size_t count = world.questions.tasks.size() + world.questions.rows.size();
+    fmt::print("{} {}, {} sample{} each: {} answers would be asked for\n", count,
+               world.questions.rows.empty() ? "tasks" : "rows", samples, samples == 1 ? "" : "s",
+               count * samples);
+  } else {
+    std::size_t to_judge = 0;
+    for (const scoring::Output& output : world.set.outputs) to_judge += output.job.has_value();
+    fmt::print("{} outputs of {} tasks or rows, {} to be judged\n", world.set.outputs.size(), items.size(),
+               to_judge);
+  }
+  std::size_t bad = world.set.bad_rows.size() + world.questions.bad_rows.size();
+  fmt::print("{} rows cannot be read\n{} refused as trained on\n", bad,
+             world.flags().allow_trained ? 0 : world.gate.seen(items).size());
+  return good ? 0 : exit_failure;
+}
+
+int ask(World& world) {
+  const ScoreFlags& flags = world.flags();
+  Answers after = ask_model(world.options, world.verb, world.questions, flags.model.model, ".outputs");
+  if (after.status != 0) return after.status;
+  world.set = std::move(after.set);
+  world.model = after.model;
+  for (RowError& error : world.questions.bad_rows) world.set.bad_rows.push_back(std::move(error));
+  if (flags.baseline_model.empty()) return 0;
+  Answers before = ask_model(world.options, world.verb, world.questions, flags.baseline_model, ".baseline");
+  if (before.status != 0) return before.status;
+  world.before = std::move(before.set);
+  return 0;
+}
+
+int judge_all(World& world) {
+  std::vector<scoring::OutputSet*> sets = {&world.set};
+  if (world.before) sets.push_back(&*world.before);
+  return judge(world.options, sets);
+}
+
+Result<> compile_some(World& world) {
+  if (world.flags().compile == 0) return {};
+  DatasetMachineFlags machine;
+  machine.python = world.options.engine.python;
+  auto host = dataset_host(machine, true);
+  if (!host) return std::unexpected(host.error());
+  labels::CompileOptions compile;
+  compile.python = host->python.python;
+  for (const fs::path& folder : host->installation.python_path)
+    compile.python_path.push_back(folder.string());
+  compile.native = host->installation.native.string();
+  compile.jobs = host->threads;
+  compile.allow_unsandboxed = world.options.engine.allow_unsandboxed;
+  compile.cache = world.flags().beside(".labels.jsonl");
+  return scoring::spot_compile(world.set.outputs, world.flags().compile, seed, compile);
+}
+
+void measure_all(World& world) {
+  scoring::choose_turns(world.set.outputs);
+  scoring::measure(world.set.outputs);
+  world.gate.mark(world.set);
+  if (!world.before) return;
+  scoring::choose_turns(world.before->outputs);
+  scoring::measure(world.before->outputs);
+  const ScoreFlags& flags = world.flags();
+  scoring::Baseline baseline{flags.baseline.empty() ? flags.baseline_model : flags.baseline, {}};
+  for (scoring::Output& output : world.before->outputs) baseline.records.push_back(std::move(output.record));
+  world.baseline = std::move(baseline);
+}
+
+json::object scored_facts(const World& world) {
+  const ScoreFlags& flags = world.flags();
+  json::array sources;
+  for (const std::string& path : flags.source.paths) {
+    std::error_code ignored;
+    json::object source{{"path", path}, {"sha256", nullptr}};
+    if (fs::is_regular_file(path, ignored))
+      if (auto bytes = read_file(path)) source["sha256"] = sha256_hex(*bytes);
+    sources.push_back(std::move(source));
+  }
+  std::set<std::string> models;
+  for (const scoring::Output& output : world.set.outputs)
+    if (!output.record.model.empty()) models.insert(output.record.model);
+  if (!world.model.empty()) models.insert(world.model);
+  return {
+      {"what", flags.asks_a_model() ? "answers of a model" : "outputs"},
+      {"sources", std::move(sources)},
+      {"models", json::array(models.begin(), models.end())},
+      {"samples_per_task", flags.asks_a_model() ? json::value(flags.loop.samples_per_task) : json::value()},
+      {"sampling", flags.asks_a_model() ? json::value(llm::to_json(flags.model.sampling)) : json::value()},
+      {"turns", flags.turns}};
+}
+
+// 1, and as many samples as every task has, unless --k says.
+std::vector<std::size_t> k_of(const World& world) {
+  if (!world.flags().k.empty()) return world.flags().k;
+  std::map<std::string, std::size_t> samples;
+  for (const scoring::Output& output : world.set.outputs)
+    if (output.record.is_scored && output.record.verdict.standing != score::Standing::unknown)
+      ++samples[output.record.item];
+  std::size_t least = samples.empty() ? 1 : samples.begin()->second;
+  for (const auto& [item, count] : samples) least = std::min(least, count);
+  return least == 1 ? std::vector<std::size_t>{1} : std::vector<std::size_t>{1, least};
+}
+
+json::object make_result(World& world) {
+  scoring::ResultParts parts;
+  parts.made = made_facts();
+  parts.scored = scored_facts(world);
+  parts.protocol = protocol_facts(world.options, world.set);
+  parts.machine = machine_facts();
+  parts.training = world.gate.check(items_of(world.set), world.flags().allow_trained);
+  parts.set = &world.set;
+  parts.baseline = std::move(world.baseline);
+  parts.compile_asked = world.flags().compile;
+  parts.figures.k = k_of(world);
+  return scoring::result_of(parts);
+}
+
+Result<> write_both(const json::object& result, const fs::path& output) {
+  if (auto written = write_file(output, scoring::pretty(result)); !written) return written;
+  fs::path report = output;
+  return write_file(report.replace_extension(".md"), scoring::markdown(result));
+}
+
+Result<> write_result(const World& world, json::object& result) {
+  const ScoreFlags& flags = world.flags();
+  if (flags.review > 0) {
+    scoring::ReviewRequest request{flags.review, seed, flags.show_findings, flags.beside(".review.csv"),
+                                   flags.beside(".review.md")};
+    if (auto written = scoring::write_review(world.set.outputs, request, result); !written) return written;
+  }
+  return write_both(result, flags.output);
+}
+
+void say(const ScoreFlags& flags, const json::object& result, const fs::path& output) {
+  if (flags.json) {
+    json::object shown = result;
+    shown.erase("outputs");
+    fmt::print("{}\n", json::serialize(shown));
+  } else if (!flags.quiet) {
+    fs::path report = output;
+    fmt::print("{}\nresult   {}\nreport   {}\n", scoring::short_table(result), output.string(),
+               report.replace_extension(".md").string());
+  }
+}
+
+int read_review(const ScoreFlags& flags) {
+  if (flags.source.paths.size() != 1) {
+    complain({"--read-review takes one result", "kernelwright score --read-review SHEET RESULT.json"});
+    return exit_usage;
+  }
+  const std::string& path = flags.source.paths.front();
+  auto result = scoring::read_result(path);
+  if (!result) return failed(result.error());
+  if (auto taken = scoring::take_review(flags.read_review, *result); !taken) return failed(taken.error());
+  if (auto written = write_both(*result, path); !written) return failed(written.error());
+  scoring::View review = scoring::View(*result)["review"];
+  for (scoring::View problem : review["problems"].list()) fmt::print(stderr, "note: {}\n", problem.text());
+  if (!flags.quiet && !flags.json)
+    fmt::print("{} labels read, {} rows without one\n", review["reviews"].list().size(),
+               review["without_label"].count());
+  say(flags, *result, path);
+  return 0;
+}
+
+// Everything was left out: then there is no figure to speak of.
+bool nothing_judged(const World& world) {
+  std::size_t judged = 0;
+  std::size_t unknown = 0;
+  for (const scoring::Output& output : world.set.outputs) {
+    if (output.record.verdict.by == scoring::JudgedBy::nobody) return false;
+    ++(output.record.verdict.standing == score::Standing::unknown ? unknown : judged);
+  }
+  return judged == 0 && unknown > 0;
+}
+
+int go_on(World& world) {
+  if (auto owner = own_processes(); !owner) return failed(owner.error());
+  if (world.flags().asks_a_model())
+    if (int status = ask(world); status != 0) return status;
+  if (world.set.outputs.empty()) return failed({"there is nothing to score", "is it the right file?"});
+  if (int status = judge_all(world); status != 0) return status;
+  measure_all(world);
+  if (auto compiled = compile_some(world); !compiled) return failed(compiled.error());
+  json::object result = make_result(world);
+  if (auto written = write_result(world, result); !written) return failed(written.error());
+  for (const RowError& error : world.set.bad_rows) fmt::print(stderr, "left out: {}\n", describe(error));
+  say(world.flags(), result, world.flags().output);
+  if (!nothing_judged(world)) return 0;
+  return failed({"no answer could be judged", "the result says why; so does `kernelwright doctor`"});
+}
+
+}  // namespace
+
+void ScoreOptions::add(CLI::App& app) {
+  engine.add(app);
+  correctness.add(app);
+  timing.add(app);
+  // Here the word means what the outputs are compared with.
+  app.remove_option(app.get_option("--baseline"));
+  flags.add(app);
+}
+
+int score(const ScoreOptions& options, const CLI::App& verb) {
+  if (!options.flags.read_review.empty()) return read_review(options.flags);
+  if (auto good = check(options.flags); !good) {
+    complain(good.error());
+    return exit_usage;
+  }
+  auto gate = TrainingGate::open(options.flags);
+  if (!gate) return failed(gate.error());
+  World world{options, verb, std::move(*gate), {}, {}, {}, {}, ""};
+  if (auto read = read_files(world); !read) return failed(read.error());
+  if (options.flags.asks_a_model()) {
+    auto questions = read_questions(options);
+    if (!questions) return failed(questions.error());
+    world.questions = std::move(*questions);
+  }
+  std::vector<TrainingGate::Item> items =
+      options.flags.asks_a_model() ? world.questions.items : items_of(world.set);
+  bool good = passes(world, items);
+  if (options.flags.dry_run) return dry_run(world, items, good);
+  return good ? go_on(world) : exit_failure;
+}
+
+}  // namespace kw::app

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "pipeline.h"
+#include "results/progress.h"
+#include "results/result_row.h"
+#include "results/result_sink.h"
+#include "results/style.h"
+#include "score_parts.h"
+#include "session.h"
+#include "tasks/sources.h"
+
+namespace kw::app {
+namespace {
+
+// Where a job's verdict goes to.
+struct Place {
+  scoring::Output* output = nullptr;
+  scoring::OutputSet* set = nullptr;
+};
+
+class Judging {
+ public:
+  Judging(const ScoreOptions& options, ResultSink sink, std::size_t total)
+      : options_(options),
+        sink_(std::move(sink)),
+        progress_({stderr, is_terminal(STDERR_FILENO), options.flags.quiet}, total) {}
+
+  // Takes the jobs out of the outputs; each set's names are its own.
+  std::unique_ptr<JobSource> jobs(std::span<scoring::OutputSet* const> sets);
+  async::Task<int> run(Session* session, JobSource* source, verify::LocalVerifier::Options host);
+  void tick() { progress_.tick(seconds()); }
+
+ private:
+  void judged(const Job& job, const Verdict& verdict);
+  bool done_before(const Job& job);
+  void take(const Job& job, const Verdict& verdict);
+  PipelineHooks hooks();
+  double seconds() const { return async::ms_since(start_) / 1000; }
+
+  const ScoreOptions& options_;
+  ResultSink sink_;
+  Progress progress_;
+  std::map<std::string, Place> places_;
+  std::string protocol_;
+  bool is_broken_ = false;
+  async::SteadyClock::time_point start_ = async::SteadyClock::now();
+};
+
+std::unique_ptr<JobSource> Judging::jobs(std::span<scoring::OutputSet* const> sets) {
+  std::vector<JobOrError> all;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    for (scoring::Output& output : sets[i]->outputs) {
+      if (!output.job) continue;
+      if (i > 0) output.job->id = "before/" + output.job->id;
+      places_[output.job->id] = {&output, sets[i]};
+      all.emplace_back(std::move(*output.job));
+      output.job.reset();
+    }
+  return list_source(std::move(all));
+}
+
+void Judging::take(const Job& job, const Verdict& verdict) {
+  Place place = places_.at(job.id);
+  place.output->record.verdict =
+      scoring::facts_of(verdict, scoring::JudgedBy::here, options_.timing.min_trust);
+  place.set->environment = verdict.environment;
+}
+
+void Judging::judged(const Job& job, const Verdict& verdict) {
+  if (auto written = sink_.write(verdict, job.carried); !written && !is_broken_) {
+    is_broken_ = true;
+    progress_.say(fmt::format("error: {}; verdicts are not kept", written.error().what));
+  }
+  take(job, verdict);
+  progress_.done(job.id, in_words(result_row(verdict, {}, options_.timing.min_trust)), seconds());
+}
+
+bool Judging::done_before(const Job& job) {
+  auto verdict = sink_.done(work_of(job, protocol_));
+  if (!verdict || !*verdict) return false;
+  take(job, **verdict);
+  progress_.skipped();
+  return true;
+}
+
+PipelineHooks Judging::hooks() {
+  return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); }, [](const RowError&) {},
+          [this](const Job& job) { return done_before(job); },
+          [this](const Job& job) -> std::optional<Verdict> {
+            auto verdict = sink_.equal(work_of(job, protocol_));
+            return verdict ? *verdict : std::nullopt;
+          }};
+}
+
+async::Task<int> Judging::run(Session* session, JobSource* source, verify::LocalVerifier::Options host) {
+  auto verifier = co_await verify::LocalVerifier::start(session->loop, session->stop, std::move(host));
+  if (!verifier) {
+    complain(verifier.error());
+    co_return exit_failure;
+  }
+  protocol_ = (*verifier)->protocol();
+  Pipeline pipeline(session->loop, session->stop, **verifier, hooks());
+  auto ended = co_await pipeline.run(*source);
+  co_await (*verifier)->end();
+  progress_.finish();
+  if (ended) co_return 0;
+  complain(ended.error());
+  co_return exit_failure;
+}
+
+}  // namespace
+
+int judge(const ScoreOptions& options, std::span<scoring::OutputSet* const> sets) {
+  auto failed = [](const Error& error) {
+    complain(error);
+    return exit_failure;
+  };
+  std::size_t total = 0;
+  for (const scoring::OutputSet* set : sets)
+    for (const scoring::Output& output : set->outputs) total += output.job.has_value();
+  if (total == 0) return 0;
+  auto host = on_this_host(host_options(options.engine, options.correctness, options.timing));
+  if (!host) return failed(host.error());
+  auto sink =
+      ResultSink::open({options.flags.beside(".verdicts.jsonl").string(), options.flags.fresh, false});
+  if (!sink) return failed(sink.error());
+  Judging judging(options, std::move(*sink), total);
+  std::unique_ptr<JobSource> source = judging.jobs(sets);
+  Session session;
+  int status = session.run([&] { return judging.run(&session, source.get(), std::move(*host)); },
+                           [&] { judging.tick(); });
+  if (status == exit_interrupted)
+    fmt::print(stderr, "interrupted; verdicts so far are kept: the same command goes on\n");
+  return status;
+}
+
+}  // namespace kw::app

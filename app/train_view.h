@@ -1,0 +1,44 @@
+// What `train` shows: what became of the rows, whether it fits, and how far it is.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "training/events.h"
+
+namespace kw::app {
+
+// "5.4 GiB"
+std::string in_gib(double bytes);
+
+std::string in_words(const training::DataFacts& facts);
+std::string in_words(const training::Estimate& estimate);
+// "[####----]  12/200  loss 1.234  1,988 tokens/s  7.3 GiB  0:42 left"
+std::string in_words(const training::Step& step);
+
+class TrainView {
+ public:
+  struct Options {
+    bool terminal = false;
+    bool quiet = false;
+    bool json = false;  // events on standard output
+    bool dry_run = false;
+  };
+
+  explicit TrainView(Options options) : options_(options) {}
+
+  void told(const training::Told& told);
+  void say(const std::string& line);
+  // Removes the line of progress, if there is one.
+  void finish();
+
+ private:
+  void show(const training::Event& event);
+  void step(const training::Step& step);
+
+  Options options_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace kw::app

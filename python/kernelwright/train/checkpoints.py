@@ -1,0 +1,109 @@
+"""Checkpoints: folders that are there whole or not at all, and those that training may go on from."""
+import errno
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+from .events import TrainError
+
+NAME = re.compile(r"checkpoint-(\d+)")
+PARTIAL = ".checkpoint.partial"
+MADE_FOR = "kernelwright.json"
+
+
+def listed(output):
+    """Whole checkpoints, the oldest first: (step, path)."""
+    found = [(int(match.group(1)), path) for path in Path(output).glob("checkpoint-*")
+             if (match := NAME.fullmatch(path.name)) and (path / MADE_FOR).is_file()]
+    return sorted(found)
+
+
+def write_whole(output, step, made_for, write):
+    """Calls `write(folder)` for a folder that then becomes checkpoint-STEP. Returns its path."""
+    output = Path(output)
+    partial, path = output / PARTIAL, output / f"checkpoint-{step}"
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        write(partial)
+        (partial / MADE_FOR).write_text(json.dumps(made_for, indent=1), encoding="utf-8")
+        settle(partial)
+        shutil.rmtree(path, ignore_errors=True)
+        partial.rename(path)
+    except Exception as error:  # the system's, safetensors' and PyTorch's have no common base
+        raise explained(error, output, f"checkpoint {step}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return path
+
+
+def write_into(output, write):
+    """Calls `write(folder)` for a folder whose files then come to lie in `output`, each of them whole."""
+    output = Path(output)
+    partial = output / PARTIAL
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        write(partial)
+        settle(partial)
+        for path in sorted(partial.iterdir()):
+            path.replace(output / path.name)
+    except Exception as error:
+        raise explained(error, output, "the adapter") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def settle(folder):
+    """Onto the disk, so that a name never stands for what is not there yet."""
+    for path in [*Path(folder).rglob("*"), Path(folder)]:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def explained(error, output, what):
+    kept = listed(output)
+    earlier = f"{kept[-1][1]} is whole" if kept else "there is no checkpoint"
+    number, free = getattr(error, "errno", None), shutil.disk_usage(output).free
+    if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error) or free < 1 << 20:
+        return TrainError(f"the disk is full: {what} could not be written to {output} ({free:,} bytes are free); {earlier}",
+                          "make room, and go on with --resume")
+    return TrainError(f"{what} could not be written to {output}: {error}; {earlier}",
+                      "mend what it names, and go on with --resume")
+
+
+def keep_newest(output, count):
+    for _, path in listed(output)[:-count or None]:
+        doomed = path.with_name(f".{path.name}.gone")
+        path.rename(doomed)  # so that a checkpoint never stands there half
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def to_resume(output, made_for):
+    """The newest checkpoint, which must come from the same recipe and data; none where there is none."""
+    found = listed(output)
+    if not found:
+        return None
+    path = found[-1][1]
+    try:
+        other = json.loads((path / MADE_FOR).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TrainError(f"{path} cannot be read: {error}", f"remove {path}, and resume from the one before") from None
+    differing = [name for name in made_for if other.get(name) != made_for[name]]
+    if differing:
+        raise TrainError(f"{path} was trained with another {', another '.join(differing)}",
+                         "resume with what it was started with, or train anew into another --output")
+    return path
+
+
+def refuse_leftovers(output):
+    """Training anew must not mix with what an earlier run left."""
+    found = listed(output)
+    if found:
+        raise TrainError(f"{output} holds checkpoints of an earlier training, the newest at step {found[-1][0]}",
+                         "go on with --resume, or give another --output")

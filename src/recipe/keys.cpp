@@ -1,0 +1,152 @@
+#include "recipe/keys.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/nearest.h"
+
+namespace kw::recipe {
+namespace {
+
+bool is_name(std::string_view word) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  return !word.empty() && word.find_first_not_of(letters) == std::string_view::npos;
+}
+
+bool all_names(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (!is_name(word)) return false;
+  return !words.empty();
+}
+
+std::optional<double> real_of(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return {};
+}
+
+// Each says whether the value fits, and puts it where it belongs.
+struct Assign {
+  const Value& value;
+  Recipe& recipe;
+
+  bool operator()(const Whole& kind) const {
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    if (whole == nullptr || *whole < kind.least || *whole > kind.most) return false;
+    kind.at(recipe) = *whole;
+    return true;
+  }
+  bool operator()(const Real& kind) const {
+    auto real = real_of(value);
+    // A comparison that is true, so that NaN fails it.
+    if (!real || !(kind.above ? *real > kind.least : *real >= kind.least)) return false;
+    if (!(kind.below ? *real < kind.most : *real <= kind.most)) return false;
+    kind.at(recipe) = *real;
+    return true;
+  }
+  bool operator()(const Flag& kind) const {
+    const auto* truth = std::get_if<bool>(&value);
+    if (truth != nullptr) kind.at(recipe) = *truth;
+    return truth != nullptr;
+  }
+  bool operator()(const Choice& kind) const {
+    const auto* word = std::get_if<std::string>(&value);
+    if (word == nullptr || std::ranges::find(kind.words, *word) == kind.words.end()) return false;
+    kind.at(recipe) = *word;
+    return true;
+  }
+  bool operator()(const Names& kind) const {
+    const auto* names = std::get_if<std::vector<std::string>>(&value);
+    if (names == nullptr || !all_names(*names)) return false;
+    kind.at(recipe) = *names;
+    return true;
+  }
+};
+
+struct Allowed {
+  std::string operator()(const Whole& kind) const {
+    return fmt::format("a whole number from {} to {}", kind.least, kind.most);
+  }
+  std::string operator()(const Real& kind) const {
+    return fmt::format("a number {} {} {} {}", kind.above ? "above" : "from", kind.least,
+                       kind.below ? "to below" : "to", kind.most);
+  }
+  std::string operator()(const Flag&) const { return "true or false"; }
+  std::string operator()(const Choice& kind) const {
+    return fmt::format("one of {}", fmt::join(kind.words, ", "));
+  }
+  std::string operator()(const Names&) const { return "a list of names, at least one"; }
+};
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+struct Written {
+  std::string operator()(bool truth) const { return truth ? "true" : "false"; }
+  std::string operator()(std::int64_t whole) const { return fmt::format("{}", whole); }
+  std::string operator()(double real) const {
+    std::string text = fmt::format("{}", real);
+    // A real number stays one for whoever reads it.
+    return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+  }
+  std::string operator()(const std::string& text) const { return quoted(text); }
+  std::string operator()(const std::vector<std::string>& names) const {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + quoted(name);
+    return "[" + list + "]";
+  }
+};
+
+std::unexpected<Error> unknown_key(std::string_view path) {
+  std::vector<std::string> words;
+  for (const Key& key : keys()) words.push_back(key.path());
+  std::string near = nearest(path, words);
+  if (near.empty() && path.find('.') == std::string_view::npos) {
+    words.clear();
+    for (const Key& key : keys()) words.emplace_back(key.name);
+    near = nearest(path, words);
+  }
+  return fail(fmt::format("a recipe has no key {}", path),
+              near.empty() ? "docs/training.md lists them" : fmt::format("do you mean {}?", near));
+}
+
+}  // namespace
+
+std::string Key::path() const {
+  return fmt::format("{}.{}", section, name);
+}
+
+std::string Key::allowed() const {
+  return std::visit(Allowed{}, kind);
+}
+
+Result<const Key*> find_key(std::string_view path) {
+  // No two sections have a key of the same name.
+  for (const Key& key : keys())
+    if (key.path() == path || key.name == path) return &key;
+  return unknown_key(path);
+}
+
+Value value_of(const Key& key, const Recipe& recipe) {
+  // The accessors are made for writing, too; here nothing is written.
+  auto& all = const_cast<Recipe&>(recipe);
+  return std::visit([&](const auto& kind) -> Value { return kind.at(all); }, key.kind);
+}
+
+Result<> assign(const Key& key, const Value& value, Recipe& recipe) {
+  if (std::visit(Assign{value, recipe}, key.kind)) return {};
+  return fail(fmt::format("{} cannot be {}", key.path(), toml_text(value)),
+              fmt::format("give {}", key.allowed()));
+}
+
+std::string toml_text(const Value& value) {
+  return std::visit(Written{}, value);
+}
+
+}  // namespace kw::recipe

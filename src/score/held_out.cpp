@@ -1,0 +1,135 @@
+#include "score/held_out.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "schema/json.h"
+
+namespace kw::score {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view remedy =
+    "give the training_manifest.json of the adapter's folder, as it was written";
+constexpr std::size_t longest_manifest = std::size_t{2} << 30;
+
+std::string shown(std::string_view text) {
+  return to_plain_text(shorten(text, 60));
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// Some files write what a message has not as null, others leave it out.
+json::value without_nulls(const json::value& value) {
+  if (const json::array* list = value.if_array()) {
+    json::array kept;
+    for (const json::value& item : *list) kept.push_back(without_nulls(item));
+    return kept;
+  }
+  const json::object* object = value.if_object();
+  if (object == nullptr) return value;
+  json::object kept;
+  for (const auto& field : *object)
+    if (!field.value().is_null()) kept.emplace(field.key(), without_nulls(field.value()));
+  return kept;
+}
+
+// A string, or null for "has none"; false for anything else.
+bool take(const json::object& row, std::string_view key, std::string& value) {
+  const json::value* found = row.if_contains(key);
+  value.clear();
+  if (found == nullptr || found->is_null()) return true;
+  if (!found->is_string()) return false;
+  value = found->as_string();
+  return true;
+}
+
+Result<> add_row(const json::value& value, const std::string& where, TrainingManifest& manifest) {
+  const json::object* row = value.if_object();
+  if (row == nullptr) return fail(fmt::format("{} is no object", where), std::string(remedy));
+  std::string id, task_id, sha256;
+  if (!take(*row, "id", id) || !take(*row, "task_id", task_id) || !take(*row, "sha256", sha256))
+    return fail(fmt::format("{}: id, task_id and sha256 must be strings or null", where),
+                std::string(remedy));
+  if (!is_sha256(sha256))
+    return fail(fmt::format("{}: sha256 is '{}', not 64 digits", where, shown(sha256)), std::string(remedy));
+  ++manifest.rows;
+  manifest.sha256.insert(std::move(sha256));
+  if (!id.empty()) manifest.row_ids.insert(std::move(id));
+  if (task_id.empty())
+    ++manifest.rows_without_task;
+  else
+    manifest.task_ids.insert(std::move(task_id));
+  return {};
+}
+
+}  // namespace
+
+Result<TrainingManifest> manifest_from_json(std::string_view text, std::string_view name) {
+  auto parsed = parse_json(text);
+  if (!parsed) return fail(fmt::format("{} is no JSON: {}", name, parsed.error().what), std::string(remedy));
+  const json::object* root = parsed->if_object();
+  if (root == nullptr) return fail(fmt::format("{} is no JSON object", name), std::string(remedy));
+  auto schema = string_at(*root, "schema");
+  if (schema != training_schema)
+    return fail(
+        fmt::format("{} has the schema '{}', not {}", name, shown(schema.value_or("")), training_schema),
+        std::string(remedy));
+  const json::value* rows = root->if_contains("rows");
+  if (rows == nullptr || !rows->is_array())
+    return fail(fmt::format("{} has no list of rows", name), std::string(remedy));
+  TrainingManifest manifest;
+  manifest.program = string_at(*root, "program").value_or("");
+  manifest.base_model = string_at(*root, "base_model").value_or("");
+  for (const json::value& row : rows->as_array()) {
+    std::string where = fmt::format("{}, row {}", name, manifest.rows + 1);
+    if (auto added = add_row(row, where, manifest); !added) return std::unexpected(added.error());
+  }
+  return manifest;
+}
+
+Result<TrainingManifest> read_manifest(const std::filesystem::path& path) {
+  auto text = read_text_file(path, longest_manifest);
+  if (!text) return fail(text.error().what, std::string(remedy));
+  return manifest_from_json(*text, path.string());
+}
+
+std::string row_sha256(std::string_view prompt, std::string_view completion) {
+  std::string bytes(prompt);
+  bytes += '\0';
+  bytes += completion;
+  return sha256_hex(bytes);
+}
+
+std::string messages_sha256(const json::value& messages) {
+  return sha256_hex(canonical_json(without_nulls(messages)));
+}
+
+std::string text_sha256(std::string_view text) {
+  return sha256_hex(text);
+}
+
+std::vector<Seen> seen_in_training(const TrainingManifest& manifest,
+                                   const std::vector<EvaluatedItem>& items) {
+  std::vector<Seen> seen;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const EvaluatedItem& item = items[i];
+    if (manifest.task_ids.contains(item.task_id))
+      seen.push_back({i, "task_id", item.task_id});
+    else if (manifest.row_ids.contains(item.row_id))
+      seen.push_back({i, "row_id", item.row_id});
+    else if (manifest.sha256.contains(item.sha256))
+      seen.push_back({i, "sha256", item.sha256});
+  }
+  return seen;
+}
+
+}  // namespace kw::score

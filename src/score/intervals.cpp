@@ -1,0 +1,153 @@
+#include "score/intervals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <span>
+
+#include "score/generator.h"
+
+namespace kw::score {
+namespace {
+
+constexpr std::size_t few_tasks = 10;
+
+double polynomial(std::span<const double> coefficients, double x) {
+  double value = 0;
+  for (double coefficient : coefficients) value = value * x + coefficient;
+  return value;
+}
+
+// P. J. Acklam 2003: relative error under 1.15e-9.
+double rough_quantile(double p) {
+  constexpr std::array a{-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                         1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
+  constexpr std::array b{-5.447609879822406e+01, 1.615858368580409e+02,  -1.556989798598866e+02,
+                         6.680131188771972e+01,  -1.328068155288572e+01, 1.0};
+  constexpr std::array c{-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
+                         -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
+  constexpr std::array d{7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                         3.754408661907416e+00, 1.0};
+  constexpr double tail = 0.02425;
+  if (p > 0.5) return -rough_quantile(1 - p);
+  if (p < tail) {
+    double q = std::sqrt(-2 * std::log(p));
+    return polynomial(c, q) / polynomial(d, q);
+  }
+  double q = p - 0.5;
+  return polynomial(a, q * q) * q / polynomial(b, q * q);
+}
+
+bool is_share_of_tasks(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double value) { return value == 0 || value == 1; });
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+// Hyndman and Fan 1996, definition 7: between the two values around it.
+double percentile(const std::vector<double>& sorted, double p) {
+  double at = p * static_cast<double>(sorted.size() - 1);
+  auto below = static_cast<std::size_t>(at);
+  std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+Interval resampled(const std::vector<double>& values, const Bootstrap& bootstrap) {
+  Generator generator(bootstrap.seed);
+  std::vector<double> means(std::max<std::size_t>(bootstrap.resamples, 1));
+  for (double& one : means) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      sum += values[static_cast<std::size_t>(generator.below(values.size()))];
+    one = sum / static_cast<double>(values.size());
+  }
+  std::ranges::sort(means);
+  double outside = (1 - bootstrap.confidence) / 2;
+  return {percentile(means, outside), percentile(means, 1 - outside)};
+}
+
+}  // namespace
+
+double normal_quantile(double p) {
+  double x = rough_quantile(p);
+  double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - p;
+  double step = error * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
+  return x - step / (1 + x * step / 2);
+}
+
+std::optional<Interval> wilson(std::size_t hits, std::size_t of, double confidence) {
+  if (of == 0 || hits > of) return {};
+  double n = static_cast<double>(of);
+  double s = static_cast<double>(hits) / n;
+  double z = normal_quantile(0.5 + confidence / 2);
+  double width = 1 + z * z / n;
+  double centre = (s + z * z / (2 * n)) / width;
+  double half = z / width * std::sqrt(s * (1 - s) / n + z * z / (4 * n * n));
+  // At the ends the formula gives exactly 0 and 1, rounding aside.
+  return Interval{hits == 0 ? 0 : std::max(0.0, centre - half),
+                  hits == of ? 1 : std::min(1.0, centre + half)};
+}
+
+Estimate share(std::size_t hits, std::size_t of, double confidence) {
+  Estimate estimate;
+  estimate.tasks = of;
+  estimate.interval = wilson(hits, of, confidence);
+  if (!estimate.interval) {
+    estimate.why = "there is nothing to take a share of";
+    return estimate;
+  }
+  estimate.value = static_cast<double>(hits) / static_cast<double>(of);
+  estimate.method = "Wilson";
+  return estimate;
+}
+
+Estimate bootstrap_mean(const std::vector<double>& values, const Bootstrap& bootstrap) {
+  Estimate estimate;
+  estimate.tasks = values.size();
+  if (values.empty()) {
+    estimate.why = "there is nothing to take the mean of";
+    return estimate;
+  }
+  if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) {
+    estimate.why = "a value is not finite";
+    return estimate;
+  }
+  estimate.value = mean(values);
+  if (values.size() == 1) {
+    estimate.why = "one task has no interval";
+  } else if (std::ranges::all_of(values, [&](double value) { return value == values.front(); })) {
+    estimate.why = "all tasks have the same value: how much others would differ cannot be told from them";
+  } else {
+    estimate.interval = resampled(values, bootstrap);
+    estimate.method = "cluster bootstrap";
+    if (values.size() < few_tasks)
+      estimate.why =
+          fmt::format("with only {} tasks the interval is narrower than it should be", values.size());
+  }
+  return estimate;
+}
+
+Estimate mean_over_tasks(const std::vector<double>& values, const Bootstrap& bootstrap) {
+  if (!is_share_of_tasks(values)) return bootstrap_mean(values, bootstrap);
+  return share(static_cast<std::size_t>(std::ranges::count(values, 1.0)), values.size(),
+               bootstrap.confidence);
+}
+
+Estimate geometric_mean_over_tasks(const std::vector<double>& values, const Bootstrap& bootstrap) {
+  std::vector<double> logarithms;
+  for (double value : values) logarithms.push_back(value > 0 ? std::log(value) : std::nan(""));
+  Estimate estimate = bootstrap_mean(logarithms, bootstrap);
+  if (estimate.value) estimate.value = std::exp(*estimate.value);
+  if (estimate.interval)
+    estimate.interval = {std::exp(estimate.interval->low), std::exp(estimate.interval->high)};
+  return estimate;
+}
+
+}  // namespace kw::score

@@ -1,0 +1,169 @@
+#include "scoring/ask_rows.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/json/array.hpp>
+#include <chrono>
+#include <ctime>
+#include <exception>
+
+#include <fmt/chrono.h>
+
+#include "schema/json.h"
+#include "table/rows_columns.h"
+
+namespace kw::scoring {
+namespace json = boost::json;
+namespace {
+
+using llm::ChatFault;
+
+// Requests in a row without one answer, after which the server is held to be gone.
+constexpr std::size_t most_failed = 10;
+
+std::string utc_now() {
+  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(now));
+}
+
+Turn turn_of(llm::ChatAnswer answer) {
+  Turn turn;
+  turn.completion = std::move(answer.content);
+  turn.reasoning = std::move(answer.reasoning);
+  turn.model = std::move(answer.model);
+  turn.finish_reason = std::move(answer.finish_reason);
+  turn.usage = answer.usage;
+  turn.generation_ms = answer.total_ms;
+  turn.answered_at = utc_now();
+  return turn;
+}
+
+Trace trace_of(const Question& question, std::size_t sample, const llm::Sampling& sampling) {
+  Trace trace;
+  trace.task.task_id = question.id;
+  trace.task.source = "row";
+  trace.task.sample_key = question.id;
+  trace.sample_number = sample;
+  trace.prompt = question.messages;
+  trace.sampling = llm::to_json(sampling);
+  return trace;
+}
+
+Result<Message> message_of(const json::value& value) {
+  const json::object* object = value.if_object();
+  const json::value* content = object ? object->if_contains("content") : nullptr;
+  if (!content) return fail("the prompt is a list, but not of messages");
+  auto text = table::text_of(json::array{value});
+  if (!text) return std::unexpected(text.error());
+  return Message{string_at(*object, "role").value_or("user"), std::move(*text)};
+}
+
+}  // namespace
+
+Result<Question> question_of(const PromptRow& row, const ReadOptions& options) {
+  Question question;
+  question.id = text_at(row.fields, "id").value_or(fmt::format("row_{}", row.number));
+  const json::value* prompt = row.fields.if_contains(options.columns.prompt);
+  if (!prompt) return fail(fmt::format("the row has no \"{}\"", options.columns.prompt));
+  if (prompt->is_string()) {
+    question.messages.push_back({"user", std::string(prompt->get_string())});
+    return question;
+  }
+  if (!prompt->is_array() || prompt->get_array().empty())
+    return fail("the prompt is neither text nor a list of messages");
+  for (const json::value& value : prompt->get_array()) {
+    auto message = message_of(value);
+    if (!message) return std::unexpected(message.error());
+    question.messages.push_back(std::move(*message));
+  }
+  return question;
+}
+
+RowAsker::RowAsker(async::Loop& loop, async::Stop& stop, llm::ChatClient& chat, store::TraceLog& log,
+                   AskOptions options)
+    : loop_(loop), stop_(stop), chat_(chat), log_(log), options_(std::move(options)), changed_(loop) {}
+
+async::Task<> RowAsker::room() {
+  changed_.reset();
+  co_await changed_.wait();
+}
+
+async::Task<Result<>> RowAsker::run(const std::vector<Question>& questions) {
+  for (std::size_t sample = 0; sample < options_.samples; ++sample)
+    for (const Question& question : questions) {
+      while (in_flight_ >= options_.in_flight && !stop_.requested()) co_await room();
+      if (stop_.requested() || !ended_) break;
+      ++in_flight_;
+      boost::asio::co_spawn(loop_, ask(question, sample), boost::asio::detached);
+    }
+  while (in_flight_ > 0) co_await room();
+  co_return ended_;
+}
+
+async::Task<> RowAsker::ask(const Question& question, std::size_t sample) {
+  Result<> kept;
+  try {
+    kept = co_await keep(question, sample);
+  } catch (const std::exception& thrown) {
+    kept = fail(fmt::format("{}: {}", question.id, thrown.what()));
+  }
+  if (!kept && ended_) ended_ = kept;
+  --in_flight_;
+  changed_.set();
+}
+
+async::Task<Result<>> RowAsker::keep(const Question& question, std::size_t sample) {
+  store::TraceKey key{question.id, sample};
+  auto found = co_await log_.find(key);
+  if (!found) co_return std::unexpected(found.error());
+  if (*found && !(*found)->ended_at.empty()) {
+    if (options_.answered) options_.answered(question.id, "answered before", true);
+    co_return Result<>();
+  }
+  Trace trace = trace_of(question, sample, options_.sampling);
+  if (auto begun = co_await log_.begin(key, trace); !begun) co_return begun;
+  llm::ChatRequest request;
+  request.id = fmt::format("{}/{}/0/1", question.id, sample);
+  request.messages = question.messages;
+  request.sampling = options_.sampling;
+  if (request.sampling.seed) *request.sampling.seed += static_cast<std::int64_t>(sample);
+  auto answer = co_await chat_.chat(request);
+  co_return co_await take(key, std::move(answer));
+}
+
+async::Task<Result<>> RowAsker::take(const store::TraceKey& key,
+                                     std::expected<llm::ChatAnswer, llm::ChatFailure> answer) {
+  Conversation conversation;
+  if (!answer && answer.error().fault == ChatFault::empty) {
+    llm::ChatAnswer partial = std::move(answer.error().partial);
+    answer = std::move(partial);
+  }
+  if (answer) {
+    failed_in_row_ = 0;
+    conversation.turns.push_back(turn_of(std::move(*answer)));
+    conversation.stop_reason = StopReason::max_turns_reached;
+    if (auto saved = co_await log_.save(key, 0, conversation.turns.back()); !saved) co_return saved;
+  } else {
+    const llm::ChatFailure& failure = answer.error();
+    if (failure.fault == ChatFault::stopped || stop_.requested()) co_return Result<>();
+    bool of_the_model = failure.fault == ChatFault::context_overflow || failure.fault == ChatFault::refused;
+    if (!of_the_model) {
+      unanswered_.push_back(
+          fmt::format("{}: {}: {}", key.task_id, llm::to_string(failure.fault), failure.what));
+      if (++failed_in_row_ < most_failed) co_return Result<>();
+      co_return fail(
+          fmt::format("{} requests in a row failed, the last one with: {}", failed_in_row_, failure.what),
+          "see to the model server; the same command then goes on");
+    }
+    conversation.stop_reason =
+        failure.fault == ChatFault::refused ? StopReason::refused : StopReason::context_overflow;
+    conversation.error = failure.what;
+  }
+  if (options_.answered)
+    options_.answered(key.task_id, conversation.turns.empty() ? conversation.error : "answered", false);
+  co_return co_await log_.end(key, 0, conversation, true);
+}
+
+}  // namespace kw::scoring

@@ -1,0 +1,362 @@
+"""The engine that drives TRL, on a CPU: what is learnt, what is masked, what is kept when something goes wrong."""
+import json
+import math
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from . import train_world
+from .train_world import Heard, make_job, recipe, train, write_rows
+
+from kernelwright.train import (attention, checkpoints, collator, engine_trl, model, packages, packing, prepare,  # isort: skip
+                                rows, session, tokens)
+from kernelwright.train.events import TrainError  # isort: skip
+from kernelwright.train.signals import StopAsked, Stopped  # isort: skip
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_rows(tmp_path / "rows.jsonl")
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny):
+    return model.load_tokenizer(tiny)
+
+
+@pytest.fixture(scope="module")
+def exact(tiny):
+    """The model in float32, as it is evaluated."""
+    return model.load_base(tiny, recipe(), "cpu").eval()
+
+
+def packed(tokenizer, data, folder, wanted):
+    prepared = prepare.prepare([str(data)], tokenizer, wanted, folder)
+    return prepared, engine_trl.lengths_of(prepared.shards)
+
+
+def alone(tokenizer, data, wanted):
+    """Every row as a sample of its own, by its number."""
+    encoder = tokens.Encoder(tokenizer, wanted)
+    return [encoder.encode(row) for row in rows.read([str(data)])]
+
+
+def changed(model_folder, folder, name, change):
+    """A copy of a model, one of its weights changed in place."""
+    shutil.copytree(model_folder, folder)
+    weights = load_file(folder / "model.safetensors")
+    change(weights[name])
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+# Learning
+
+def test_the_loss_falls_where_something_can_be_learnt(tiny, data, tmp_path):
+    """The tiny model's random head is so flat that no layer before it could make it sure of anything: it is sharpened."""
+    sharp = changed(tiny, tmp_path / "sharp", "lm_head.weight", lambda weights: weights.mul_(20))
+    heard = train(sharp, data, tmp_path / "out", recipe=recipe(training__epochs=20, lora__rank=16, lora__alpha=32))
+    assert heard.losses[-1] < heard.losses[0] / 2
+    assert heard.of("done")[0]["steps"] == len(heard.losses) == heard.of("data")[0]["steps"]
+
+
+def test_a_quantised_model_is_trained_on_a_cpu(tiny, data, tmp_path):
+    heard = train(tiny, data, tmp_path / "out", recipe=recipe(
+        quantisation__type="nf4", quantisation__compute="bf16", training__precision="bf16", training__epochs=6))
+    assert all(map(math.isfinite, heard.losses)) and heard.losses[-1] < heard.losses[0]
+    kept = load_file(tmp_path / "out" / "adapter_model.safetensors")
+    assert {each.dtype for each in kept.values()} == {torch.bfloat16}
+
+
+def test_a_step_has_the_loss_of_its_learnt_tokens(tiny, tokenizer, exact, data, tmp_path):
+    """The first step of an adapter that changes nothing yet, against the base model's loss, token by token."""
+    wanted = recipe(lora__dropout=0.0)
+    heard = train(tiny, data, tmp_path / "out", recipe=wanted, max_steps=1)
+    prepared, _ = packed(tokenizer, data, tmp_path / "again", wanted)
+    samples, losses = alone(tokenizer, data, wanted), []
+    for number in range(min(4, len(prepared.shards))):
+        for row in prepared.shards[number].rows:
+            ids, labels = torch.tensor([samples[row].input_ids]), torch.tensor(samples[row].labels)
+            with torch.no_grad():
+                chances = exact(input_ids=ids).logits[0].log_softmax(-1)
+            losses += [-chances[at, label].item() for at, label in enumerate(labels[1:]) if label >= 0]
+    assert heard.losses[0] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+
+
+# Masks and packing
+
+def test_rows_are_padded_to_one_width_with_a_sample_of_its_own():
+    sequences = [packing.Sequence(*(torch.arange(size).numpy() for _ in range(2)), [size], [0]) for size in (5, 3)]
+    batch = collator.Collator(sequences, 9, False, multiple=4)([{"sequence": 0}, {"sequence": 1}])
+    assert batch["input_ids"].tolist() == [[0, 1, 2, 3, 4, 9, 9, 9], [0, 1, 2, 9, 9, 9, 9, 9]]
+    assert batch["position_ids"].tolist() == [[0, 1, 2, 3, 4, 0, 1, 2], [0, 1, 2, 0, 1, 2, 3, 4]]
+    assert (batch["labels"][0, 5:] == collator.IGNORED).all() and (batch["labels"][1, 3:] == collator.IGNORED).all()
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_batches_hold_every_sample_whole_and_mask_what_is_not_learnt(tokenizer, data, tmp_path, flat):
+    wanted = recipe()
+    prepared, lengths = packed(tokenizer, data, tmp_path / "shards", wanted)
+    assert any(len(prepared.shards[number].rows) > 2 for number in range(len(lengths)))
+    collate, seen = collator.Collator(prepared.shards, tokenizer.pad_token_id, flat), []
+    samples = alone(tokenizer, data, wanted)
+    for first in range(0, len(lengths), 2):
+        numbers = [*range(first, min(first + 2, len(lengths)))]
+        batch = collate([{"sequence": number} for number in numbers])
+        assert batch["sequences"] == numbers
+        for place, row in placed(prepared, lengths, numbers, flat):
+            length = len(samples[row].input_ids)
+            cut = [batch[name][place[0]][place[1]:place[1] + length].tolist()
+                   for name in ("input_ids", "labels", "position_ids")]
+            assert cut == [samples[row].input_ids, samples[row].labels, list(range(length))]
+            assert cut[1][0] == collator.IGNORED
+            seen.append(row)
+        learnt = sum(label >= 0 for number in numbers for row in prepared.shards[number].rows for label in samples[row].labels)
+        assert (batch["labels"] >= 0).sum() == learnt
+    assert sorted(seen) == list(range(len(samples)))
+
+
+def placed(prepared, lengths, numbers, flat):
+    """((row of the batch, column), row of the data) for each sample."""
+    begin = 0
+    for index, number in enumerate(numbers):
+        at = 0
+        for row, length in zip(prepared.shards[number].rows, prepared.shards[number].lengths, strict=True):
+            yield ((0, begin + at) if flat else (index, at)), row
+            at += length
+        begin += lengths[number]
+
+
+def test_labels_at_a_samples_beginning_are_masked_whatever_the_shards_say():
+    sequence = packing.Sequence(*(torch.arange(5).numpy() for _ in range(2)), [2, 3], [0, 1])
+    batch = collator.Collator([sequence], 0, False)([{"sequence": 0}])
+    assert batch["labels"].tolist() == [[-100, 1, -100, 3, 4]]
+
+
+@pytest.mark.parametrize("word", ["sdpa", "eager"])
+def test_a_packed_sample_sees_nothing_but_itself(tiny, tokenizer, data, tmp_path, word):
+    wanted = recipe(training__attention=word)
+    loaded = model.load_base(tiny, wanted, "cpu").eval()
+    prepared, lengths = packed(tokenizer, data, tmp_path / "shards", wanted)
+    numbers = sorted(range(len(lengths)), key=lambda number: lengths[number])[::len(lengths) - 1]  # the shortest, the longest
+    batch = collator.Collator(prepared.shards, tokenizer.pad_token_id, False)([{"sequence": number} for number in numbers])
+    same_as_alone(loaded, batch, prepared, lengths, numbers, flat=False)
+
+
+def test_attention_of_different_lengths_is_given_the_samples_bounds(tiny, tokenizer, data, tmp_path, monkeypatch):
+    """With the GPU's function played by one for the CPU: what reaches it, and what is made of its answer."""
+    other = train(tiny, data, tmp_path / "other", recipe=recipe(), max_steps=2)
+    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", varlen_on_cpu)
+    monkeypatch.setattr(attention, "_grouped", [False])
+    from transformers import AttentionInterface
+    AttentionInterface.register(attention.VARLEN, attention.varlen_attention)
+    monkeypatch.setattr(model, "implementation", lambda word, on_cuda: attention.VARLEN)
+    wanted = recipe(training__attention="varlen")
+    loaded = model.load_base(tiny, wanted, "cpu").eval()
+    prepared, lengths = packed(tokenizer, data, tmp_path / "shards", wanted)
+    batch = collator.Collator(prepared.shards, tokenizer.pad_token_id, True)([{"sequence": 0}, {"sequence": 1}])
+    same_as_alone(loaded, batch, prepared, lengths, [0, 1], flat=True)
+    heard = train(tiny, data, tmp_path / "out", recipe=wanted, max_steps=2)
+    assert heard.losses[0] == pytest.approx(other.losses[0], rel=0.02)  # but for what dropout leaves out
+
+
+def varlen_on_cpu(query, key, value, bounds, bounds_k, longest, longest_k, *, scale, window_size):
+    assert bounds.equal(bounds_k) and bounds.dtype == torch.int32 and window_size == (-1, 0)
+    assert bounds.diff().max() == longest == longest_k
+    parts = []
+    for begin, end in zip(bounds, bounds[1:]):
+        each = [value[begin:end].transpose(0, 1) for value in (query, key, value)]
+        parts.append(torch.nn.functional.scaled_dot_product_attention(*each, is_causal=True, scale=scale).transpose(0, 1))
+    return torch.cat(parts)
+
+
+def same_as_alone(loaded, batch, prepared, lengths, numbers, flat):
+    """Logits of every sample in the batch, against those of a batch of its own."""
+    given = {name: value for name, value in batch.items() if name not in ("sequences", "labels")}
+    with torch.no_grad():
+        together = loaded(**given, use_cache=False).logits
+    by_number = {number: iter(prepared.shards[number].lengths) for number in numbers}
+    for (row, column), _ in placed(prepared, lengths, numbers, flat):
+        number = numbers[row] if not flat else next(each for each in numbers if by_number[each].__length_hint__())
+        length = next(by_number[number])
+        ids = batch["input_ids"][row:row + 1, column:column + length]
+        alone = {"input_ids": ids, "position_ids": torch.arange(length)[None]}
+        if flat:
+            alone |= {"cu_seq_lens_q": torch.tensor([0, length], dtype=torch.int32), "max_length_q": length}
+        with torch.no_grad():
+            single = loaded(**alone, use_cache=False).logits[0]
+        assert torch.allclose(together[row, column:column + length], single, atol=1e-5)
+
+
+# Going on
+
+def test_a_resumed_training_equals_one_that_was_never_stopped(tiny, data, tmp_path):
+    wanted = recipe(training__epochs=3, training__save_every=2, data__max_length=32)
+    whole = train(tiny, data, tmp_path / "whole", recipe=wanted)
+    stop = StopAsked()
+
+    def after_three(event):
+        if event["event"] == "step" and event["step"] == 3:
+            stop.ask()
+    first = Heard(after_three)
+    with pytest.raises(Stopped):
+        session.run(make_job(tiny, data, tmp_path / "parts", recipe=wanted), first, stop)
+    assert [step for step, _ in checkpoints.listed(tmp_path / "parts")] == [2, 3] and stop.status == 143
+    second = train(tiny, data, tmp_path / "parts", recipe=wanted, resume=True)
+    assert len(whole.losses) > 6
+    assert first.losses + second.losses == whole.losses
+    files = [(tmp_path / name / "adapter_model.safetensors").read_bytes() for name in ("whole", "parts")]
+    assert files[0] == files[1]
+
+
+def test_later_epochs_have_another_order_and_the_same_sequences(tiny, data, tmp_path, monkeypatch):
+    seen, real = [], collator.Collator.__call__
+    monkeypatch.setattr(collator.Collator, "__call__",
+                        lambda self, examples: seen.extend(each["sequence"] for each in examples) or real(self, examples))
+    heard = train(tiny, data, tmp_path / "out", recipe=recipe(training__epochs=2, data__max_length=24))
+    count = heard.of("data")[0]["sequences"]
+    assert seen[:count] == list(range(count)) and sorted(seen[count:]) == list(range(count)) and seen[count:] != seen[:count]
+
+
+def test_a_checkpoint_of_another_recipe_is_refused(tiny, data, tmp_path):
+    wanted = recipe(training__save_every=2, training__epochs=4)
+    train(tiny, data, tmp_path / "out", recipe=wanted)
+    with pytest.raises(TrainError, match="another recipe"):
+        train(tiny, data, tmp_path / "out", recipe=recipe(training__epochs=4, training__seed=7), resume=True)
+    with pytest.raises(TrainError, match="earlier training"):
+        train(tiny, data, tmp_path / "out", recipe=wanted)
+
+
+def test_a_signal_ends_the_process_with_a_checkpoint(tiny, data, tmp_path):
+    """The whole process, as the program starts it."""
+    wanted = {"schema": "kernelwright.train-job/1", "model": str(tiny), "data": [str(data)], "output": str(tmp_path / "out"),
+              "engine": "trl", "device": "cpu", "memory_bytes": None, "max_steps": None, "resume": False, "dry_run": False,
+              "push_to_hub": None, "program": "kernelwright 0.0", "recipe": recipe(training__epochs=400)}
+    (tmp_path / "job.json").write_text(json.dumps(wanted))
+    read, write = os.pipe()
+    process = subprocess.Popen([sys.executable, "-P", "-m", "kernelwright.train", tmp_path / "job.json",
+                                "--events", str(write)],
+                               env=os.environ | {"PYTHONPATH": str(train_world.ROOT / "python")}, pass_fds=[write],
+                               stderr=subprocess.PIPE)
+    os.close(write)
+    heard = []
+    with os.fdopen(read, encoding="utf-8") as lines:
+        for line in lines:
+            heard.append(json.loads(line))
+            if heard[-1]["event"] == "step" and heard[-1]["step"] == 2:
+                process.send_signal(signal.SIGTERM)
+    errors = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 143, errors
+    assert [each["event"] for each in heard[:3]] == ["packages", "data", "estimate"]
+    step, path = checkpoints.listed(tmp_path / "out")[-1]
+    assert heard[-1] == {"event": "checkpoint", "path": str(path), "step": step}
+    there = {each.name for each in path.iterdir()}
+    assert {"adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth"} <= there
+
+
+# What goes wrong
+
+def test_a_loss_that_is_no_number_ends_it_and_names_the_rows(tiny, tokenizer, tmp_path):
+    """A token whose embedding is broken stands in one row alone."""
+    [token] = tokenizer("~", add_special_tokens=False)["input_ids"]
+    broken = changed(tiny, tmp_path / "broken", "model.embed_tokens.weight", lambda weights: weights[token].fill_(math.nan))
+    output = tmp_path / "out"
+    data = write_rows(tmp_path / "rows.jsonl", 40, more=[{"prompt": "~ ", "completion": "x" * 9}])
+    wanted = recipe(data__shuffle=False, data__packing=False, training__save_every=4)
+    heard = Heard()
+    with pytest.raises(TrainError) as error:
+        session.run(make_job(broken, data, output, recipe=wanted), heard, StopAsked())
+    step = len(heard.losses) + 1
+    assert f"the loss is nan at step {step}" in error.value.what and "rows.jsonl:41" in error.value.what
+    assert step == 11 and checkpoints.listed(output)[-1][0] == 8 and "checkpoint-8" in error.value.what
+    kept = load_file(output / "checkpoint-8" / "adapter_model.safetensors")
+    assert all(torch.isfinite(each).all() for each in kept.values())
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(tiny, data, tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def no_more_room(event):
+        if event["event"] == "checkpoint":
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(TrainError) as error:
+            train(tiny, data, tmp_path / "out", recipe=recipe(training__save_every=2, training__epochs=4), then=no_more_room)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "checkpoint 4 could not be written" in error.value.what and "checkpoint-2 is whole" in error.value.what
+    assert [step for step, _ in checkpoints.listed(tmp_path / "out")] == [2]
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["checkpoint-2", "shards"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"),
+                                   RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)")])
+def test_a_full_disk_is_called_one(tmp_path, error):
+    def write(folder):
+        raise error
+    with pytest.raises(TrainError, match="the disk is full: checkpoint 7"):
+        checkpoints.write_whole(tmp_path, 7, {}, write)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_that_runs_out_is_told_with_what_to_lower(tiny, data, tmp_path, monkeypatch):
+    def out_of_memory(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+    monkeypatch.setattr(engine_trl, "train", out_of_memory)
+    with pytest.raises(TrainError) as error:
+        train(tiny, data, tmp_path / "out", recipe=recipe())
+    assert "memory ran out" in error.value.what and "training.micro_batch" in error.value.remedy
+
+
+def refuse_to_load(*_):
+    raise AssertionError("a model was loaded")
+
+
+def test_too_little_memory_is_told_before_a_model_is_loaded(tiny, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "load_base", refuse_to_load)
+    with pytest.raises(TrainError, match="would be needed"):
+        train(tiny, data, tmp_path / "out", recipe=recipe(), memory_bytes=1000)
+
+
+def test_a_gpu_that_is_not_there_is_told_at_once(tiny, data, tmp_path):
+    with pytest.raises(TrainError, match="no GPU"):
+        train(tiny, data, tmp_path / "out", recipe=recipe(), device="cuda")
+    assert not (tmp_path / "out").exists()
+
+
+def test_attention_of_different_lengths_needs_a_gpu(tiny, data, tmp_path):
+    with pytest.raises(TrainError, match="needs a GPU"):
+        train(tiny, data, tmp_path / "out", recipe=recipe(training__attention="varlen"))
+
+
+@pytest.mark.parametrize("found, told", [(None, "trl is missing"), ("0.1", "trl is 0.1, and 1.16.0 is needed")])
+def test_packages_that_are_missing_or_of_another_version_are_named(tiny, data, tmp_path, monkeypatch, found, told):
+    real = packages.installed
+    monkeypatch.setattr(packages, "installed", lambda name: found if name == "trl" else real(name))
+    with pytest.raises(TrainError) as error:
+        train(tiny, data, tmp_path / "out", recipe=recipe())
+    assert error.value.what == told and "--install-packages" in error.value.remedy
+
+
+def test_a_dry_run_counts_and_leaves_nothing(tiny, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "load_base", refuse_to_load)
+    heard = train(tiny, data, tmp_path / "out", recipe=recipe(), dry_run=True, device="cuda", memory_bytes=24 << 30)
+    assert [each["event"] for each in heard.said] == ["packages", "data", "estimate", "done"]
+    assert heard.of("estimate")[0]["fits"] and heard.of("estimate")[0]["limit_bytes"] == 24 << 30
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_whose_weights_are_cut_short_is_told(tiny, data, tmp_path):
+    cut = tmp_path / "cut"
+    shutil.copytree(tiny, cut)
+    whole = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(whole[:len(whole) // 2])
+    with pytest.raises(TrainError, match="cannot be loaded"):
+        train(cut, data, tmp_path / "out", recipe=recipe())

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+
+#include <boost/json/array.hpp>
+
+#include "scoring/headline.h"
+#include "scoring/markdown.h"
+#include "scoring/measure.h"
+#include "scoring/result.h"
+
+namespace kw::scoring {
+namespace {
+
+using score::Standing;
+using testing::HasSubstr;
+using testing::Not;
+
+Output output_of(const std::string& target, Standing standing, std::optional<double> speedup = {}) {
+  Output output;
+  output.record.target = output.record.item = output.record.task_id = target;
+  output.record.source = "sample";
+  output.record.answer_sha256 = std::string(64, '0');
+  output.record.verdict.by = JudgedBy::here;
+  output.record.verdict.standing = standing;
+  output.record.verdict.status = standing == Standing::right ? "correct" : "failed";
+  output.record.verdict.speedup = speedup;
+  return output;
+}
+
+boost::json::object result_of_set(const OutputSet& set) {
+  ResultParts parts;
+  parts.set = &set;
+  return result_of(parts);
+}
+
+TEST(Record, ComesBackFromItsJson) {
+  Record record = output_of("a", Standing::right, 1.5).record;
+  record.turn = 2;
+  record.is_scored = false;
+  record.was_trained_on = true;
+  record.idioms.emplace();
+  record.idioms->parses = true;
+  record.idioms->forbidden = 3;
+  record.idioms->disguise = "no_kernel";
+  record.overlap.emplace();
+  record.overlap->exact_tokens = true;
+  record.overlap->bleu = 0.25;
+  record.compile = "fails";
+  auto again = record_from_json(to_json(record));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(to_json(*again), to_json(record));
+}
+
+TEST(Record, WithoutAStandingIsRefused) {
+  boost::json::object object = to_json(output_of("a", Standing::right).record);
+  object["verdict"].get_object()["standing"] = "splendid";
+  EXPECT_FALSE(record_from_json(object));
+}
+
+TEST(Turns, TheRightOneStandsForItsConversation) {
+  std::vector<Output> outputs = {output_of("a#1", Standing::wrong), output_of("a#2", Standing::right, 2.0),
+                                 output_of("a#3", Standing::right, 1.0), output_of("b", Standing::wrong)};
+  for (std::size_t i = 0; i < 3; ++i) outputs[i].conversation = "a";
+  choose_turns(outputs);
+  EXPECT_FALSE(outputs[0].record.is_scored);
+  EXPECT_TRUE(outputs[1].record.is_scored);
+  EXPECT_FALSE(outputs[2].record.is_scored);
+  EXPECT_TRUE(outputs[3].record.is_scored);
+}
+
+TEST(Verdicts, UnknownOnesAreInNoShareAndCounted) {
+  OutputSet set;
+  set.outputs = {output_of("a", Standing::right), output_of("b", Standing::wrong),
+                 output_of("c", Standing::unknown)};
+  set.outputs[2].record.verdict.status = "error";
+  set.outputs[2].record.verdict.fault = "infrastructure";
+  set.outputs[2].record.verdict.error_class = "out_of_memory";
+  boost::json::object result = result_of_set(set);
+  View verdicts = View(result)["verdicts"];
+  EXPECT_EQ(verdicts["pass_at_k"].list().front()["value"].number(), 0.5);
+  EXPECT_EQ(verdicts["tasks_left_out"].count(), 1U);
+  EXPECT_EQ(verdicts["left_out"]["infrastructure: out_of_memory"].count(), 1U);
+}
+
+TEST(Report, TakesForeignTextForNothingElseThanText) {
+  OutputSet set;
+  set.outputs = {output_of("a", Standing::wrong)};
+  set.outputs[0].record.verdict.error_class = "x | y <script>";
+  boost::json::object result = result_of_set(set);
+  result["command"] = boost::json::array{"kernelwright", "```", "# no heading"};
+  EXPECT_THAT(markdown(result), Not(HasSubstr("<script>")));
+  EXPECT_THAT(markdown(result), Not(HasSubstr("``` #")));
+}
+
+TEST(Report, SurvivesAResultOfWhichNothingIsLeft) {
+  boost::json::object result{
+      {"schema", score_schema}, {"verdicts", 3}, {"outputs", "none"}, {"paired", {1, 2}}};
+  EXPECT_THAT(markdown(result), HasSubstr("# Score"));
+  EXPECT_FALSE(records_of(result));
+}
+
+TEST(Report, SaysTrainedOnAboveEverything) {
+  OutputSet set;
+  set.outputs = {output_of("a", Standing::right)};
+  set.outputs[0].record.was_trained_on = true;
+  boost::json::object result = result_of_set(set);
+  EXPECT_THAT(short_table(result), HasSubstr("TRAINED ON: 1 of 1"));
+  EXPECT_THAT(markdown(result), HasSubstr("## Verdicts (includes tasks that were trained on)"));
+}
+
+}  // namespace
+}  // namespace kw::scoring
