@@ -1,7 +1,7 @@
 # Thin: every target is one short script in scripts/.
 .DEFAULT_GOAL := help
 KW_LABELS ?= unit engine peers fuzz
-.PHONY: help demo test retest test-gpu build lint format dist dist-tests clean
+.PHONY: help demo closed-loop test retest test-gpu build lint format dist dist-tests clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -11,6 +11,9 @@ help: ## this list
 
 demo: ## install what is missing, build, run the loop with a scripted model
 	@scripts/demo.sh
+
+closed-loop: ## data, training, serving, verdicts, and around again, with a model made on the spot
+	@scripts/closed_loop.sh
 
 test: ## install what is missing, build, run the tests
 	@scripts/test.sh $(KW_LABELS)

@@ -77,19 +77,20 @@ class Copier {
   }
 
   std::string line(const table::TextRow& row) const {
-    if (target_.messages) return conversation(row);
-    json::object object{{target_.prompt, row.prompt}, {target_.completion, row.completion}};
+    json::object object = target_.messages ? conversation(row)
+                                           : json::object{{target_.prompt, row.prompt},
+                                                          {target_.completion, row.completion}};
     for (const auto& [key, value] : row.rest)
       if (target_.columns.empty() || std::ranges::find(columns_, key) != columns_.end())
         object.emplace(key, value);
     return json::serialize(object) + "\n";
   }
 
-  static std::string conversation(const table::TextRow& row) {
+  static json::object conversation(const table::TextRow& row) {
     json::array messages;
     if (!row.prompt.empty()) messages.push_back(json::object{{"role", "user"}, {"content", row.prompt}});
     messages.push_back(json::object{{"role", "assistant"}, {"content", row.completion}});
-    return json::serialize(json::object{{"messages", std::move(messages)}}) + "\n";
+    return {{"messages", std::move(messages)}};
   }
 
   const RowFiles& files_;

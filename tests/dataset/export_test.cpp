@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+
 #include "world.h"
 
 namespace kw::dataset {
@@ -58,6 +60,19 @@ TEST(Export, MakesConversations) {
   EXPECT_EQ(world.read("out.jsonl"),
             R"({"messages":[{"role":"user","content":"p3"},{"role":"assistant","content":"c3"}]})"
             "\n");
+}
+
+TEST(Export, KeepsTheOtherColumnsOfConversationsIfAsked) {
+  World world;
+  world.write("fim.jsonl", rows);
+  auto own = settings(world, "out.jsonl");
+  own.messages = own.metadata = true;
+  own.split = "validation";
+  ASSERT_TRUE(export_rows(own));
+  auto row = boost::json::parse(world.read("out.jsonl")).as_object();
+  EXPECT_EQ(row.at("messages").as_array().size(), 2U);
+  EXPECT_FALSE(row.contains("prompt"));
+  EXPECT_EQ(row.at("split").as_string(), "validation");
 }
 
 TEST(Export, KeepsAllColumnsIfAsked) {

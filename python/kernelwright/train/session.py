@@ -12,7 +12,8 @@ LOG = "log.jsonl"  # the program writes it
 CURVE = "loss.svg"
 NOT_LEARNING = ("save_every", "keep", "log_every")  # keys that change nothing about what is learnt
 LOWER = ("lower training.micro_batch (and raise training.accumulation as much) or data.max_length, turn on "
-         "training.gradient_checkpointing, or take quantisation.type nf4; or a GPU with more memory")
+         "training.gradient_checkpointing, or take quantisation.type nf4; or a GPU with more memory. Another "
+         "recipe begins anew: --fresh")
 
 
 def run(job, events, stop):
