@@ -109,7 +109,8 @@ Result<std::vector<Setting>> read_settings(const std::filesystem::path& file, co
   auto text = read_text_file(file, max_file_bytes);
   if (!text) return std::unexpected(text.error());
   if (nests_too_deeply(*text))
-    return fail(file.string() + ": a key with a thousand parts", "the file must be TOML: key = value, strings in quotes");
+    return fail(file.string() + ": a key with a thousand parts",
+                "the file must be TOML: key = value, strings in quotes");
   toml::parse_result parsed = toml::parse(std::string_view(*text));
   if (!parsed)
     return fail(fmt::format("{}:{}: {}", file.string(), parsed.error().source().begin.line,

@@ -66,8 +66,7 @@ Outcome<> Flush::run(const Device& device) {
   CUdeviceptr clean = buffer_;
   CUdeviceptr dirty = buffer_ + bytes_ / 2;
   // Nothing persists in this cache: no part of it was ever set aside for that in our context.
-  Outcome<> done =
-      device.checked(driver.cuMemsetD8Async(dirty, 0, bytes_ / 2, stream), "flushing the cache");
+  Outcome<> done = device.checked(driver.cuMemsetD8Async(dirty, 0, bytes_ / 2, stream), "flushing the cache");
   // Read through the clean half, always written to the same small place: that alone stays to be written.
   for (std::uint64_t at = 0; done && at < bytes_ / 2; at += chunk_bytes)
     done = device.checked(driver.cuMemcpyDtoDAsync(dirty, clean + at, chunk_bytes, stream),

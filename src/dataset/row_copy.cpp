@@ -77,9 +77,9 @@ class Copier {
   }
 
   std::string line(const table::TextRow& row) const {
-    json::object object = target_.messages ? conversation(row)
-                                           : json::object{{target_.prompt, row.prompt},
-                                                          {target_.completion, row.completion}};
+    json::object object =
+        target_.messages ? conversation(row)
+                         : json::object{{target_.prompt, row.prompt}, {target_.completion, row.completion}};
     for (const auto& [key, value] : row.rest)
       if (target_.columns.empty() || std::ranges::find(columns_, key) != columns_.end())
         object.emplace(key, value);

@@ -21,7 +21,7 @@ struct CopyTarget {
   std::string prompt = "prompt";  // names of the two columns
   std::string completion = "completion";
   std::vector<std::string> columns = {};  // to write; empty: those of the first file
-  bool messages = false;                  // "messages" in place of the two: what the user says and what is answered
+  bool messages = false;  // "messages" in place of the two: what the user says and what is answered
 };
 
 // The rows that `next` names, in that order. Where a row's file has the target's form and, for CSV, the same

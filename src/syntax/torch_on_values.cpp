@@ -148,7 +148,8 @@ std::set<std::string, std::less<>> launched_names(Node root) {
   bool catches = false;
   walk(root, [&](Node node) {
     if (node.is("try_statement") || node.is("with_statement")) catches = true;
-    if (node.is("subscript") && node.field("value").is("identifier")) names.emplace(node.field("value").text());
+    if (node.is("subscript") && node.field("value").is("identifier"))
+      names.emplace(node.field("value").text());
     return true;
   });
   if (catches) names.clear();

@@ -1,5 +1,5 @@
-// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder, harvest and score include
-// it.
+// A parsed source, of Python or CUDA, and the few ways we look at it. Only this folder, harvest and score
+// include it.
 #pragma once
 
 #include <tree_sitter/api.h>
