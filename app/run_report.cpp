@@ -1,13 +1,11 @@
 #include "run_report.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <boost/json/serialize.hpp>
-#include <chrono>
-#include <ctime>
 
+#include "base/utc_now.h"
 #include "results/result_row.h"
 #include "results/style.h"
 #include "store/trace_files.h"
@@ -60,9 +58,7 @@ Result<> RunReport::log_to(const std::filesystem::path& file) {
 
 void RunReport::log(const std::string& line) {
   if (!log_.is_open()) return;
-  auto now = std::chrono::system_clock::now();
-  std::time_t whole = std::chrono::system_clock::to_time_t(now);
-  log_ << fmt::format("{:%FT%TZ} {}\n", fmt::gmtime(whole), line) << std::flush;
+  log_ << utc_now() << ' ' << line << '\n' << std::flush;
 }
 
 void RunReport::say(const std::string& line) {

@@ -1,17 +1,15 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <boost/json/array.hpp>
-#include <chrono>
-#include <ctime>
 #include <fstream>
 #include <set>
 #include <thread>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/utc_now.h"
 #include "revision.h"
 #include "score_parts.h"
 #include "verify/devices.h"
@@ -46,11 +44,10 @@ json::array command() {
 }  // namespace
 
 json::object made_facts() {
-  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::error_code ignored;
   return {{"program", fmt::format("kernelwright {}", kw_version)},
           {"revision", kw_revision},
-          {"created", fmt::format("{:%FT%TZ}", fmt::gmtime(now))},
+          {"created", utc_now()},
           {"command", command()},
           {"folder", to_utf8(std::filesystem::current_path(ignored).string())}};
 }

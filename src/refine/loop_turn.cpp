@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "refine/clock.h"
+#include "base/utc_now.h"
 #include "refine/loop_state.h"
 #include "refine/precheck.h"
 #include "refine/prompt.h"

@@ -1,6 +1,6 @@
 #include "refine/turn_queue.h"
 
-#include "refine/clock.h"
+#include "base/utc_now.h"
 #include "refine/feedback.h"
 #include "refine/stop_rule.h"
 

@@ -5,12 +5,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/json/array.hpp>
-#include <chrono>
-#include <ctime>
 #include <exception>
 
-#include <fmt/chrono.h>
-
+#include "base/utc_now.h"
 #include "schema/json.h"
 #include "table/rows_columns.h"
 
@@ -22,11 +19,6 @@ using llm::ChatFault;
 
 // Requests in a row without one answer, after which the server is held to be gone.
 constexpr std::size_t most_failed = 10;
-
-std::string utc_now() {
-  std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%FT%TZ}", fmt::gmtime(now));
-}
 
 Turn turn_of(llm::ChatAnswer answer) {
   Turn turn;
