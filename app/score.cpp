@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "dataset_host.h"
 #include "schema/json.h"
+#include "score_keep.h"
 #include "score_parts.h"
 #include "scoring/headline.h"
 #include "scoring/markdown.h"
@@ -246,6 +247,7 @@ Result<> write_both(const json::object& result, const fs::path& output) {
 
 Result<> write_result(const World& world, json::object& result) {
   const ScoreFlags& flags = world.flags();
+  if (auto kept = keep_labels(flags); !kept) return kept;
   if (flags.review > 0) {
     scoring::ReviewRequest request{flags.review, seed, flags.show_findings, flags.beside(".review.csv"),
                                    flags.beside(".review.md")};
@@ -329,6 +331,7 @@ int score(const ScoreOptions& options, const CLI::App& verb) {
     complain(good.error());
     return exit_usage;
   }
+  if (auto may = check_written(options.flags); !may && !options.flags.dry_run) return failed(may.error());
   auto gate = TrainingGate::open(options.flags);
   if (!gate) return failed(gate.error());
   World world{options, verb, std::move(*gate), {}, {}, {}, {}, ""};

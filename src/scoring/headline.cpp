@@ -28,6 +28,8 @@ void add_verdicts(View verdicts, std::vector<HeadlineRow>& rows) {
     HeadlineRow row = row_of(fmt::format("fast_{}", p), point["share"]);
     if (!point["share"]["value"].number()) {
       row.value = "not measured";
+      row.interval = fmt::format("between {} and {}", number_words(point["at_least"]["value"].number()),
+                                 number_words(point["at_most"]["value"].number()));
       row.of = fmt::format("{} right of unknown speed", point["unknown_speeds"].count());
     }
     rows.push_back(row);

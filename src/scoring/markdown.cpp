@@ -15,11 +15,12 @@ std::string plain(View value) {
   if (!value.is_there()) return "not known";
   if (value.is_true()) return "yes";
   std::string text = value.text();
-  for (View each : value.list()) text += (text.empty() ? "" : ", ") + plain(each);
+  for (View each : value.list())
+    text += (text.empty() ? "" : each.members().empty() ? ", " : "; ") + plain(each);
   if (auto members = value.members(); !members.empty())
     for (const auto& [name, each] : members)
       text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, plain(each));
-  return text.empty() ? "no" : text;
+  return !text.empty() ? text : value.is_list() ? "none" : "no";
 }
 
 // A table of everything that an object holds.

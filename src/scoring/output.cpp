@@ -36,7 +36,7 @@ VerdictFacts facts_of(const Verdict& verdict, JudgedBy by, Trust least) {
   }
   if (facts.standing == score::Standing::right && !facts.speedup)
     facts.why_no_speed = verdict.speedup ? "measured by an instrument that is not trusted enough"
-                                         : verdict.timing.why_null.value_or("not known");
+                                         : verdict.timing.why_null.value_or("no reason was given");
   return facts;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "schema/candidate.h"
+#include "scoring/result.h"
 #include "tasks/open.h"
 
 namespace kw::scoring {
@@ -19,6 +20,9 @@ bool is_run(const fs::path& path) {
 Result<> collect(const std::string& path, Collector& to) {
   std::error_code error;
   if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path), "check the path");
+  if (is_result(path))
+    return fail(fmt::format("{} is a result of a score, and not what one is made of", path),
+                "give it to --baseline, or with a sheet to --read-review");
   if (is_run(path)) return collect_traces(path, to);
   if (fs::is_directory(path, error)) return collect_jobs(path, to);
   auto rows = holds_rows(path, to.options());

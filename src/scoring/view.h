@@ -24,6 +24,7 @@ class View {
     return View(object ? object->if_contains(key) : nullptr);
   }
   bool is_there() const { return value_ && !value_->is_null(); }
+  bool is_list() const { return value_ && value_->is_array(); }
   bool is_true() const { return value_ && value_->is_bool() && value_->get_bool(); }
   std::optional<double> number() const {
     boost::system::error_code error;

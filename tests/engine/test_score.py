@@ -248,6 +248,44 @@ def test_a_review_goes_out_and_comes_back(score, run, tmp_path, validator):
     assert complaints(validator, after) == []
 
 
+def test_labels_of_people_outlive_a_second_score(score, run, tmp_path):
+    traces = [judged(each, True) for each in sample("sample_rowsum", "sample_half_scale~2")]
+    words = (loop.write(tmp_path / "a.json", traces), "--recorded", "--review", "2")
+    score(*words, output=tmp_path / "score.json")
+    fill(tmp_path / "score.review.csv", lambda target: "good")
+    sheet = (tmp_path / "score.review.csv").read_bytes()
+    assert run("score", "--read-review", tmp_path / "score.review.csv", tmp_path / "score.json")[0] == 0
+    again = score(*words, output=tmp_path / "score.json")
+    assert again["code"] == 0 and "score.review.1.csv" in again["stderr"] and "score.1.json" in again["stderr"]
+    assert (tmp_path / "score.review.1.csv").read_bytes() == sheet
+    kept = json.loads((tmp_path / "score.1.json").read_text(encoding="utf-8"))
+    assert len(kept["review"]["reviews"]) == 2
+    assert run("score", "--read-review", tmp_path / "score.review.1.csv", tmp_path / "score.json")[0] == 0
+
+
+def test_nothing_is_written_over_what_is_read(run, tmp_path):
+    source = tmp_path / "score.json"
+    loop.write(source, [judged(each, True) for each in sample("sample_rowsum")])
+    before = source.read_bytes()
+    (tmp_path / "link.json").symlink_to(source)
+    for words in ((source, "--output", source), (source, "--output", tmp_path / "link.json"),
+                  (tmp_path / "link.json", "--output", source)):
+        code, _, stderr = run("score", *words, "--recorded")
+        assert code == 1 and "--output" in stderr, stderr
+    other = tmp_path / "other.json"
+    other.write_text("{}")
+    code, _, stderr = run("score", source, "--recorded", "--output", other)
+    assert code == 1 and "no result of a score" in stderr and other.read_text() == "{}"
+    assert source.read_bytes() == before
+
+
+def test_a_result_is_no_source(score, run, tmp_path):
+    traces = loop.write(tmp_path / "a.json", [judged(each, True) for each in sample("sample_rowsum")])
+    assert score(traces, "--recorded", output=tmp_path / "score.json")["code"] == 0
+    code, _, stderr = run("score", tmp_path / "score.json", "--output", tmp_path / "next.json")
+    assert code == 1 and "--baseline" in stderr, stderr
+
+
 def test_a_model_is_asked_and_its_answers_scored(score, tmp_path, validator):
     recorded = loop.write(tmp_path / "recorded.json", sample("sample_rowsum", "sample_rowsum~4", "sample_half_scale~2"))
     words = ("--traces", recorded, "--model-replay", recorded, "--samples", "1")
