@@ -27,7 +27,7 @@ Result<> read_tasks(const ScoreOptions& options, Questions& questions) {
     }
     questions.tasks.push_back(std::move(std::get<TaskItem>(**next)));
     const Task& task = questions.tasks.back().task;
-    questions.items.push_back({task.task_id, {task.task_id, "", ""}});
+    questions.items.push_back({task.task_id, {task.task_id, "", {}}});
   }
 }
 
@@ -48,7 +48,7 @@ Result<> read_rows(const ScoreOptions& options, Questions& questions) {
         continue;
       }
       const scoring::Record& record = output->record;
-      questions.items.push_back({record.item, {record.task_id, record.row_id, output->row_sha256}});
+      questions.items.push_back({record.item, {record.task_id, record.row_id, output->trained_forms}});
       questions.rows.push_back(std::move(row));
     }
   }

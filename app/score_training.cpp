@@ -9,7 +9,7 @@ namespace {
 namespace fs = std::filesystem;
 
 score::EvaluatedItem evaluated(const scoring::Output& output) {
-  return {output.record.task_id, output.record.row_id, output.row_sha256};
+  return {output.record.task_id, output.record.row_id, output.trained_forms};
 }
 
 }  // namespace
@@ -51,6 +51,7 @@ scoring::TrainingCheck TrainingGate::check(const std::vector<Item>& items, bool 
     check.manifests.push_back(
         {loaded.path, loaded.manifest.base_model, loaded.manifest.rows, loaded.manifest.rows_without_task});
   check.items = items.size();
+  for (const Item& item : items) check.not_comparable += item.what.is_comparable() ? 0 : 1;
   check.seen = seen(items);
   check.is_allowed = is_allowed;
   return check;
@@ -58,12 +59,11 @@ scoring::TrainingCheck TrainingGate::check(const std::vector<Item>& items, bool 
 
 std::vector<TrainingGate::Item> items_of(const scoring::OutputSet& set) {
   // Samples of one task are one item.
-  std::set<std::string> known;
+  std::set<score::EvaluatedItem> known;
   std::vector<TrainingGate::Item> items;
   for (const scoring::Output& output : set.outputs) {
     score::EvaluatedItem item = evaluated(output);
-    if (known.insert(item.task_id + '\0' + item.row_id + '\0' + item.sha256).second)
-      items.push_back({output.record.item, std::move(item)});
+    if (known.insert(item).second) items.push_back({output.record.item, std::move(item)});
   }
   return items;
 }

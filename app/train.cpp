@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
+#include "base/fd.h"
 #include "base/files.h"
 #include "dataset_host.h"
 #include "results/style.h"
@@ -34,12 +35,10 @@ TrainView view_of(const TrainFlags& flags) {
 
 // The trainer on the job file in a folder, where its words are kept too.
 Result<training::Outcome> run_trainer(const TrainFlags& flags, const TrainPython& python,
-                                      const fs::path& folder, training::EventLog* log) {
-  auto output = training::open_output_file(folder);
-  if (!output) return std::unexpected(output.error());
+                                      const fs::path& folder, const Fd& output, training::EventLog* log) {
   training::SessionOptions options;
   options.command = train_command(python, {(folder / training::job_file).string()});
-  options.command.output = output->get();
+  options.command.output = output.get();
   options.output_name = (folder / training::output_file).string();
   options.log = log;
   TrainView view = view_of(flags);
@@ -57,17 +56,28 @@ Result<training::Outcome> dry_run(const TrainFlags& flags, const TrainPython& py
   auto written =
       write_file(scratch->path() / training::job_file, boost::json::serialize(training::to_json(job)));
   if (!written) return std::unexpected(written.error());
-  return run_trainer(flags, python, scratch->path(), nullptr);
+  auto output = training::open_output_file(scratch->path());
+  if (!output) return std::unexpected(output.error());
+  return run_trainer(flags, python, scratch->path(), *output, nullptr);
 }
 
 Result<training::Outcome> full_run(const TrainFlags& flags, const TrainPython& python, const Job& job) {
   if (auto good = training::check_output(job, start_of(flags)); !good) return std::unexpected(good.error());
+  fs::path folder(job.output);
+  Result<Fd> lock;
+  auto take_lock = [&] { return (lock = training::open_output_file(folder)).has_value(); };
+  // Before anything is written: of two that start at once, the other's job must stay as it is. What is
+  // set aside first is nobody's, and a folder that cannot be made is for prepare_output to tell.
+  std::error_code error;
+  if (!flags.fresh) fs::create_directories(folder, error);
+  bool is_early = !flags.fresh && !error;
+  if (is_early && !take_lock()) return std::unexpected(lock.error());
   if (auto ready = training::prepare_output(job, start_of(flags)); !ready)
     return std::unexpected(ready.error());
-  fs::path folder(job.output);
+  if (!is_early && !take_lock()) return std::unexpected(lock.error());
   auto log = training::EventLog::open(folder / training::events_file);
   if (!log) return std::unexpected(log.error());
-  return run_trainer(flags, python, folder, &*log);
+  return run_trainer(flags, python, folder, *lock, &*log);
 }
 
 Result<training::Outcome> run_job(const TrainFlags& flags) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/nearest.h"
 
 namespace kw::recipe {
@@ -104,14 +106,21 @@ struct Written {
 };
 
 std::unexpected<Error> unknown_key(std::string_view path) {
-  std::vector<std::string> words;
-  for (const Key& key : keys()) words.push_back(key.path());
-  std::string near = nearest(path, words);
-  if (near.empty() && path.find('.') == std::string_view::npos) {
-    words.clear();
-    for (const Key& key : keys()) words.emplace_back(key.name);
-    near = nearest(path, words);
+  if (path.empty()) return fail("there is no key before the =", "write it as training.epochs=2");
+  // The key's own name first: in the wrong section it is still the one that is meant.
+  std::size_t dot = path.rfind('.');
+  bool is_bare = dot == std::string_view::npos;
+  std::vector<std::string> names;
+  std::vector<std::string> paths;
+  for (const Key& key : keys()) {
+    names.emplace_back(key.name);
+    paths.push_back(key.path());
   }
+  std::string near = nearest(is_bare ? path : path.substr(dot + 1), names);
+  if (near.empty())
+    near = nearest(path, paths);
+  else if (!is_bare)
+    near = paths[static_cast<std::size_t>(std::ranges::find(names, near) - names.begin())];
   return fail(fmt::format("a recipe has no key {}", path),
               near.empty() ? "docs/training.md lists them" : fmt::format("do you mean {}?", near));
 }

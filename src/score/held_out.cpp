@@ -52,6 +52,52 @@ bool take(const json::object& row, std::string_view key, std::string& value) {
   return true;
 }
 
+// Names of a task that mean the same have one key: " KernelBench/1/19", "kernelbench_1_19".
+std::string task_key(std::string_view name) {
+  std::string key;
+  for (char c : trim(name))
+    key += c == '/' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  constexpr std::string_view any_level = "kernelbench_?_";
+  if (key.starts_with(any_level)) key.replace(0, any_level.size(), "kernelbench_");
+  return key;
+}
+
+// The key without the level; "" for what is no problem of KernelBench.
+std::string problem_key(std::string_view key) {
+  constexpr std::string_view benchmark = "kernelbench_";
+  if (!key.starts_with(benchmark)) return "";
+  std::string_view number = key.substr(key.rfind('_') + 1);
+  bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? fmt::format("{}{}", benchmark, number) : "";
+}
+
+bool names_trained_task(const TrainingManifest& manifest, std::string_view name) {
+  std::string key = task_key(name);
+  if (key.empty()) return false;
+  if (manifest.task_keys.contains(key)) return true;
+  std::string problem = problem_key(key);
+  if (problem.empty()) return false;
+  // One of the two must leave the level open.
+  return problem == key ? manifest.problems.contains(problem) : manifest.task_keys.contains(problem);
+}
+
+void add_task(std::string_view name, TrainingManifest& manifest) {
+  std::string key = task_key(name);
+  if (std::string problem = problem_key(key); !problem.empty()) manifest.problems.insert(std::move(problem));
+  if (!key.empty()) manifest.task_keys.insert(std::move(key));
+}
+
+// A mere number is no name of a task.
+bool may_name_task(std::string_view id) {
+  return id.find_first_not_of("0123456789 .-") != std::string_view::npos;
+}
+
+const std::string* trained_hash(const TrainingManifest& manifest, const std::set<std::string>& hashes) {
+  for (const std::string& hash : hashes)
+    if (manifest.sha256.contains(hash)) return &hash;
+  return nullptr;
+}
+
 Result<> add_row(const json::value& value, const std::string& where, TrainingManifest& manifest) {
   const json::object* row = value.if_object();
   if (row == nullptr) return fail(fmt::format("{} is no object", where), std::string(remedy));
@@ -63,11 +109,12 @@ Result<> add_row(const json::value& value, const std::string& where, TrainingMan
     return fail(fmt::format("{}: sha256 is '{}', not 64 digits", where, shown(sha256)), std::string(remedy));
   ++manifest.rows;
   manifest.sha256.insert(std::move(sha256));
-  if (!id.empty()) manifest.row_ids.insert(std::move(id));
   if (task_id.empty())
     ++manifest.rows_without_task;
   else
-    manifest.task_ids.insert(std::move(task_id));
+    add_task(task_id, manifest);
+  if (task_id.empty() && may_name_task(id)) add_task(id, manifest);
+  if (std::string_view trimmed = trim(id); !trimmed.empty()) manifest.row_ids.emplace(trimmed);
   return {};
 }
 
@@ -122,12 +169,14 @@ std::vector<Seen> seen_in_training(const TrainingManifest& manifest,
   std::vector<Seen> seen;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const EvaluatedItem& item = items[i];
-    if (manifest.task_ids.contains(item.task_id))
+    if (names_trained_task(manifest, item.task_id))
       seen.push_back({i, "task_id", item.task_id});
-    else if (manifest.row_ids.contains(item.row_id))
+    else if (manifest.row_ids.contains(std::string(trim(item.row_id))))
       seen.push_back({i, "row_id", item.row_id});
-    else if (manifest.sha256.contains(item.sha256))
-      seen.push_back({i, "sha256", item.sha256});
+    else if (names_trained_task(manifest, item.row_id))
+      seen.push_back({i, "task_id", item.row_id});
+    else if (const std::string* hash = trained_hash(manifest, item.sha256))
+      seen.push_back({i, "sha256", *hash});
   }
   return seen;
 }

@@ -4,7 +4,7 @@
 #include <boost/json/value.hpp>
 #include <cstddef>
 #include <filesystem>
-#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -20,8 +20,9 @@ struct TrainingManifest {
   std::string program;
   std::string base_model;
   std::size_t rows = 0;
-  std::size_t rows_without_task = 0;  // of which only the text can be recognised
-  std::unordered_set<std::string> task_ids;
+  std::size_t rows_without_task = 0;          // of which only the text can be recognised
+  std::unordered_set<std::string> task_keys;  // of the tasks; of a row without a task, of its id
+  std::unordered_set<std::string> problems;   // of the KernelBench tasks among them the keys without level
   std::unordered_set<std::string> row_ids;
   std::unordered_set<std::string> sha256;
 };
@@ -41,7 +42,12 @@ std::string text_sha256(std::string_view text);
 struct EvaluatedItem {
   std::string task_id;
   std::string row_id;
-  std::string sha256;  // of row_sha256, messages_sha256
+  std::set<std::string> sha256;  // of every form that it could have been trained in
+
+  // Nothing to look for it by: that it was not seen says nothing.
+  bool is_comparable() const { return !task_id.empty() || !row_id.empty() || !sha256.empty(); }
+
+  auto operator<=>(const EvaluatedItem&) const = default;
 };
 
 struct Seen {
@@ -50,6 +56,9 @@ struct Seen {
   std::string what;      // the value
 };
 
+// Tasks are compared without blanks at their ends and without regard to case, `/` and `_` being one; a
+// KernelBench task without a level (kernelbench_19, kernelbench/?/19) is that problem of any level. A row's
+// id may be a task's name.
 std::vector<Seen> seen_in_training(const TrainingManifest& manifest, const std::vector<EvaluatedItem>& items);
 
 }  // namespace kw::score

@@ -151,8 +151,19 @@ std::optional<double> bleu(const NgramCounts& counts) {
 Overlap overlap(std::string_view reference, std::string_view answer) {
   Overlap result;
   result.exact = trim(reference) == trim(answer);
-  if (std::max(reference.size(), answer.size()) > longest_compared) return result;
+  result.exact_tokens = result.exact_renamed = result.exact;
+  if (reference.size() > longest_compared) {
+    result.why_no_bleu = "reference_too_long";
+    return result;
+  }
   auto reference_tokens = near::code_tokens(reference);
+  if (reference_tokens.empty()) result.why_no_bleu = "reference_without_tokens";
+  // The answer's doing: it is like nothing, and not left out.
+  if (answer.size() > longest_compared) {
+    result.counts.reference_tokens = reference_tokens.size();
+    result.bleu = bleu(result.counts);
+    return result;
+  }
   auto answer_tokens = near::code_tokens(answer);
   auto language = near::language_of(reference);
   auto wanted = plain(words_of(reference, reference_tokens), language);
@@ -166,25 +177,11 @@ Overlap overlap(std::string_view reference, std::string_view answer) {
   return result;
 }
 
-OverlapSummary summary(const std::vector<Overlap>& overlaps) {
-  OverlapSummary result;
+std::optional<double> corpus_bleu(const std::vector<Overlap>& overlaps) {
   NgramCounts counts;
-  double sum = 0;
-  std::size_t with_bleu = 0;
-  for (const Overlap& one : overlaps) {
-    ++result.pairs;
-    result.exact += one.exact ? 1 : 0;
-    result.exact_tokens += one.exact_tokens ? 1 : 0;
-    result.exact_renamed += one.exact_renamed ? 1 : 0;
-    if (!one.bleu) continue;
-    counts += one.counts;
-    sum += *one.bleu;
-    ++with_bleu;
-  }
-  if (with_bleu == 0) return result;
-  result.corpus_bleu = bleu(counts);
-  result.mean_bleu = sum / static_cast<double>(with_bleu);
-  return result;
+  for (const Overlap& one : overlaps)
+    if (one.bleu) counts += one.counts;
+  return bleu(counts);
 }
 
 }  // namespace kw::score

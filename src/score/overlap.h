@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -32,22 +31,14 @@ struct Overlap {
   bool exact = false;          // byte by byte, but for white space at the ends
   bool exact_tokens = false;   // comments, docstrings and layout aside; of Python the indentation must agree
   bool exact_renamed = false;  // and names that the author chose renamed in order
-  std::optional<double> bleu;
+  std::optional<double> bleu;  // 0 of an answer without tokens, or too long to be taken apart
+  std::string_view why_no_bleu;  // "reference_too_long", "reference_without_tokens"; empty: there is one
   NgramCounts counts;
 };
 
 Overlap overlap(std::string_view reference, std::string_view answer);
 
-// Over a set: BLEU of the counts added up (as Papineni et al. define it for a corpus), and the mean of pairs.
-struct OverlapSummary {
-  std::size_t pairs = 0;
-  std::size_t exact = 0;
-  std::size_t exact_tokens = 0;
-  std::size_t exact_renamed = 0;
-  std::optional<double> corpus_bleu;
-  std::optional<double> mean_bleu;
-};
-
-OverlapSummary summary(const std::vector<Overlap>& overlaps);
+// Of the counts added up, as Papineni et al. define it for a set. Nothing where no pair has one.
+std::optional<double> corpus_bleu(const std::vector<Overlap>& overlaps);
 
 }  // namespace kw::score

@@ -45,9 +45,7 @@ void add_texts(View result, std::vector<HeadlineRow>& rows) {
   if (overlap.is_there()) {
     std::string pairs = tasks_words(overlap["pairs"].count(), "pair");
     rows.push_back({"BLEU to references", number_words(overlap["corpus_bleu"].number()), "", pairs});
-    HeadlineRow exact = row_of("equal to references", overlap["exact_tokens"], "pair");
-    exact.of = pairs;
-    rows.push_back(exact);
+    rows.push_back(row_of("equal to references", overlap["exact_tokens"], "item"));
   }
   if (View compile = result["compile"]; compile.is_there()) {
     HeadlineRow row = row_of("kernels compile", compile["compilable"]);

@@ -73,6 +73,9 @@ std::string training(View result) {
         "alone.\n",
         table_cell(manifest["path"].text()), manifest["rows"].count(),
         table_cell(manifest["base_model"].text()), manifest["rows_without_task"].count());
+  if (auto unknown = check["not_comparable"].count(); unknown > 0)
+    text += fmt::format("- {} tasks or rows have neither a name nor a text to compare, so nobody knows.\n",
+                        unknown);
   auto seen = check["seen"].list();
   text += fmt::format("\n{} of {} tasks and rows stand in it.\n\n", seen.size(), check["items"].count());
   if (seen.empty()) return text;

@@ -92,7 +92,7 @@ std::string text_tables(View result, const std::string& mark) {
         "Of {} pairs. Likeness is no correctness. Tokens are this program's own: figures of other tools do "
         "not "
         "compare.\n\n| measure | value | 95% interval |\n|---|---:|---|\n"
-        "| BLEU of the set | {} | |\n| mean BLEU of pairs | {} | |\n",
+        "| BLEU of the set | {} | |\n| mean BLEU over items | {} | |\n",
         overlap["pairs"].count(), number_words(overlap["corpus_bleu"].number()),
         number_words(overlap["mean_bleu"].number()));
     constexpr std::pair<const char*, const char*> names[] = {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct Output {
   std::string code;          // what is judged and looked at
   std::string reference;     // the completion that it should have been; meaningful where has_reference
   bool has_reference = false;
-  std::string row_sha256;  // of prompt and reference, as a training manifest has it; empty: no row
-  std::optional<Job> job;  // with a PyTorch reference: can be judged
+  std::set<std::string> trained_forms;  // hashes that a training manifest may have of the row: row_forms.h
+  std::optional<Job> job;               // with a PyTorch reference: can be judged
   std::optional<score::Overlap> overlap;
 };
 

@@ -2,10 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <functional>
+#include <set>
 
 #include "schema/json.h"
-#include "score/held_out.h"
 #include "scoring/read_outputs.h"
+#include "scoring/row_forms.h"
 #include "table/rows.h"
 #include "table/rows_columns.h"
 #include "tasks/extraction.h"
@@ -154,17 +155,28 @@ Result<bool> first_row(const std::string& path, const ReadOptions& options,
   return false;
 }
 
-// As a training manifest has it: of two texts, or of the messages of both.
-std::string hash_of(const json::object& row, const std::string& prompt, const std::string& completion) {
-  const json::value* first = row.if_contains(prompt);
-  const json::value* second = row.if_contains(completion);
-  if (!first || !second) return {};
-  if (first->is_string() && second->is_string())
-    return score::row_sha256(first->get_string(), second->get_string());
-  if (!first->is_array() || !second->is_array()) return {};
-  json::array messages = first->get_array();
-  for (const json::value& message : second->get_array()) messages.push_back(message);
-  return score::messages_sha256(messages);
+// All columns in which what the row would be trained to answer may stand, whichever of them is scored.
+std::set<std::string> trained_forms(const json::object& row, const ColumnNames& names) {
+  std::vector<std::string> completions(std::begin(output_names), std::end(output_names));
+  completions.insert(completions.end(), std::begin(reference_names), std::end(reference_names));
+  completions.push_back(names.output);
+  completions.push_back(names.reference);
+  return row_forms(row, {names.prompt, "prompt"}, completions);
+}
+
+// The task as training reads it: rows made of a run name it as the path within their source.
+std::string named_task(const json::object& row) {
+  if (auto named = text_at(row, "task_id"); named && !named->empty()) return *named;
+  if (text_at(row, "kind") == "trace") {
+    const json::value* source = row.if_contains("source");
+    auto parsed = source && source->is_string() ? parse_json(source->get_string()).value_or(nullptr)
+                  : source                      ? *source
+                                                : json::value();
+    if (const json::object* object = parsed.if_object())
+      if (auto path = string_at(*object, "path"); path && !path->empty()) return *path;
+    if (auto path = string_at(row, "source_path"); path && !path->empty()) return *path;
+  }
+  return text_at(row, "sample_key").value_or("");
 }
 
 }  // namespace
@@ -190,7 +202,7 @@ Result<Output> row_output(const json::object& row, std::size_t number, const fs:
 
   Record& record = output.record;
   record.row_id = text_at(row, "id").value_or("");
-  record.task_id = *task ? (*task)->task_id : string_at(row, "task_id").value_or("");
+  record.task_id = *task ? (*task)->task_id : named_task(row);
   record.target = record.row_id.empty() ? fmt::format("row_{}", number) : record.row_id;
   record.item = record.task_id.empty() ? record.target : record.task_id;
   record.source = *task ? (*task)->source : text_at(row, "source").value_or("row");
@@ -199,7 +211,7 @@ Result<Output> row_output(const json::object& row, std::size_t number, const fs:
   output.prompt = prompt->value_or("");
   output.has_reference = reference->has_value();
   output.reference = reference->value_or("");
-  output.row_sha256 = hash_of(row, options.columns.prompt, reference_name.empty() ? column : reference_name);
+  output.trained_forms = trained_forms(row, options.columns);
   bool is_source = column == "kernel_code";
   std::string text = answer->value_or("");
   output.code = is_source ? text : code_in(text, task->has_value(), output.reference);

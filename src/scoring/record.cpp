@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "schema/json.h"
 
 namespace kw::scoring {
@@ -79,6 +81,18 @@ std::size_t count(const json::object& object, std::string_view key) {
   return number > 0 && number < 1e15 ? static_cast<std::size_t>(number) : 0;
 }
 
+// A clock that is off by a billion measures nothing.
+constexpr double most_speedup = 1e9;
+
+bool is_speedup(double value) {
+  return std::isfinite(value) && value > 0 && value <= most_speedup;
+}
+
+// The last digits of a full likeness may lie over 1.
+bool is_bleu(double value) {
+  return value >= 0 && value <= 1 + 1e-9;
+}
+
 Result<VerdictFacts> read_verdict(const json::object& object) {
   VerdictFacts facts;
   facts.by = text(object, "by") == "recorded" ? JudgedBy::recorded : JudgedBy::here;
@@ -96,6 +110,8 @@ Result<VerdictFacts> read_verdict(const json::object& object) {
   facts.fault = text(object, "fault");
   facts.why = text(object, "why");
   facts.speedup = number_at(object, "speedup");
+  if (facts.speedup && !is_speedup(*facts.speedup))
+    return fail(fmt::format("{} is no speed-up", *facts.speedup));
   facts.why_no_speed = text(object, "why_no_speed");
   facts.trust = text(object, "trust");
   facts.shapes = text(object, "shapes");
@@ -177,6 +193,9 @@ Result<Record> record_from_json(const json::object& object) {
   if (const json::object* overlap = object_at(object, "overlap"))
     record.overlap = OverlapFacts{flag(*overlap, "exact"), flag(*overlap, "exact_tokens"),
                                   flag(*overlap, "exact_renamed"), number_at(*overlap, "bleu")};
+  if (record.overlap && record.overlap->bleu && !is_bleu(*record.overlap->bleu))
+    return fail(
+        fmt::format("{}: {} is no BLEU: it lies between 0 and 1", record.target, *record.overlap->bleu));
   if (const json::object* verdict = object_at(object, "verdict")) {
     auto facts = read_verdict(*verdict);
     if (!facts) return fail(fmt::format("{}: {}", record.target, facts.error().what));

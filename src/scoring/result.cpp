@@ -30,6 +30,7 @@ json::object training_json(const TrainingCheck& check) {
   return {{"checked", !check.manifests.empty()},
           {"manifests", std::move(manifests)},
           {"items", check.items},
+          {"not_comparable", check.not_comparable},
           {"allowed", check.is_allowed},
           {"seen", std::move(seen)}};
 }
@@ -77,7 +78,7 @@ json::object result_of(const ResultParts& parts) {
   result["counts"] = counts_json(*parts.set);
   result["verdicts"] = verdict_section(records, parts.figures);
   result["static"] = static_section(records, parts.figures);
-  result["overlap"] = overlap_section(parts.set->outputs);
+  result["overlap"] = overlap_section(parts.set->outputs, parts.figures);
   result["compile"] = compile_section(records, parts.compile_asked, parts.figures);
   result["paired"] = paired_json(parts, records);
   result["review"] = nullptr;

@@ -32,6 +32,7 @@ struct TrainingCheck {
   };
   std::vector<Manifest> manifests;  // none: nothing was checked
   std::size_t items = 0;            // that were looked for
+  std::size_t not_comparable = 0;   // of these have neither task, id nor text to be looked for by
   std::vector<Seen> seen;
   bool is_allowed = false;
 };

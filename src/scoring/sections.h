@@ -30,8 +30,8 @@ boost::json::value verdict_section(const std::vector<Record>& records, const Fig
 // Shares of outputs with each property of the syntax tree. Null where none has a syntax tree.
 boost::json::value static_section(const std::vector<Record>& records, const Figures& figures);
 
-// Likeness to references. Null where no output has one.
-boost::json::value overlap_section(std::span<const Output> outputs);
+// Likeness to references, items as clusters. Null where no output has one.
+boost::json::value overlap_section(std::span<const Output> outputs, const Figures& figures);
 
 // Null where nothing was compiled.
 boost::json::value compile_section(const std::vector<Record>& records, std::size_t asked,

@@ -27,18 +27,43 @@ constexpr Property properties[] = {
     {"forbidden", [](const StaticFacts& facts) { return facts.forbidden > 0; }},
     {"torch_work", [](const StaticFacts& facts) { return facts.torch_work > 0; }}};
 
-// The mean over items, each with the share of its outputs: samples of one task resemble each other.
-score::Estimate share_of(const std::vector<const Record*>& records, const Property& property,
-                         const Figures& figures) {
-  std::map<std::string, std::pair<double, double>> items;
-  for (const Record* record : records) {
-    auto& [holding, all] = items[record->item];
-    holding += property.holds(*record->idioms) ? 1 : 0;
+// One value an item, the mean of its outputs' values: samples of one task resemble each other.
+class ItemMeans {
+ public:
+  void add(const std::string& item, double value) {
+    auto& [sum, all] = items_[item];
+    sum += value;
     all += 1;
   }
-  std::vector<double> shares;
-  for (const auto& [item, counts] : items) shares.push_back(counts.first / counts.second);
-  return score::mean_over_tasks(shares, figures.bootstrap);
+  std::vector<double> values() const {
+    std::vector<double> means;
+    for (const auto& [item, sums] : items_) means.push_back(sums.first / sums.second);
+    return means;
+  }
+
+ private:
+  std::map<std::string, std::pair<double, double>> items_;
+};
+
+score::Estimate share_of(const std::vector<const Record*>& records, const Property& property,
+                         const Figures& figures) {
+  ItemMeans items;
+  for (const Record* record : records) items.add(record->item, property.holds(*record->idioms) ? 1 : 0);
+  return score::mean_over_tasks(items.values(), figures.bootstrap);
+}
+
+score::Estimate share_of(const std::vector<const Output*>& pairs, bool score::Overlap::* holds,
+                         const Figures& figures) {
+  ItemMeans items;
+  for (const Output* pair : pairs) items.add(pair->record.item, (*pair->overlap).*holds ? 1 : 0);
+  return score::mean_over_tasks(items.values(), figures.bootstrap);
+}
+
+score::Estimate mean_bleu(const std::vector<const Output*>& pairs, const Figures& figures) {
+  ItemMeans items;
+  for (const Output* pair : pairs)
+    if (pair->overlap->bleu) items.add(pair->record.item, *pair->overlap->bleu);
+  return score::bootstrap_mean(items.values(), figures.bootstrap);
 }
 
 json::value number_or_null(const std::optional<double>& number) {
@@ -71,19 +96,34 @@ json::value static_section(const std::vector<Record>& records, const Figures& fi
       {"outputs", looked_at.size()}, {"properties", std::move(rows)}, {"disguises", std::move(disguised)}};
 }
 
-json::value overlap_section(std::span<const Output> outputs) {
+json::value overlap_section(std::span<const Output> outputs, const Figures& figures) {
+  std::vector<const Output*> pairs;
   std::vector<score::Overlap> overlaps;
-  for (const Output& output : outputs)
-    if (output.record.is_scored && output.overlap) overlaps.push_back(*output.overlap);
-  if (overlaps.empty()) return {};
-  score::OverlapSummary all = score::summary(overlaps);
-  auto share = [&](std::size_t hits) { return to_json(score::share(hits, all.pairs), 0.95); };
-  return json::object{{"pairs", all.pairs},
-                      {"exact", share(all.exact)},
-                      {"exact_tokens", share(all.exact_tokens)},
-                      {"exact_renamed", share(all.exact_renamed)},
-                      {"corpus_bleu", number_or_null(all.corpus_bleu)},
-                      {"mean_bleu", number_or_null(all.mean_bleu)}};
+  std::map<std::string_view, std::size_t> reasons;
+  for (const Output& output : outputs) {
+    if (!output.record.is_scored || !output.overlap) continue;
+    pairs.push_back(&output);
+    overlaps.push_back(*output.overlap);
+    if (!output.overlap->bleu) ++reasons[output.overlap->why_no_bleu];
+  }
+  if (pairs.empty()) return {};
+  std::size_t with_bleu = pairs.size();
+  json::object without_bleu;
+  for (const auto& [reason, count] : reasons) {
+    without_bleu[reason] = count;
+    with_bleu -= count;
+  }
+  auto estimate = [&](const score::Estimate& one) { return to_json(one, figures.bootstrap.confidence); };
+  score::Estimate bleu = mean_bleu(pairs, figures);
+  return json::object{{"pairs", pairs.size()},
+                      {"exact", estimate(share_of(pairs, &score::Overlap::exact, figures))},
+                      {"exact_tokens", estimate(share_of(pairs, &score::Overlap::exact_tokens, figures))},
+                      {"exact_renamed", estimate(share_of(pairs, &score::Overlap::exact_renamed, figures))},
+                      {"corpus_bleu", number_or_null(score::corpus_bleu(overlaps))},
+                      {"mean_bleu", number_or_null(bleu.value)},
+                      {"mean_bleu_over_items", estimate(bleu)},
+                      {"with_bleu", with_bleu},
+                      {"without_bleu", std::move(without_bleu)}};
 }
 
 json::value compile_section(const std::vector<Record>& records, std::size_t asked, const Figures& figures) {

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "base/fd.h"
@@ -60,11 +61,15 @@ Result<DataFile> look_at(const std::string& given) {
 Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& paths) {
   std::vector<DataFile> files;
   std::set<std::string> seen;
+  std::map<std::string, std::string> by_hash;  // so that another name hides nothing
   for (const std::string& path : paths) {
     auto file = look_at(path);
     if (!file) return std::unexpected(file.error());
     if (!seen.insert(file->path).second)
       return fail(fmt::format("--data names {} twice", path), "its rows would be learnt twice: name it once");
+    if (auto [other, is_new] = by_hash.try_emplace(file->sha256, path); !is_new)
+      return fail(fmt::format("--data names the same bytes twice: {} and {}", other->second, path),
+                  "the rows would be learnt twice: leave one of them out");
     files.push_back(std::move(*file));
   }
   return files;

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from . import train_world
 from .train_world import Heard, make_job, recipe, write_rows
 
-from kernelwright.train import adapter, merge, session  # isort: skip
+from kernelwright.train import adapter, collator, merge, session  # isort: skip
 from kernelwright.train.events import TrainError  # isort: skip
 from kernelwright.train.signals import StopAsked  # isort: skip
 
@@ -102,6 +102,52 @@ def test_the_card_counts_licences_and_tells_the_recipe_and_the_limits(trained):
     for words in ("| MIT | 12 |", "| Apache-2.0 | 12 |", "| lora | rank | `4` |", "1 rows were dropped", "## Limitations",
                   "AutoPeftModelForCausalLM", f"| {len(heard.losses)} | {heard.losses[-1]:.4f} |", "(loss.svg)"):
         assert words in card
+
+
+def manifest_in(folder):
+    return json.loads((folder / "training_manifest.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def cut_short(tiny, tmp_path_factory):
+    """Three of ten steps, with four of 40 sequences each, in an order of the seed's."""
+    folder = tmp_path_factory.mktemp("short")
+    wanted = recipe(data__packing=False, training__save_every=2)
+    train_world.train(tiny, write_rows(folder / "rows.jsonl", 40), folder / "out", recipe=wanted, max_steps=3)
+    return folder / "out"
+
+
+def test_papers_list_the_rows_that_were_reached_alone(tiny, tmp_path, cut_short, monkeypatch):
+    seen, real = [], collator.Collator.__call__
+    monkeypatch.setattr(collator.Collator, "__call__", lambda self, examples: seen.extend(
+        row for each in examples for row in self.sequences[each["sequence"]].rows) or real(self, examples))
+    wanted = recipe(data__packing=False)
+    train_world.train(tiny, write_rows(tmp_path / "rows.jsonl", 40), tmp_path / "out", recipe=wanted, max_steps=3)
+    assert sorted(seen) != list(range(12))
+    for folder, rows in ((tmp_path / "out", 12), (cut_short, 12), (cut_short / "checkpoint-2", 8)):
+        paper = manifest_in(folder)
+        assert [row["id"] for row in paper["rows"]] == [f"row-{number}" for number in sorted(seen[:rows])]
+        assert paper["counts"]["rows_reached"] == paper["counts"]["sequences_reached"] == rows
+        assert paper["counts"]["sequences"] == paper["counts"]["used"] == 40
+    assert "12 of 40 sequences, with 12 rows, were learnt from" in (cut_short / "README.md").read_text()
+
+
+def test_papers_of_a_whole_training_say_so(trained):
+    counts = manifest_in(trained[0])["counts"]
+    assert counts["sequences_reached"] == counts["sequences"] and counts["rows_reached"] == counts["used"] == 24
+    assert "ended before" not in (trained[0] / "README.md").read_text()
+
+
+@pytest.mark.parametrize("has_its_own", [True, False])
+def test_what_was_learnt_from_goes_along_into_the_merged_model(tiny, tmp_path, cut_short, has_its_own):
+    folder = tmp_path / "out"
+    shutil.copytree(cut_short, folder)
+    checkpoint = folder / "checkpoint-2"
+    wanted = manifest_in(checkpoint if has_its_own else folder)
+    if not has_its_own:
+        (checkpoint / "training_manifest.json").unlink()
+    merge.merge(str(checkpoint), str(tiny), str(tmp_path / "merged"), "cpu", Heard())
+    assert manifest_in(tmp_path / "merged") == wanted
 
 
 def test_an_adapter_that_fits_is_found_sound(tiny, trained):

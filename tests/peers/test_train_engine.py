@@ -225,6 +225,29 @@ def test_later_epochs_have_another_order_and_the_same_sequences(tiny, data, tmp_
     assert seen[:count] == list(range(count)) and sorted(seen[count:]) == list(range(count)) and seen[count:] != seen[:count]
 
 
+@pytest.mark.parametrize("damage", [("adapter_model.safetensors", 99), ("optimizer.pt", 99), ("optimizer.pt", 0),
+                                    ("trainer_state.json", 9), ("kernelwright.json", 9)])
+def test_a_damaged_checkpoint_is_named_with_the_one_before(tiny, data, tmp_path, monkeypatch, damage):
+    output, wanted = tmp_path / "out", recipe(training__save_every=2, training__epochs=6)
+    train(tiny, data, output, recipe=wanted)
+    before, newest = [path for _, path in checkpoints.listed(output)][-2:]
+    name, length = damage
+    whole = (newest / name).read_bytes()
+    (newest / name).write_bytes(whole[:length] if length else whole[:len(whole) // 2] + b"?" + whole[len(whole) // 2 + 1:])
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "load_base", refuse_to_load)
+        with pytest.raises(TrainError) as error:
+            train(tiny, data, output, recipe=wanted, resume=True)
+    assert f"the checkpoint {newest} is damaged" in error.value.what
+    assert f"remove {newest}" in error.value.remedy and str(before) in error.value.remedy
+
+
+def test_what_was_left_half_removed_is_swept(tiny, data, tmp_path):
+    (tmp_path / "out" / ".checkpoint-2.gone").mkdir(parents=True)
+    train(tiny, data, tmp_path / "out", recipe=recipe(), max_steps=1)
+    assert not list((tmp_path / "out").glob(".checkpoint*"))
+
+
 def test_a_checkpoint_of_another_recipe_is_refused(tiny, data, tmp_path):
     wanted = recipe(training__save_every=2, training__epochs=4)
     train(tiny, data, tmp_path / "out", recipe=wanted)
@@ -351,6 +374,30 @@ def test_a_dry_run_counts_and_leaves_nothing(tiny, data, tmp_path, monkeypatch):
     assert [each["event"] for each in heard.said] == ["packages", "data", "estimate", "done"]
     assert heard.of("estimate")[0]["fits"] and heard.of("estimate")[0]["limit_bytes"] == 24 << 30
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_layers_that_the_model_has_not_are_named_before_it_is_loaded(tiny, data, tmp_path, monkeypatch, dry_run):
+    monkeypatch.setattr(model, "load_base", refuse_to_load)
+    with pytest.raises(TrainError) as error:
+        train(tiny, data, tmp_path / "out", recipe=recipe(lora__targets=["q_proj", "zzz", "mlp", "roj"]), dry_run=dry_run)
+    assert error.value.what == "the model has no layers called zzz, mlp, roj" and "v_proj" in error.value.remedy
+
+
+def test_layers_are_looked_at_again_in_the_model_that_was_loaded(tiny):
+    with pytest.raises(TrainError, match="called zzz$"):
+        model.add_adapter(model.load_base(tiny, recipe(), "cpu"), recipe(lora__targets=["q_proj", "zzz"]))
+
+
+@pytest.mark.parametrize("kept", [[], ["tokenizer_config.json"]])
+def test_a_model_without_its_tokenizer_is_told(tiny, data, tmp_path, kept):
+    bare = tmp_path / "bare"
+    shutil.copytree(tiny, bare, ignore=lambda _, names: [
+        each for each in names if each not in kept and not each.startswith(("model", "config", "generation"))])
+    with pytest.raises(TrainError) as error:
+        train(bare, data, tmp_path / "out", recipe=recipe())
+    assert str(bare) in error.value.what and "tokenizer" in error.value.what and "rows" not in error.value.what
+    assert kept or error.value.what == f"there is no tokenizer in {bare}"
 
 
 def test_a_model_whose_weights_are_cut_short_is_told(tiny, data, tmp_path):

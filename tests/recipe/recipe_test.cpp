@@ -138,6 +138,9 @@ TEST(Recipe, SetTakesABareNameOrAPath) {
 
 TEST(Recipe, SetRefusesWhatAFileWouldRefuse) {
   EXPECT_THAT(after_set("epoch=2"), HasSubstr("do you mean epochs?"));
+  EXPECT_THAT(after_set("training.rank=3"), HasSubstr("do you mean lora.rank?"));
+  EXPECT_THAT(after_set("training.rnk=3"), HasSubstr("do you mean lora.rank?"));
+  EXPECT_THAT(after_set("=5"), HasSubstr("there is no key before the ="));
   EXPECT_THAT(after_set("training.epochs"), HasSubstr("has no value"));
   EXPECT_THAT(after_set("rank=eight"), HasSubstr("lora.rank cannot be \"eight\""));
   EXPECT_THAT(after_set("rank=99999999999999999999"), HasSubstr("a whole number from 1 to 1024"));

@@ -58,7 +58,7 @@ TEST(MessagesSha256, DoesNotCountWhatAMessageHasNot) {
 
 TEST(HeldOut, SeesATaskThatWasTrainedOn) {
   auto seen = seen_in_training(trained_on(row("1", "sample/relu", hash_a)),
-                               {{"sample/gelu", "", ""}, {"sample/relu", "", ""}});
+                               {{"sample/gelu", "", {}}, {"sample/relu", "", {}}});
   ASSERT_THAT(seen, SizeIs(1));
   EXPECT_EQ(seen[0].item, 1U);
   EXPECT_EQ(seen[0].by, "task_id");
@@ -66,14 +66,47 @@ TEST(HeldOut, SeesATaskThatWasTrainedOn) {
 
 TEST(HeldOut, SeesARowByItsIdOrText) {
   auto trained = trained_on(row("1", "", hash_a));
-  EXPECT_EQ(seen_in_training(trained, {{"", "1", ""}}).at(0).by, "row_id");
-  EXPECT_EQ(seen_in_training(trained, {{"other", "2", row_sha256("prompt", "completion")}}).at(0).by,
-            "sha256");
+  EXPECT_EQ(seen_in_training(trained, {{"", "1", {}}}).at(0).by, "row_id");
+  EXPECT_EQ(
+      seen_in_training(trained, {{"other", "2", {row_sha256("x", "y"), row_sha256("prompt", "completion")}}})
+          .at(0)
+          .by,
+      "sha256");
   EXPECT_EQ(trained.rows_without_task, 1U);
 }
 
 TEST(HeldOut, DoesNotTakeWhatIsMissingOnBothSidesForTheSame) {
-  EXPECT_THAT(seen_in_training(trained_on(row("", "", hash_a)), {{"", "", ""}}), IsEmpty());
+  EXPECT_THAT(seen_in_training(trained_on(row("", "", hash_a)), {{"", "", {}}}), IsEmpty());
+}
+
+bool sees(const std::string& trained_task, const std::string& task_id, const std::string& row_id = "") {
+  return !seen_in_training(trained_on(row("", trained_task, hash_a)), {{task_id, row_id, {}}}).empty();
+}
+
+TEST(HeldOut, KnowsATaskHoweverItsNameIsWritten) {
+  for (const char* name : {" kernelbench/1/19\t", "KernelBench/1/19", "kernelbench_19", "kernelbench/?/19"})
+    EXPECT_TRUE(sees("kernelbench/1/19", name)) << name;
+  EXPECT_TRUE(sees("kernelbench_19", "kernelbench/2/19"));
+  EXPECT_TRUE(sees("kernelbench/?/19", "kernelbench_19"));
+  EXPECT_TRUE(sees("Sample/relu ", "sample_relu"));
+}
+
+TEST(HeldOut, KeepsLevelsAndProblemsApart) {
+  for (const char* name : {"kernelbench/2/19", "kernelbench/1/9", "kernelbench_1", "kernelbench/1", "19"})
+    EXPECT_FALSE(sees("kernelbench/1/19", name)) << name;
+  EXPECT_FALSE(sees("kernelbook_19", "kernelbench_19"));
+}
+
+TEST(HeldOut, KnowsATaskThatOnlyTheIdNames) {
+  EXPECT_TRUE(sees("kernelbench/1/19", "", "kernelbench_19"));
+  auto trained = trained_on(row("kernelbench/1/19", "", hash_a) + "," + row("7", "", hash_a));
+  EXPECT_THAT(seen_in_training(trained, {{"KernelBench/1/19", "", {}}}), SizeIs(1));
+  EXPECT_THAT(seen_in_training(trained, {{"7", "", {}}}), IsEmpty());
+}
+
+TEST(HeldOut, SaysWhatCannotBeCompared) {
+  EXPECT_FALSE(EvaluatedItem().is_comparable());
+  EXPECT_TRUE((EvaluatedItem{"", "", {hash_a}}).is_comparable());
 }
 
 TEST(Manifest, WithoutRowsHoldsNothing) {

@@ -87,18 +87,26 @@ TEST(Exact, ImpliesTheWeakerOnes) {
   EXPECT_TRUE(result.exact && result.exact_tokens && result.exact_renamed);
 }
 
-TEST(OverlapSummary, AddsCountsUpForTheCorpus) {
-  OverlapSummary result =
-      summary({overlap("a b c d f", "a b c d e"), overlap("a b", "a b"), overlap("", "x")});
-  EXPECT_EQ(result.pairs, 3U);
-  EXPECT_EQ(result.exact, 1U);
+TEST(CorpusBleu, IsOfTheCountsAddedUp) {
   // matched 6, 4, 2, 1 of 7, 5, 3, 2, one added from pairs of words on
-  EXPECT_NEAR(*result.corpus_bleu, std::pow(6.0 / 7 * 5 / 6 * 3 / 4 * 2 / 3, 0.25), 1e-12);
-  EXPECT_NEAR(*result.mean_bleu, (std::pow(0.32, 0.25) + 1) / 2, 1e-12);
+  EXPECT_NEAR(*corpus_bleu({overlap("a b c d f", "a b c d e"), overlap("a b", "a b"), overlap("", "x")}),
+              std::pow(6.0 / 7 * 5 / 6 * 3 / 4 * 2 / 3, 0.25), 1e-12);
+  EXPECT_FALSE(corpus_bleu({}));
 }
 
-TEST(OverlapSummary, OfNothingHasNoBleu) {
-  EXPECT_FALSE(summary({}).corpus_bleu);
+TEST(Bleu, OfAnAnswerThatCannotBeTakenApartIsZero) {
+  std::string endless(std::size_t{5} << 20, 'x');
+  EXPECT_EQ(overlap("a b", endless).bleu, 0);
+  EXPECT_EQ(overlap("a b", std::string(std::size_t{2} << 20, ' ') + "a b").bleu, 0);
+  EXPECT_EQ(overlap("a b", endless).counts.reference_tokens, 2U);
+}
+
+TEST(Bleu, SaysWhyThereIsNone) {
+  std::string endless(std::size_t{5} << 20, 'x');
+  EXPECT_EQ(overlap(endless, "a").why_no_bleu, "reference_too_long");
+  EXPECT_EQ(overlap("# a comment", "a").why_no_bleu, "reference_without_tokens");
+  EXPECT_EQ(overlap("a", "a").why_no_bleu, "");
+  EXPECT_TRUE(overlap(endless, endless).exact_renamed);
 }
 
 }  // namespace

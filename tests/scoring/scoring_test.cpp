@@ -56,6 +56,64 @@ TEST(Record, WithoutAStandingIsRefused) {
   EXPECT_FALSE(record_from_json(object));
 }
 
+std::string error_of(const boost::json::object& object) {
+  auto record = record_from_json(object);
+  return record ? "" : record.error().what;
+}
+
+TEST(Record, WithAFigureThatNoneCanBeIsRefusedByName) {
+  for (double speedup : {1e308, -1.0, 0.0}) {
+    boost::json::object object = to_json(output_of("edited", Standing::right, 1.5).record);
+    object["verdict"].get_object()["speedup"] = speedup;
+    EXPECT_THAT(error_of(object), HasSubstr("edited: ")) << speedup;
+  }
+  for (double bleu : {1e308, -0.1, 1.5}) {
+    boost::json::object object = to_json(output_of("edited", Standing::right).record);
+    object["overlap"] = {{"exact", false}, {"bleu", bleu}};
+    EXPECT_THAT(error_of(object), HasSubstr("edited: ")) << bleu;
+  }
+}
+
+Output likened(const std::string& item, const std::string& reference, const std::string& answer) {
+  Output output = output_of(item, Standing::right);
+  output.has_reference = true;
+  output.overlap = score::overlap(reference, answer);
+  return output;
+}
+
+TEST(Likeness, GivesEveryItemOneValue) {
+  OutputSet set;
+  for (int i = 0; i < 9; ++i) set.outputs.push_back(likened("a", "x y", "x y"));
+  set.outputs.push_back(likened("b", "x y", "z"));
+  boost::json::object result = result_of_set(set);
+  View overlap = View(result)["overlap"];
+  EXPECT_EQ(overlap["exact_tokens"]["value"].number(), 0.5);
+  EXPECT_EQ(overlap["exact_tokens"]["tasks"].count(), 2U);
+  EXPECT_EQ(overlap["mean_bleu"].number(), 0.5);
+  EXPECT_EQ(overlap["mean_bleu_over_items"]["method"].text(), "cluster bootstrap");
+}
+
+TEST(Likeness, CountsWhatHasNoBleuByItsReason) {
+  OutputSet set;
+  set.outputs = {likened("a", "x", std::string(std::size_t{2} << 20, 'x')), likened("b", "x", "x"),
+                 likened("c", "# nothing", "x")};
+  boost::json::object result = result_of_set(set);
+  View overlap = View(result)["overlap"];
+  EXPECT_EQ(overlap["mean_bleu"].number(), 0.5);
+  EXPECT_EQ(overlap["with_bleu"].count(), 2U);
+  EXPECT_EQ(overlap["without_bleu"]["reference_without_tokens"].count(), 1U);
+}
+
+TEST(Training, CountsWhatCannotBeCompared) {
+  OutputSet set;
+  ResultParts parts;
+  parts.set = &set;
+  parts.training.items = 3;
+  parts.training.not_comparable = 2;
+  boost::json::object result = result_of(parts);
+  EXPECT_EQ(View(result)["training"]["not_comparable"].count(), 2U);
+}
+
 TEST(Turns, TheRightOneStandsForItsConversation) {
   std::vector<Output> outputs = {output_of("a#1", Standing::wrong), output_of("a#2", Standing::right, 2.0),
                                  output_of("a#3", Standing::right, 1.0), output_of("b", Standing::wrong)};

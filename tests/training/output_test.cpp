@@ -150,6 +150,10 @@ TEST_F(Output, BadFilesOfRowsAreNamed) {
   EXPECT_THAT(looked({write(folder / "empty.csv", "")}), HasSubstr("it is empty"));
   EXPECT_THAT(looked({"/dev/null"}), HasSubstr("it is no plain file"));
   EXPECT_THAT(looked({rows, folder.path().string() + "/./rows.jsonl"}), HasSubstr("twice"));
+  fs::create_symlink(write(folder / "rows.jsonl", "{}\n"), folder / "other.jsonl");
+  EXPECT_THAT(
+      looked({rows, (folder / "other.jsonl").string()}),
+      AllOf(HasSubstr("the same bytes twice"), HasSubstr("rows.jsonl and "), HasSubstr("other.jsonl")));
 }
 
 TEST_F(Output, AFileIsKnownByItsHash) {

@@ -28,13 +28,16 @@ def data_section(manifest):
     counts = manifest["counts"]
     lost = [f"{count:,} rows were {what}: {why}." for what in ("dropped", "cut")
             for why, count in counts.get(what, {}).items()]
+    if counts["sequences_reached"] < counts["sequences"]:
+        lost.append(f"Training ended before all of them were seen: {counts['sequences_reached']:,} of {counts['sequences']:,} "
+                    f"sequences, with {counts['rows_reached']:,} rows, were learnt from; the others were not.")
     files = [f"| `{Path(each['path']).name}` | {each['rows']:,} | `{each['sha256']}` |" for each in manifest["files"]]
     return "\n\n".join([
         "## Data", table("| file | rows | SHA-256 |", files),
         f"{counts['used']:,} of {counts['rows']:,} rows, {counts['tokens']:,} tokens, of which {counts['learnt_tokens']:,} are "
-        f"learnt, in {counts['sequences']:,} sequences. " + " ".join(lost),
+        f"to be learnt, in {counts['sequences']:,} sequences. " + " ".join(lost),
         table("| licence | rows |", counted(each["licence"] for each in manifest["rows"])),
-        "Every row's id, task, licence and hash stands in `training_manifest.json`."])
+        "Id, task, licence and hash of every row that was learnt from stand in `training_manifest.json`."])
 
 
 def recipe_section(recipe):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 from .events import TrainError
@@ -84,20 +85,50 @@ def keep_newest(output, count):
         shutil.rmtree(doomed, ignore_errors=True)
 
 
+def sweep(output):
+    """Away with what a training that was killed left half removed."""
+    for path in Path(output).glob(".checkpoint-*.gone"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def refuse_damaged(path, before):
+    """What training goes on from is there, and whole as far as its formats tell."""
+    from safetensors import safe_open
+    try:
+        with safe_open(path / "adapter_model.safetensors", "np"):
+            pass
+        json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
+        for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth"):
+            with zipfile.ZipFile(path / name) as file:
+                if broken := file.testzip():
+                    raise ValueError(f"{name}: {broken} is not what was written")
+    except Exception as error:  # safetensors' and zipfile's have no common base
+        raise damaged(path, error, before) from None
+
+
+def damaged(path, why, before):
+    return TrainError(f"the checkpoint {path} is damaged: {why}",
+                      f"remove {path}, and --resume goes on from the one before" + (f", {before}" if before else
+                      "; as there is none, it begins at step 1"))
+
+
 def to_resume(output, made_for):
     """The newest checkpoint, which must come from the same recipe and data; none where there is none."""
     found = listed(output)
     if not found:
         return None
-    path = found[-1][1]
+    path, before = found[-1][1], found[-2][1] if len(found) > 1 else None
     try:
         other = json.loads((path / MADE_FOR).read_text(encoding="utf-8"))
+        if not isinstance(other, dict):
+            raise ValueError(f"{MADE_FOR} is no object")
     except (OSError, ValueError) as error:
-        raise TrainError(f"{path} cannot be read: {error}", f"remove {path}, and resume from the one before") from None
+        raise damaged(path, error, before) from None
     differing = [name for name in made_for if other.get(name) != made_for[name]]
     if differing:
         raise TrainError(f"{path} was trained with another {', another '.join(differing)}",
                          "resume with what it was started with, or train anew into another --output")
+    refuse_damaged(path, before)
     return path
 
 

@@ -10,7 +10,7 @@ from torch.utils.data import Sampler
 from transformers import PrinterCallback, TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from . import checkpoints, packing
+from . import checkpoints, json_file, manifest, packing
 from .collator import Collator
 from .events import TrainError
 from .model import settle_adapter_type
@@ -168,6 +168,8 @@ class Engine(SFTTrainer):
         self._save_scaler(str(folder))
         self._save_rng_state(str(folder))
         self.state.save_to_json(str(folder / "trainer_state.json"))
+        if self.plan.paper_after:  # so that a checkpoint can be scored as it is
+            json_file.write(folder / manifest.NAME, self.plan.paper_after(self.state.global_step))
 
     def _load_from_checkpoint(self, resume_from_checkpoint, model=None):
         """As they were saved, bit by bit: PEFT would turn them into float32."""
@@ -179,10 +181,12 @@ class Engine(SFTTrainer):
 class Plan:
     """What a training needs to know besides the model."""
 
-    def __init__(self, recipe, output, steps, device, sequences, lengths, rows_of, made_for, events, stop):
+    def __init__(self, recipe, output, steps, device, sequences, lengths, rows_of, made_for, events, stop,
+                 paper_after=None):
         self.recipe, self.output, self.steps, self.device = recipe, Path(output), steps, device
         self.sequences, self.lengths, self.rows_of = sequences, lengths, rows_of
         self.made_for, self.events, self.stop = made_for, events, stop
+        self.paper_after = paper_after  # steps → the manifest
         self.trainer, self.losses = None, []
 
 

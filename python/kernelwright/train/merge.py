@@ -2,7 +2,7 @@
 import shutil
 from pathlib import Path
 
-from . import adapter, checkpoints
+from . import adapter, checkpoints, manifest
 from .events import TrainError
 from .model import choose_device, first_line, load_config, load_tokenizer
 
@@ -27,13 +27,27 @@ def merge(folder, base, output, device, events):
         merged = PeftModel.from_pretrained(loaded, folder).merge_and_unload(safe_merge=True)
     tokenizer = load_tokenizer(folder if (Path(folder) / "tokenizer_config.json").is_file() else base)
 
+    paper = paper_of(Path(folder))
+
     def write(partial):
         merged.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
+        if paper:
+            shutil.copyfile(paper, partial / manifest.NAME)
     Path(output).mkdir(parents=True, exist_ok=True)
     checkpoints.write_into(output, write)
+    if not paper:
+        events.send("notice", what=f"{folder} has no {manifest.NAME}: the merged model cannot say what it learnt from")
     events.send("saved", path=str(output))
     events.send("done", steps=0, loss=None, seconds=None, path=str(output))
+
+
+def paper_of(folder):
+    """The manifest of what an adapter learnt from; for a checkpoint without one, its training's. None for none."""
+    own = folder / manifest.NAME
+    if not own.is_file() and checkpoints.NAME.fullmatch(folder.resolve().name):
+        own = folder.resolve().parent / manifest.NAME
+    return own if own.is_file() else None
 
 
 def refuse_no_room(base, output):

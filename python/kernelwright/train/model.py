@@ -1,4 +1,8 @@
 """The base model as the recipe wants it, and the adapter that is trained on top of it."""
+import contextlib
+import copy
+from pathlib import Path
+
 from .attention import fuse_kernels, implementation
 from .events import TrainError
 
@@ -41,13 +45,25 @@ def first_line(error):
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.tiktoken", "*.spm")
+
+
 def load_tokenizer(model):
     from transformers import AutoTokenizer
     try:
-        return AutoTokenizer.from_pretrained(model)
+        tokenizer = AutoTokenizer.from_pretrained(model)
+        # Where there are no files, the library makes an empty one.
+        if has_tokenizer_files(model) and tokenizer("kernel", add_special_tokens=False)["input_ids"]:
+            return tokenizer
     except Exception as error:  # the library's, tokenizers' and the hub's have no common base
         raise TrainError(f"the tokenizer of {model} cannot be read: {first_line(error)}",
                          "give --model a folder with a model in it, or a name that the hub knows") from None
+    raise TrainError(f"there is no tokenizer in {model}", "copy tokenizer.json and tokenizer_config.json of the model there")
+
+
+def has_tokenizer_files(model):
+    folder = Path(model)
+    return not folder.is_dir() or any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES)
 
 
 def load_config(model):
@@ -91,12 +107,40 @@ def is_out_of_memory(error):
     return isinstance(error, (torch.OutOfMemoryError, MemoryError))
 
 
+def layer_names(built):
+    """Names of the layers that can get an adapter."""
+    from torch import nn
+    from transformers.pytorch_utils import Conv1D
+    return [name for name, layer in built.named_modules() if isinstance(layer, (nn.Linear, nn.Embedding, Conv1D))]
+
+
+def refuse_missing(targets, names):
+    """PEFT drops a target in silence as long as another one is there."""
+    missing = [each for each in targets if not any(name == each or name.endswith(f".{each}") for name in names)]
+    if missing:
+        known = ", ".join(sorted({name.rpartition(".")[2] for name in names}))
+        raise TrainError(f"the model has no layers called {', '.join(missing)}",
+                         f"name layers of this model: --set lora.targets=..., of {known}")
+
+
+def refuse_unknown_targets(config, recipe):
+    """Before any weights are read: the model is built without memory for them."""
+    import torch
+    from transformers import AutoModelForCausalLM
+    names = None
+    with contextlib.suppress(Exception), torch.device("meta"):  # a model that cannot be built so: add_adapter will tell
+        names = layer_names(AutoModelForCausalLM.from_config(copy.deepcopy(config)))
+    if names:
+        refuse_missing(recipe["lora"]["targets"], names)
+
+
 def add_adapter(base, recipe):
     """The base with a new adapter, random as the seed has it."""
     from peft import LoraConfig, get_peft_model
     from transformers import set_seed
     set_seed(recipe["training"]["seed"])
     wanted = recipe["lora"]
+    refuse_missing(wanted["targets"], layer_names(base))
     if recipe["training"]["kernels"] == "liger":
         fuse_kernels(base)
     config = LoraConfig(r=wanted["rank"], lora_alpha=wanted["alpha"], lora_dropout=wanted["dropout"], bias=wanted["bias"],
@@ -105,7 +149,7 @@ def add_adapter(base, recipe):
     try:
         return get_peft_model(base, config)
     except ValueError as error:
-        raise TrainError(f"the model has no layers called {', '.join(wanted['targets'])}: {first_line(error)}",
+        raise TrainError(f"these layers cannot get an adapter: {first_line(error)}",
                          "name layers of this model: --set lora.targets=...") from None
 
 

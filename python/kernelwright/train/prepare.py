@@ -34,6 +34,18 @@ class Prepared:
         """Where the samples of a sequence come from, in words."""
         return ["{}:{}".format(*self.places[row]) for row in self.shards[number].rows]
 
+    def learnt_after(self, steps, recipe):
+        """(rows, counts) of the manifest after so many steps: only what was drawn until then.
+
+        The first epoch takes the sequences in their order, and whatever follows takes them all.
+        """
+        training, total = recipe["training"], len(self.shards)
+        reached = min(total, steps * training["micro_batch"] * training["accumulation"])
+        learnt = self.rows
+        if reached < total:
+            learnt = [self.rows[row] for row in sorted({row for number in range(reached) for row in self.shards[number].rows})]
+        return learnt, self.counts | {"sequences_reached": reached, "rows_reached": len(learnt)}
+
 
 class Waiting:
     """Samples in a file: each the tokens, then the labels, as int32."""

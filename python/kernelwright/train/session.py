@@ -21,7 +21,8 @@ def run(job, events, stop):
     began = time.monotonic()
     events.send("packages", versions=packages.check(job.recipe))
     device = planned_device(job)
-    tokenizer, config = model.load_tokenizer(job.model), model.load_config(job.model)
+    config, tokenizer = model.load_config(job.model), model.load_tokenizer(job.model)
+    model.refuse_unknown_targets(config, job.recipe)
     with token_folder(job) as folder:
         prepared = prepare.prepare(job.data, tokenizer, job.recipe, folder, job.max_steps, lambda _: stop.check())
         events.send("data", **prepared.counts)
@@ -54,8 +55,10 @@ def token_folder(job):
     job.output.mkdir(parents=True, exist_ok=True)
     if not job.resume:
         checkpoints.refuse_leftovers(job.output)
+    checkpoints.sweep(job.output)
     yield job.output / "shards"
     shutil.rmtree(job.output / "shards", ignore_errors=True)
+    checkpoints.sweep(job.output)
 
 
 def refuse_foreign_tokens(tokenizer, config):
@@ -117,6 +120,13 @@ def made_for(job, prepared):
             "steps": prepared.counts["steps"]}
 
 
+def paper_after(job, prepared, steps):
+    """The manifest of what was learnt from in the first `steps`."""
+    learnt, counts = prepared.learnt_after(steps, job.recipe)
+    return manifest.make(program=job.program, base_model=job.model, recipe=job.recipe, files=prepared.files,
+                         rows=learnt, counts=counts)
+
+
 def learn(job, prepared, tokenizer, device, needed, events, stop):
     """The trained model and the losses on the way. Ends with Stopped where a signal came, after a checkpoint."""
     from . import engine_trl
@@ -129,7 +139,8 @@ def learn(job, prepared, tokenizer, device, needed, events, stop):
         adapted = model.add_adapter(model.load_base(job.model, job.recipe, device), job.recipe)
         stop.check()
         plan = engine_trl.Plan(job.recipe, job.output, prepared.counts["steps"], device, prepared.shards,
-                               engine_trl.lengths_of(prepared.shards), prepared.rows_of, identity, events, stop)
+                               engine_trl.lengths_of(prepared.shards), prepared.rows_of, identity, events, stop,
+                               paper_after=lambda steps: paper_after(job, prepared, steps))
         state = engine_trl.train(plan, adapted, tokenizer, resume_from)
     except Exception as error:
         if not model.is_out_of_memory(error):
@@ -145,8 +156,7 @@ def learn(job, prepared, tokenizer, device, needed, events, stop):
 def finish(job, prepared, tokenizer, trained, device, events, seconds):
     """The adapter with its papers."""
     adapted, plan = trained
-    paper = manifest.make(program=job.program, base_model=job.model, recipe=job.recipe, files=prepared.files,
-                          rows=prepared.rows, counts=prepared.counts)
+    paper = paper_after(job, prepared, plan.steps)
     losses = dict(curve.losses_of(job.output / LOG)) if (job.output / LOG).is_file() else {}
     losses = sorted((losses | dict(plan.losses)).items())
     result = {"steps": plan.steps, "seconds": seconds, "losses": losses, "curve": CURVE,
