@@ -28,6 +28,7 @@ TAUGHT = ["sample_rowsum", "sample_swish_gate", "sample_masked_blend", "sample_p
           "sample_half_scale"]
 HELD_OUT = ["sample_bucket_counts", "sample_mean_std", "sample_gelu_tanh", "sample_channel_affine"]
 PACKAGES = ["liger-kernel==0.8.5", "gemlite==0.6.0.post2"]
+ROWS_AGAIN = 12  # so that a CPU sees them all in the second training
 SERVER_LIMIT_S = 180
 
 
@@ -117,11 +118,11 @@ def dataset(circle, *words):
                         "--out", circle.at("dataset"))
 
 
-def trained(circle, number, data, *changes):
+def trained(circle, number, data, steps, *changes):
     """An adapter, and merged into the base, which is how `transformers serve` can load it from a folder."""
     adapter, merged = circle.at(f"adapter_{number}"), circle.at(f"merged_{number}")
     circle.kernelwright("train", "--python", sys.executable, "--model", circle.base, "--data", *data, "--output", adapter,
-                        "--device", circle.device, "--max-steps", 4 if circle.quick else 20, "--set", *changes)
+                        "--device", circle.device, *steps, "--set", *changes)
     circle.kernelwright("train merge", adapter, "--model", circle.base, "--output", merged, "--python", sys.executable)
     return adapter, merged
 
@@ -138,7 +139,7 @@ def around(circle):
 
     circle.step("an adapter trained on them")
     short = ["max_length=512", "accumulation=2", "learning_rate=0.003"]
-    _, merged = trained(circle, 1, [circle.at("rows_1.jsonl")], *short)
+    _, merged = trained(circle, 1, [circle.at("rows_1.jsonl")], ["--max-steps", 4 if circle.quick else 20], *short)
 
     with served(circle) as url:
         circle.step("its answers in the loop: asked, judged, told what was wrong, asked again")
@@ -156,9 +157,11 @@ def around(circle):
         circle.kernelwright("dataset export", circle.at("dataset"), "--kind", "trace", "--messages", "--metadata", "--out",
                             circle.at("traces.jsonl"))
 
-        circle.step("the next adapter, trained on both")
+        circle.step("the next adapter, trained on both: every answer, and a few of the packages' rows")
+        few = (circle.folder / "rows_1.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:ROWS_AGAIN]
+        (circle.folder / "rows_2.jsonl").write_text("".join(few), encoding="utf-8")
         long = ["max_length=7168", "accumulation=1", "learning_rate=0.003"]
-        adapter, merged = trained(circle, 2, [circle.at("rows_1.jsonl"), circle.at("traces.jsonl")], *long)
+        adapter, merged = trained(circle, 2, [circle.at("rows_2.jsonl"), circle.at("traces.jsonl")], [], *long)
 
         circle.step("what it was trained on is no test: refused")
         asked = ["--traces", CONVERSATIONS, "--vllm-url", url, "--model", merged, "--baseline-model", circle.base,
