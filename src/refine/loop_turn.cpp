@@ -3,11 +3,11 @@
 #include <exception>
 
 #include "base/utc_now.h"
+#include "extraction/extraction.h"
 #include "refine/loop_state.h"
 #include "refine/precheck.h"
 #include "refine/prompt.h"
 #include "refine/stop_rule.h"
-#include "tasks/extraction.h"
 
 namespace kw::refine {
 namespace {

@@ -4,12 +4,12 @@
 #include <functional>
 #include <set>
 
+#include "extraction/extraction.h"
 #include "schema/json.h"
 #include "scoring/read_outputs.h"
 #include "scoring/row_forms.h"
 #include "table/rows.h"
 #include "table/rows_columns.h"
-#include "tasks/extraction.h"
 #include "tasks/open.h"
 #include "tasks/row_task.h"
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "extraction/extraction.h"
 #include "scoring/read_outputs.h"
 #include "store/run_reader.h"
-#include "tasks/extraction.h"
 
 namespace kw::scoring {
 namespace {

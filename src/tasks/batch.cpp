@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/files.h"
+#include "extraction/extraction.h"
 #include "schema/json.h"
-#include "tasks/extraction.h"
 #include "tasks/row_task.h"
 #include "tasks/sources.h"
 

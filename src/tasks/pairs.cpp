@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "tasks/extraction.h"
+#include "extraction/extraction.h"
 #include "tasks/row_task.h"
 #include "tasks/sources.h"
 

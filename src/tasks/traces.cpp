@@ -3,8 +3,8 @@
 #include <boost/json/array.hpp>
 #include <deque>
 
+#include "extraction/extraction.h"
 #include "schema/json.h"
-#include "tasks/extraction.h"
 #include "tasks/row_task.h"
 #include "tasks/sources.h"
 

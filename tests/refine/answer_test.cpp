@@ -5,11 +5,11 @@
 #include <boost/json/array.hpp>
 
 #include "base/files.h"
+#include "extraction/extraction.h"
 #include "refine/precheck.h"
 #include "refine/prompt.h"
 #include "schema/json.h"
 #include "syntax/static_findings.h"
-#include "tasks/extraction.h"
 
 namespace kw::refine {
 namespace {

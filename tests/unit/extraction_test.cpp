@@ -1,4 +1,4 @@
-#include "tasks/extraction.h"
+#include "extraction/extraction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tasks/fences.h"
+#include "extraction/fences.h"
 
 #include <algorithm>
 #include <cctype>

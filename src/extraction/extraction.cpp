@@ -1,4 +1,4 @@
-#include "tasks/extraction.h"
+#include "extraction/extraction.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "tasks/fences.h"
+#include "extraction/fences.h"
 
 namespace kw {
 namespace {
