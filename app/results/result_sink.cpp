@@ -11,8 +11,8 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "results/output_line.h"
 #include "schema/json.h"
+#include "schema/output_object.h"
 #include "table/line_reader.h"
 
 namespace kw {

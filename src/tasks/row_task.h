@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "schema/input_shapes.h"
 #include "schema/task.h"
 #include "table/row_reader.h"
 
@@ -17,9 +18,6 @@ Result<std::string> required_string(const boost::json::object& row, std::string_
 
 // The field "input_shapes" as JSON text: an object, or a string that holds JSON; empty where absent or null.
 Result<std::string> input_shapes_of(const boost::json::object& row);
-
-// Checks a text given as input shapes: {"x": {"shape": [..], "dtype": "float32"}}.
-Result<> check_input_shapes(std::string_view text);
 
 // Sets task_id by the row's own "task_id", else by source, level, problem_id, uuid, name or sample_key, else
 // by hash; also sample_key where the row has one, and problem_id of a KernelBench task. The rest of the task

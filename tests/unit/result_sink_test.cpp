@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/files.h"
-#include "results/output_line.h"
+#include "schema/output_object.h"
 #include "world.h"
 
 namespace kw {

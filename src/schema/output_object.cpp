@@ -1,4 +1,4 @@
-#include "results/output_line.h"
+#include "schema/output_object.h"
 
 namespace kw {
 namespace json = boost::json;

@@ -1,4 +1,4 @@
-// One line of --output: the verdict's fields, then the fields that the row carried.
+// A verdict as it is handed out: its own fields, then those that its row or request carried.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -1,0 +1,171 @@
+#include "service/request_reader.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "schema/input_shapes.h"
+#include "schema/json.h"
+#include "service/options_reader.h"
+
+namespace kw::service {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t longest_id = 256;
+constexpr std::size_t longest_name = 1024;
+constexpr int most_urgent = 100;
+constexpr double longest_deadline_s = 366.0 * 24 * 3600;
+
+// Fields that become a part of the submission; all others are carried through.
+constexpr std::array ours{"id",          "task_id",      "reference_code", "kernel_code",   "input_shapes",
+                          "entry_point", "kernel_entry", "kernel_name",    "sample_number", "priority",
+                          "deadline_s",  "fresh",        "options"};
+
+const json::value* given(const json::object& fields, std::string_view key) {
+  const json::value* value = fields.if_contains(key);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+// The first thing that is wrong with a request; nothing is read after it.
+class Reader {
+ public:
+  explicit Reader(const json::object& fields) : fields_(fields) {}
+
+  std::string text(std::string_view key, std::size_t longest) {
+    const json::value* value = given(fields_, key);
+    if (!value) return {};
+    if (!value->is_string()) return bad(key, "is not a string");
+    if (value->get_string().size() > longest) return bad(key, fmt::format("is longer than {} bytes", longest));
+    return std::string(value->get_string());
+  }
+
+  std::string code(std::string_view key) {
+    const json::value* value = given(fields_, key);
+    if (!value) return bad(key, "is missing");
+    if (!value->is_string()) return bad(key, "is not a string");
+    if (trim(value->get_string()).empty()) return bad(key, "is empty");
+    return std::string(value->get_string());
+  }
+
+  std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most) {
+    const json::value* value = given(fields_, key);
+    if (!value) return 0;
+    if (value->is_int64() && value->get_int64() >= least && value->get_int64() <= most) return value->get_int64();
+    bad(key, fmt::format("is not a whole number from {} to {}", least, most));
+    return 0;
+  }
+
+  std::optional<double> positive(std::string_view key, double most) {
+    const json::value* value = given(fields_, key);
+    if (!value) return {};
+    double number = value->is_number() ? value->to_number<double>() : 0;
+    if (number > 0 && number <= most) return number;
+    bad(key, fmt::format("is not a number above 0 and at most {}", most));
+    return {};
+  }
+
+  bool flag(std::string_view key) {
+    const json::value* value = given(fields_, key);
+    if (!value) return false;
+    if (value->is_bool()) return value->get_bool();
+    bad(key, "is neither true nor false");
+    return false;
+  }
+
+  std::string shapes(std::string_view key) {
+    const json::value* value = given(fields_, key);
+    if (!value) return {};
+    if (auto good = check_input_shapes(*value); !good) return bad(key, good.error().what, true);
+    return json::serialize(*value);
+  }
+
+  JobOptions options(std::string_view key) {
+    const json::value* value = given(fields_, key);
+    if (!value) return {};
+    auto options = read_options(*value);
+    if (options) return std::move(*options);
+    if (!trouble_) trouble_ = std::move(options.error());
+    return {};
+  }
+
+  std::string bad(std::string_view key, std::string_view why, bool says_all = false) {
+    if (!trouble_)
+      trouble_ = Refusal{400, "invalid", says_all ? std::string(why) : fmt::format("{} {}", key, why), std::string(key)};
+    return {};
+  }
+
+  std::optional<Refusal>& trouble() { return trouble_; }
+
+ private:
+  const json::object& fields_;
+  std::optional<Refusal> trouble_;
+};
+
+bool is_sane_id(std::string_view id) {
+  return !id.empty() && id != "." && id != ".." &&
+         std::ranges::none_of(id, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+std::string new_id() {
+  std::string id = "ev-";
+  for (char c : random_bytes(12)) id += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return id;
+}
+
+// Long texts go in as they are, so that they are not written as JSON just to be hashed.
+std::string digest_of(const json::object& fields, const Job& job) {
+  json::object rest;
+  for (const auto& [key, value] : fields)
+    if (key != "reference_code" && key != "kernel_code" && !value.is_null()) rest.emplace(key, value);
+  return sha256_hex_of({job.task.reference_code, job.candidate.code, canonical_json(rest)});
+}
+
+}  // namespace
+
+Answered<json::object> read_object(std::string_view body) {
+  if (!is_utf8(body)) return refuse({400, "invalid", "the body is not UTF-8"});
+  auto value = parse_json(body);
+  if (!value) return refuse({400, "invalid", "the body is " + value.error().what});
+  if (!value->is_object()) return refuse({400, "invalid", "the body is no JSON object"});
+  return std::move(value->get_object());
+}
+
+Answered<Submission> read_submission(json::object fields, std::string text) {
+  Submission submission;
+  Reader reader(fields);
+  Job& job = submission.job;
+  job.id = reader.text("id", longest_id);
+  if (!job.id.empty() && !is_sane_id(job.id)) reader.bad("id", "has a control character, or is . or ..");
+  if (const json::value* id = given(fields, "id"); id && job.id.empty()) reader.bad("id", "is empty");
+  job.task.source = "service";
+  job.task.reference_code = reader.code("reference_code");
+  job.candidate.code = reader.code("kernel_code");
+  job.task.input_shapes = reader.shapes("input_shapes");
+  job.task.entry_point = reader.text("entry_point", longest_name);
+  job.task.task_id = reader.text("task_id", longest_name);
+  job.candidate.entry = reader.text("kernel_entry", longest_name);
+  job.candidate.kernel_name = reader.text("kernel_name", longest_name);
+  job.sample_number = static_cast<std::size_t>(reader.whole("sample_number", 0, INT32_MAX));
+  job.options = reader.options("options");
+  submission.priority = static_cast<int>(reader.whole("priority", -most_urgent, most_urgent));
+  submission.deadline_s = reader.positive("deadline_s", longest_deadline_s);
+  submission.fresh = reader.flag("fresh");
+  if (reader.trouble()) return refuse(std::move(*reader.trouble()));
+  if (job.id.empty()) job.id = new_id();
+  if (job.task.task_id.empty())
+    job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
+  submission.request_sha256 = digest_of(fields, job);
+  submission.request = text.empty() ? json::serialize(fields) : std::move(text);
+  for (std::string_view key : ours) fields.erase(key);
+  job.carried = std::move(fields);
+  return submission;
+}
+
+}  // namespace kw::service
