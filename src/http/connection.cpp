@@ -1,5 +1,7 @@
 #include "http/connection.h"
 
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <boost/asio/redirect_error.hpp>
@@ -46,6 +48,19 @@ void without_delay(tcp::socket& socket) {
   socket.set_option(tcp::no_delay(true), ignored);
 }
 
+// A machine that vanished says nothing: the system asks after a minute's silence, which also keeps routers on
+// the way from forgetting the connection.
+void with_keep_alive(tcp::socket& socket) {
+  error_code ignored;
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  auto set = [&](int option, int value) {
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, option, &value, sizeof value);
+  };
+  set(TCP_KEEPIDLE, 60);
+  set(TCP_KEEPINTVL, 10);
+  set(TCP_KEEPCNT, 6);
+}
+
 // Checked by OpenSSL itself, so that a wrong name has an error of its own.
 void expect_host(SSL* ssl, const std::string& host) {
   if (is_address(host)) {
@@ -63,6 +78,7 @@ Connection::Connection(async::Loop& loop) : state_(std::make_unique<State>(loop)
 
 Connection::Connection(tcp::socket accepted) : state_(std::make_unique<State>(std::move(accepted))) {
   without_delay(state_->tcp.socket());
+  with_keep_alive(state_->tcp.socket());
 }
 
 Connection::~Connection() = default;
@@ -72,7 +88,10 @@ async::Task<error_code> Connection::connect(tcp::endpoint to, async::Deadline de
   close();  // an attempt before this one may have been for another family of addresses
   set_deadline(state_->tcp, deadline);
   co_await state_->tcp.async_connect(to, asio::redirect_error(asio::use_awaitable, error));
-  if (!error) without_delay(state_->tcp.socket());
+  if (!error) {
+    without_delay(state_->tcp.socket());
+    with_keep_alive(state_->tcp.socket());
+  }
   co_return plain(error);
 }
 
@@ -85,6 +104,19 @@ async::Task<error_code> Connection::start_tls(std::shared_ptr<TlsContext> contex
   co_await tls.async_handshake(asio::ssl::stream_base::client,
                                asio::redirect_error(asio::use_awaitable, error));
   co_return plain(error);
+}
+
+async::Task<error_code> Connection::accept_tls(std::shared_ptr<TlsContext> context) {
+  error_code error;
+  auto& tls = state_->tls.emplace(state_->tcp, *context);
+  state_->tcp.expires_never();
+  co_await tls.async_handshake(asio::ssl::stream_base::server,
+                               asio::redirect_error(asio::use_awaitable, error));
+  co_return error;
+}
+
+bool Connection::secure() const {
+  return state_->tls.has_value();
 }
 
 std::string Connection::certificate_problem() const {
@@ -138,9 +170,26 @@ Connection::Peer Connection::peer() const {
   return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? Peer::silent : Peer::gone;
 }
 
+bool Connection::hung_up() const {
+  pollfd socket{state_->tcp.socket().native_handle(), POLLRDHUP, 0};
+  return socket.fd < 0 || (::poll(&socket, 1, 0) > 0 && socket.revents != 0);
+}
+
+void Connection::cancel() {
+  error_code ignored;
+  state_->tcp.socket().cancel(ignored);
+}
+
 void Connection::close() {
   error_code ignored;
   state_->tcp.socket().close(ignored);
+}
+
+async::Task<> Connection::say_goodbye(std::chrono::milliseconds limit) {
+  if (!state_->tls || hung_up()) co_return;
+  error_code ignored;
+  set_deadline(state_->tcp, async::Deadline::in(limit));
+  co_await state_->tls->async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
 void Connection::end_writing() {

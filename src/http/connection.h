@@ -34,6 +34,9 @@ class Connection {
   // The handshake; the certificate must be trusted and made out to `host`.
   async::Task<error_code> start_tls(std::shared_ptr<TlsContext> context, std::string host,
                                     async::Deadline deadline);
+  // The same from the server's side, where nothing is asked of the client.
+  async::Task<error_code> accept_tls(std::shared_ptr<TlsContext> context);
+  bool secure() const;
   // After start_tls failed: what is wrong with the certificate, or empty where it is not that.
   std::string certificate_problem() const;
 
@@ -47,8 +50,14 @@ class Connection {
   enum class Peer { silent, spoke, gone };
   // What the other side has done meanwhile, without waiting.
   Peer peer() const;
+  // The other side is gone or sends no more, whatever of it lies unread.
+  bool hung_up() const;
 
+  // Ends what waits now, with an error; the connection stays.
+  void cancel();
   void close();
+  // Under TLS, tells the other side that what it has is all; waits no longer than that.
+  async::Task<> say_goodbye(std::chrono::milliseconds limit);
   // Says that nothing more is to come, and still reads.
   void end_writing();
   // Cuts the connection with a reset.

@@ -22,6 +22,7 @@ struct Request {
   std::string url{};  // client: absolute; server: the target, "/v1/models?x=1"
   Headers headers{};
   std::string body{};
+  std::string peer{};  // server: the client's address, "127.0.0.1"
 };
 
 struct Response {

@@ -236,6 +236,9 @@ ParseFault RequestParser::took(std::size_t bytes) {
 bool RequestParser::idle() const {
   return !state_->parser->got_some() && state_->bytes.size() == 0;
 }
+bool RequestParser::has_head() const {
+  return state_->parser->is_header_done();
+}
 bool RequestParser::done() const {
   return state_->parser->is_done();
 }
@@ -256,8 +259,11 @@ std::string RequestParser::problem() const {
 
 Request RequestParser::take() {
   auto message = state_->parser->release();
-  return {std::string(message.method_string()), std::string(message.target()), headers_of(message),
-          std::move(message.body().text)};
+  return {std::string(message.method_string()),
+          std::string(message.target()),
+          headers_of(message),
+          std::move(message.body().text),
+          {}};
 }
 
 ParseFault RequestParser::next() {

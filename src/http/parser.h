@@ -59,6 +59,7 @@ class RequestParser {
   ParseFault took(std::size_t bytes);
 
   bool idle() const;  // nothing of the next request has come
+  bool has_head() const;
   bool done() const;
   bool expects_continue() const;  // the header has come, and the client waits for 100 before the body
   bool keep_alive() const;

@@ -1,6 +1,7 @@
-// A small HTTP/1.1 server for loopback: the scripted model, mock servers, and later the service.
+// A small HTTP/1.1 server: the service, the scripted model, mock servers.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,17 @@ class Responder {
   virtual async::Task<> end() = 0;
   // Cuts the connection without an end: what a crashing server looks like.
   virtual void reset() = 0;
+  // The client is gone, or has said that it sends no more; asks the system, which is cheap.
+  virtual bool gone() const = 0;
+  // Ends when that is so: what a long poll waits for beside its event.
+  virtual async::Task<> until_gone() = 0;
+};
+
+// Files in PEM: the certificate with those that signed it, and its key without a passphrase. Both empty:
+// plain HTTP.
+struct ServerTls {
+  std::string certificate_file{};
+  std::string key_file{};
 };
 
 struct ServerOptions {
@@ -32,19 +44,28 @@ struct ServerOptions {
   std::uint16_t port = 0;  // 0: any free one
   std::size_t max_body_bytes = std::size_t{64} << 20;
   std::size_t max_connections = 8192;
+  std::size_t max_connections_per_address = 0;  // an IPv6 network of 64 bits counts as one; 0: no limit
+  // A client that takes longer loses its connection: to begin and to send a header, to send a body, to ask
+  // again on a connection that is kept.
+  std::chrono::milliseconds head_timeout{30'000};
+  std::chrono::milliseconds body_timeout{300'000};
+  std::chrono::milliseconds idle_timeout{300'000};
+  ServerTls tls{};
 };
 
 using Handler = std::function<async::Task<>(const Request& request, Responder& responder)>;
 
 class Server {
  public:
-  // Listens at once and serves until stop() or destruction; each connection is a coroutine on the loop. A
-  // handler that throws, or answers nothing, is answered for with 500.
+  // The error names the address, or the file of the certificate or the key. Listens at once and serves until
+  // stop() or destruction; each connection is a coroutine on the loop. A handler that throws, or answers
+  // nothing, is answered for with 500.
   static Result<std::unique_ptr<Server>> listen(async::Loop& loop, ServerOptions options, Handler handler);
   ~Server();
 
   std::uint16_t port() const;
-  std::string url() const;  // "http://127.0.0.1:PORT"
+  std::string url() const;          // "http://127.0.0.1:PORT", or https
+  std::size_t connections() const;  // open now
   void stop();
 
  private:

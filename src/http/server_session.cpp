@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/asio/this_coro.hpp>
 
 #include "http/head.h"
 #include "http/words.h"
@@ -14,8 +15,11 @@ using async::Deadline;
 
 namespace {
 
-// Between two bytes of one request, and for a client that does not read.
+// For a client that does not read.
 constexpr auto kIdle = 300s;
+// What cannot be waited for is asked for so often.
+constexpr auto kLook = 250ms;
+constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;
 // So long a refused client may go on sending; closing at once would cost it the answer.
 constexpr auto kLinger = 1s;
 
@@ -52,7 +56,7 @@ class Answering : public Responder {
   }
 
   async::Task<bool> write(std::string piece) override {
-    if (connection_.peer() == Connection::Peer::gone) broken_ = true;
+    if (connection_.hung_up()) broken_ = true;
     if (!began_ || finished_ || broken_) co_return false;
     if (piece.empty() || to_head_) co_return true;
     if (chunks_) piece = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
@@ -69,6 +73,20 @@ class Answering : public Responder {
   void reset() override {
     broken_ = true;
     connection_.reset();
+  }
+
+  bool gone() const override { return broken_ || connection_.hung_up(); }
+
+  // Bytes that lie unread, of a next request or of TLS, hide the end behind them from a wait: then we look.
+  async::Task<> until_gone() override {
+    auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    auto goes_on = [&] {
+      return cancellation.cancelled() == boost::asio::cancellation_type::none && !gone();
+    };
+    while (goes_on()) {
+      if (co_await connection_.wait_readable()) co_return;
+      if (goes_on()) co_await async::sleep_until(Deadline::in(kLook));
+    }
   }
 
   bool began() const { return began_; }
@@ -140,22 +158,54 @@ async::Task<> answer(const Handler& handler, const Request& request, Answering& 
 
 }  // namespace
 
-Session::Session(boost::asio::ip::tcp::socket accepted, Limits limits)
-    : connection_(std::move(accepted)), parser_(limits) {}
+Session::Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options)
+    : connection_(std::move(accepted)),
+      peer_(std::move(peer)),
+      options_(options),
+      parser_({kHeaderBytes, options.max_body_bytes}) {}
+
+std::chrono::milliseconds Session::time_for(Awaited what) const {
+  if (what == Awaited::body) return options_.body_timeout;
+  return what == Awaited::request && has_served_ ? options_.idle_timeout : options_.head_timeout;
+}
+
+// Each has its time from its beginning on, however many bytes come.
+void Session::await(Awaited what) {
+  if (what == awaited_) return;
+  awaited_ = what;
+  limit_ = what == Awaited::nothing ? Deadline::never() : Deadline::in(time_for(what));
+}
+
+void Session::end_overdue(async::SteadyClock::time_point now) {
+  if (now < limit_.at) return;
+  limit_ = Deadline::never();
+  is_overdue_ = true;
+  connection_.cancel();
+}
+
+// False where none come.
+async::Task<bool> Session::take_bytes(ParseFault& fault) {
+  bool is_silent = parser_.idle();
+  await(is_silent ? Awaited::request : parser_.has_head() ? Awaited::body : Awaited::header);
+  // A plain connection that says nothing needs no buffer; under TLS, what came may lie in OpenSSL already.
+  if (is_silent && !connection_.secure() && co_await connection_.wait_readable()) co_return false;
+  auto read = co_await connection_.read(parser_.space(), Deadline::never());
+  if (!read.error) fault = parser_.took(read.bytes);
+  if (read.error && is_overdue_ && !is_silent) co_await refuse(408);
+  co_return !read.error;
+}
 
 // True when a whole request has come.
 async::Task<bool> Session::receive() {
   auto fault = parser_.next();
   bool told_to_go_on = false;
-  if (parser_.idle() && co_await connection_.wait_readable()) co_return false;
   while (fault == ParseFault::none && !parser_.done()) {
     if (parser_.expects_continue() && !std::exchange(told_to_go_on, true) &&
         co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", kIdle))
       co_return false;
-    auto read = co_await connection_.read(parser_.space(), Deadline::in(kIdle));
-    if (read.error) co_return false;
-    fault = parser_.took(read.bytes);
+    if (!co_await take_bytes(fault)) co_return false;
   }
+  await(Awaited::nothing);
   if (fault != ParseFault::none) co_await refuse(status_of(fault));
   co_return fault == ParseFault::none;
 }
@@ -174,20 +224,24 @@ async::Task<> Session::refuse(int status) {
   }
 }
 
-async::Task<> Session::turn_away() {
-  co_await refuse(503);
+async::Task<> Session::turn_away(int status) {
+  co_await refuse(status);
 }
 
-async::Task<> Session::serve(const Handler& handler) {
-  for (;;) {
-    if (!co_await receive()) break;
+async::Task<> Session::serve(const Handler& handler, std::shared_ptr<TlsContext> tls) {
+  await(Awaited::request);  // a handshake that never ends holds no place either
+  if (tls && co_await connection_.accept_tls(std::move(tls))) co_return;
+  while (co_await receive()) {
     bool keep_alive = parser_.keep_alive();
     bool chunks = parser_.chunks();
     Request request = parser_.take();
+    request.peer = peer_;
     Answering responder(connection_, {keep_alive, chunks, request.method == "HEAD"});
     co_await answer(handler, request, responder);
     if (!responder.reusable()) break;
+    has_served_ = true;
   }
+  co_await connection_.say_goodbye(kLinger);
   connection_.close();
 }
 

@@ -1,4 +1,4 @@
-// What TLS needs to know of the machine: which authorities it trusts.
+// What TLS needs: the authorities that a client trusts, the certificate that a server shows.
 #pragma once
 
 #include <memory>
@@ -18,5 +18,10 @@ using TlsContext = boost::asio::ssl::context;
 // SSL_CERT_DIR, else from where Linux distributions keep them: looked for when called, since the program runs
 // elsewhere than where it was built. The error names the file that cannot be read.
 Result<std::shared_ptr<TlsContext>> make_tls_context(const std::string& ca_file);
+
+// For a server: TLS 1.2 or newer. The error names the file that cannot be read, or says that the two do not
+// belong together.
+Result<std::shared_ptr<TlsContext>> make_server_tls_context(const std::string& certificate_file,
+                                                            const std::string& key_file);
 
 }  // namespace kw::http
