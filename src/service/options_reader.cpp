@@ -38,7 +38,8 @@ Answered<> read_whole(std::string_view name, const json::value& value, std::int6
   return {};
 }
 
-Answered<> read_number(std::string_view name, const json::value& value, double most, std::optional<double>& into) {
+Answered<> read_number(std::string_view name, const json::value& value, double most,
+                       std::optional<double>& into) {
   double number = value.is_number() ? value.to_number<double>() : 0;
   if (!(number > 0 && number <= most))
     return wrong(name, fmt::format("is not a number above 0 and at most {}", most));
@@ -64,7 +65,8 @@ Answered<> read_tolerance(const json::value& value, std::optional<ToleranceOptio
     double* place = key == "rtol" ? &custom.rtol : key == "atol" ? &custom.atol : nullptr;
     if (place == nullptr) return wrong(fmt::format("tolerance.{}", std::string_view(key)), "is unknown");
     *place = number.is_number() ? number.to_number<double>() : -1;
-    if (*place < 0) return wrong(fmt::format("tolerance.{}", std::string_view(key)), "is not a number from 0 on");
+    if (*place < 0)
+      return wrong(fmt::format("tolerance.{}", std::string_view(key)), "is not a number from 0 on");
   }
   if (custom.rtol < 0 || custom.atol < 0) return wrong("tolerance", "needs both rtol and atol");
   into = custom;
@@ -82,7 +84,8 @@ Answered<> read_option(std::string_view name, const json::value& value, JobOptio
   if (name == "tolerance") return read_tolerance(value, options.tolerance);
   if (name != "precision")
     return wrong(name, fmt::format("is unknown: there are {}", fmt::join(names, ", ")));
-  if (!is_one_of(precisions, value)) return wrong(name, fmt::format("is none of {}", fmt::join(precisions, ", ")));
+  if (!is_one_of(precisions, value))
+    return wrong(name, fmt::format("is none of {}", fmt::join(precisions, ", ")));
   options.precision = std::string(value.get_string());
   return {};
 }

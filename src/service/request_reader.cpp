@@ -42,7 +42,8 @@ class Reader {
     const json::value* value = given(fields_, key);
     if (!value) return {};
     if (!value->is_string()) return bad(key, "is not a string");
-    if (value->get_string().size() > longest) return bad(key, fmt::format("is longer than {} bytes", longest));
+    if (value->get_string().size() > longest)
+      return bad(key, fmt::format("is longer than {} bytes", longest));
     return std::string(value->get_string());
   }
 
@@ -57,7 +58,8 @@ class Reader {
   std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most) {
     const json::value* value = given(fields_, key);
     if (!value) return 0;
-    if (value->is_int64() && value->get_int64() >= least && value->get_int64() <= most) return value->get_int64();
+    if (value->is_int64() && value->get_int64() >= least && value->get_int64() <= most)
+      return value->get_int64();
     bad(key, fmt::format("is not a whole number from {} to {}", least, most));
     return 0;
   }
@@ -97,7 +99,8 @@ class Reader {
 
   std::string bad(std::string_view key, std::string_view why, bool says_all = false) {
     if (!trouble_)
-      trouble_ = Refusal{400, "invalid", says_all ? std::string(why) : fmt::format("{} {}", key, why), std::string(key)};
+      trouble_ = Refusal{400, "invalid", says_all ? std::string(why) : fmt::format("{} {}", key, why),
+                         std::string(key)};
     return {};
   }
 

@@ -13,7 +13,8 @@ namespace json = boost::json;
 
 json::value time_json(std::optional<std::int64_t> ms) {
   if (!ms) return nullptr;
-  return json::string(fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::time_t{*ms / 1000}), *ms % 1000));
+  return json::string(
+      fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::time_t{*ms / 1000}), *ms % 1000));
 }
 
 json::value text_or_null(const std::string& text) {
@@ -31,9 +32,8 @@ http::Response json_response(int status, const json::value& value) {
 }
 
 http::Response refusal_response(const Refusal& refusal) {
-  json::object error{{"class", refusal.error_class},
-                     {"message", refusal.message},
-                     {"field", text_or_null(refusal.field)}};
+  json::object error{
+      {"class", refusal.error_class}, {"message", refusal.message}, {"field", text_or_null(refusal.field)}};
   http::Response response = json_response(refusal.status, json::object{{"error", std::move(error)}});
   if (refusal.retry_after_s > 0)
     response.headers.push_back({"Retry-After", fmt::format("{}", refusal.retry_after_s)});

@@ -21,10 +21,10 @@ namespace kw::service {
 
 struct Options {
   std::filesystem::path store;
-  std::string key{};                                  // empty: everybody may ask
+  std::string key{};                                   // empty: everybody may ask
   std::size_t max_body_bytes = std::size_t{32} << 20;  // to be given to the server too
-  std::size_t queue = 10'000;                         // evaluations that wait at most
-  std::size_t queue_bytes = std::size_t{1} << 30;     // of their requests together
+  std::size_t queue = 10'000;                          // evaluations that wait at most
+  std::size_t queue_bytes = std::size_t{1} << 30;      // of their requests together
   std::size_t max_batch = 1'000;
   double rate = 0;  // requests a second and address; 0: as many as come
   std::chrono::seconds retention{7 * 24 * 3600};

@@ -1,4 +1,4 @@
-// A connection to run.db: opened, checked, and its errors in our words.
+// run.db: the SQLite file of a run.
 #pragma once
 
 #include <exception>

@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "schema/json.h"
+#include "sqlite/statement_use.h"
 #include "store/database.h"
-#include "store/statement_use.h"
 #include "store/trace_rows.h"
 
 namespace kw::store {
@@ -95,7 +95,7 @@ struct Records::Statements {
               " AND protocol = ? AND infrastructure = 0 AND traces.task_id = ? ORDER BY turns.id LIMIT 1") {}
 
   std::int64_t id_of(const TraceKey& key) {
-    StatementUse use(trace);
+    sqlite::StatementUse use(trace);
     trace.bind(1, key.task_id);
     trace.bind(2, signed_count(key.sample_number));
     if (!trace.executeStep())
@@ -104,11 +104,11 @@ struct Records::Statements {
   }
 
   void open(std::int64_t id, std::size_t round) {
-    StatementUse use(open_round);
+    sqlite::StatementUse use(open_round);
     open_round.bind(1, id);
     open_round.bind(2, signed_count(round));
     open_round.exec();
-    StatementUse again(reopen);
+    sqlite::StatementUse again(reopen);
     reopen.bind(1, id);
     reopen.exec();
   }
@@ -134,7 +134,7 @@ std::optional<Trace> Records::find(const TraceKey& key) {
 void Records::begin(const TraceKey& key, const Trace& trace) {
   const Task& task = trace.task;
   SQLite::Statement& add = statements_->add_trace;
-  StatementUse use(add);
+  sqlite::StatementUse use(add);
   add.bind(1, key.task_id);
   add.bind(2, signed_count(key.sample_number));
   int place = 2;
@@ -152,7 +152,7 @@ void Records::save(const TraceKey& key, std::size_t round, const Turn& turn) {
   std::int64_t id = statements_->id_of(key);
   statements_->open(id, round);
   SQLite::Statement& turns = statements_->add_turn;
-  StatementUse use(turns);
+  sqlite::StatementUse use(turns);
   turns.bind(1, id);
   turns.bind(2, signed_count(round));
   turns.bind(3, signed_count(turn.turn));
@@ -173,7 +173,7 @@ void Records::save(const TraceKey& key, std::size_t round, const Turn& turn) {
 void Records::end(const TraceKey& key, std::size_t round, const Conversation& conversation, bool last) {
   std::int64_t id = statements_->id_of(key);
   SQLite::Statement& rounds = statements_->end_round;
-  StatementUse use(rounds);
+  sqlite::StatementUse use(rounds);
   rounds.bind(1, id);
   rounds.bind(2, signed_count(round));
   bind_unless_empty(
@@ -183,7 +183,7 @@ void Records::end(const TraceKey& key, std::size_t round, const Conversation& co
   rounds.exec();
   if (!last) return;
   SQLite::Statement& traces = statements_->end_trace;
-  StatementUse trace_use(traces);
+  sqlite::StatementUse trace_use(traces);
   traces.bind(1, utc_now());
   traces.bind(2, id);
   traces.exec();
@@ -193,7 +193,7 @@ std::optional<Verdict> Records::known_verdict(const std::string& task_id, const 
                                               const std::string& protocol) {
   if (protocol.empty()) return {};  // of a recorded verdict: nobody knows how it came about
   SQLite::Statement& known = statements_->known;
-  StatementUse use(known);
+  sqlite::StatementUse use(known);
   known.bind(1, candidate_sha256);
   known.bind(2, protocol);
   known.bind(3, task_id);

@@ -4,41 +4,24 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <map>
 
+#include "async/elsewhere.h"
 #include "async/event.h"
+#include "sqlite/file_lock.h"
+#include "sqlite/writer.h"
 #include "store/database.h"
 #include "store/identity.h"
-#include "store/run_lock.h"
+#include "store/records.h"
 #include "store/run_reader.h"
-#include "store/writer.h"
 
 namespace kw::store {
 namespace {
 
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
-
-// Suspends until start(done) has called done(error), on whatever thread; resumes on the loop.
-async::Task<std::optional<Error>> elsewhere(
-    std::move_only_function<void(std::move_only_function<void(std::optional<Error>)>)> start) {
-  auto initiate = [](auto handler, auto begin) {
-    auto executor = asio::get_associated_executor(handler);
-    begin([handler = std::move(handler), executor,
-           busy = asio::make_work_guard(executor)](std::optional<Error> error) mutable {
-      asio::post(executor, [handler = std::move(handler), error = std::move(error)]() mutable {
-        std::move(handler)(std::move(error));
-      });
-    });
-  };
-  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::optional<Error>)>(
-      initiate, asio::use_awaitable, std::move(start));
-}
 
 // Work in the background that others may share while it has not begun.
 struct Shared {
@@ -65,33 +48,41 @@ struct SetAtEnd {
 }  // namespace
 
 struct RunStore::State {
-  State(async::Loop& its_loop, RunLock held, fs::path file, std::unique_ptr<SQLite::Database> database)
-      : loop(its_loop), lock(std::move(held)), path(std::move(file)), writer(path, std::move(database)) {}
+  State(async::Loop& its_loop, sqlite::FileLock held, fs::path file, std::unique_ptr<SQLite::Database> opened)
+      : loop(its_loop),
+        lock(std::move(held)),
+        path(std::move(file)),
+        database(std::move(opened)),
+        records(*database),
+        writer(*database,
+               [this](const std::exception& cause) { return database_error(path, "write", cause); }) {}
 
   // The work's value, once its transaction is on disk.
   template <typename T>
   async::Task<Result<T>> written(std::move_only_function<T(Records&)> work) {
     auto value = std::make_shared<std::optional<T>>();
-    auto failed = co_await elsewhere([this, value, work = std::move(work)](auto done) mutable {
-      writer.push({[value, work = std::move(work)](Records& records) mutable { *value = work(records); },
-                   std::move(done)});
+    auto failed = co_await async::elsewhere([this, value, work = std::move(work)](auto done) mutable {
+      writer.push(
+          {[this, value, work = std::move(work)]() mutable { *value = work(records); }, std::move(done)});
     });
     if (failed) co_return std::unexpected(std::move(*failed));
     co_return std::move(**value);
   }
 
   async::Task<Result<>> changed(std::move_only_function<void(Records&)> work) {
-    auto failed = co_await elsewhere([this, work = std::move(work)](auto done) mutable {
-      writer.push({std::move(work), std::move(done)});
+    auto failed = co_await async::elsewhere([this, work = std::move(work)](auto done) mutable {
+      writer.push({[this, work = std::move(work)]() mutable { work(records); }, std::move(done)});
     });
     if (failed) co_return std::unexpected(std::move(*failed));
     co_return Result<>();
   }
 
   async::Loop& loop;
-  RunLock lock;  // let go last
+  sqlite::FileLock lock;  // let go last
   fs::path path;
-  Writer writer;
+  std::unique_ptr<SQLite::Database> database;
+  Records records;  // the writer's thread's
+  sqlite::Writer writer;
   std::map<std::string, std::shared_ptr<Shared>> shared;  // the latest of each name
   asio::thread_pool background{1};
 };
@@ -110,7 +101,8 @@ Result<std::unique_ptr<RunStore>> RunStore::open(async::Loop& loop, const fs::pa
     return fail(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()),
                 "name another --output");
   fs::path path = folder / "run.db";
-  auto lock = RunLock::take(path);
+  auto lock = sqlite::FileLock::take(path, {fmt::format("run {}", folder.string()),
+                                            "wait until it has ended, or write to another --output"});
   if (!lock) return std::unexpected(lock.error());
   if (fresh)
     if (auto moved = move_aside(path); !moved) return std::unexpected(moved.error());
@@ -179,7 +171,7 @@ async::Task<Result<>> RunStore::in_background(std::string name, std::move_only_f
   auto shared = std::make_shared<Shared>(state_->loop);
   state_->shared[name] = shared;
   SetAtEnd at_end{shared};
-  auto failed = co_await elsewhere([this, shared, work = std::move(work)](auto done) mutable {
+  auto failed = co_await async::elsewhere([this, shared, work = std::move(work)](auto done) mutable {
     asio::post(state_->background, [shared, work = std::move(work), done = std::move(done)]() mutable {
       shared->begun = true;
       done(outcome(work));

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "schema/json.h"
-#include "store/statement_use.h"
+#include "sqlite/statement_use.h"
 
 namespace kw::store {
 namespace json = boost::json;
@@ -101,14 +101,14 @@ struct TraceRows::Statements {
               " FROM turns WHERE trace = ? AND round = ? ORDER BY turn") {}
 
   void read_turns(std::int64_t trace, std::int64_t round, Conversation& conversation) {
-    StatementUse use(turns);
+    sqlite::StatementUse use(turns);
     turns.bind(1, trace);
     turns.bind(2, round);
     while (turns.executeStep()) conversation.turns.push_back(read_turn(turns));
   }
 
   void read_rounds(std::int64_t id, Trace& trace) {
-    StatementUse use(rounds);
+    sqlite::StatementUse use(rounds);
     rounds.bind(1, id);
     while (rounds.executeStep()) {
       Conversation& conversation = trace.rounds.emplace_back();
@@ -136,7 +136,7 @@ TraceRows::TraceRows(SQLite::Database& database) : statements_(std::make_unique<
 TraceRows::~TraceRows() = default;
 
 std::optional<Trace> TraceRows::find(const TraceKey& key) {
-  StatementUse use(statements_->by_key);
+  sqlite::StatementUse use(statements_->by_key);
   statements_->by_key.bind(1, key.task_id);
   statements_->by_key.bind(2, static_cast<std::int64_t>(key.sample_number));
   std::int64_t id = 0;
@@ -144,7 +144,7 @@ std::optional<Trace> TraceRows::find(const TraceKey& key) {
 }
 
 std::optional<Trace> TraceRows::after(std::int64_t& id) {
-  StatementUse use(statements_->by_id);
+  sqlite::StatementUse use(statements_->by_id);
   statements_->by_id.bind(1, id);
   return statements_->first(statements_->by_id, id);
 }

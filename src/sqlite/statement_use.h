@@ -3,7 +3,7 @@
 
 #include <SQLiteCpp/Statement.h>
 
-namespace kw::store {
+namespace kw::sqlite {
 
 class StatementUse {
  public:
@@ -21,4 +21,4 @@ class StatementUse {
   SQLite::Statement& statement_;
 };
 
-}  // namespace kw::store
+}  // namespace kw::sqlite

@@ -1,17 +1,12 @@
-#include "store/writer.h"
+#include "sqlite/writer.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include "store/database.h"
+namespace kw::sqlite {
 
-namespace kw::store {
-
-Writer::Writer(std::filesystem::path path, std::unique_ptr<SQLite::Database> database)
-    : path_(std::move(path)),
-      database_(std::move(database)),
-      records_(std::make_unique<Records>(*database_)),
-      thread_([this] { run(); }) {}
+Writer::Writer(SQLite::Database& database, Explain explain)
+    : database_(database), explain_(std::move(explain)), thread_([this] { run(); }) {}
 
 Writer::~Writer() {
   {
@@ -46,25 +41,25 @@ void Writer::run() {
 // One job's changes, all or none of them; the others of the transaction are not touched by its failure.
 std::optional<Error> Writer::attempt(Job& job) {
   try {
-    if (sqlite3_get_autocommit(database_->getHandle())) database_->exec("BEGIN");
-    database_->exec("SAVEPOINT job");
-    job.work(*records_);
-    database_->exec("RELEASE job");
+    if (sqlite3_get_autocommit(database_.getHandle())) database_.exec("BEGIN");
+    database_.exec("SAVEPOINT job");
+    job.work();
+    database_.exec("RELEASE job");
     return {};
   } catch (const std::exception& error) {
     // A full disk rolls everything back by itself; then there is no savepoint any more.
-    if (!sqlite3_get_autocommit(database_->getHandle())) database_->tryExec("ROLLBACK TO job; RELEASE job");
-    return database_error(path_, "write", error);
+    if (!sqlite3_get_autocommit(database_.getHandle())) database_.tryExec("ROLLBACK TO job; RELEASE job");
+    return explain_(error);
   }
 }
 
 std::optional<Error> Writer::commit() {
   try {
-    database_->exec("COMMIT");
+    database_.exec("COMMIT");
     return {};
   } catch (const std::exception& error) {
-    if (!sqlite3_get_autocommit(database_->getHandle())) database_->tryExec("ROLLBACK");
-    return database_error(path_, "write", error);
+    if (!sqlite3_get_autocommit(database_.getHandle())) database_.tryExec("ROLLBACK");
+    return explain_(error);
   }
 }
 
@@ -74,16 +69,16 @@ void Writer::write(std::vector<Job> jobs) {
   std::optional<Error> cause;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     ended.push_back(attempt(jobs[i]));
-    if (!ended.back() || !sqlite3_get_autocommit(database_->getHandle())) continue;
+    if (!ended.back() || !sqlite3_get_autocommit(database_.getHandle())) continue;
     lost = i + 1;
     cause = ended.back();
   }
   std::optional<Error> failed;
-  if (!sqlite3_get_autocommit(database_->getHandle())) failed = commit();
+  if (!sqlite3_get_autocommit(database_.getHandle())) failed = commit();
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (!ended[i]) ended[i] = i < lost ? cause : failed;
     jobs[i].done(std::move(ended[i]));
   }
 }
 
-}  // namespace kw::store
+}  // namespace kw::sqlite

@@ -3,28 +3,35 @@
 #pragma once
 
 #include <condition_variable>
-#include <filesystem>
+#include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
-#include "store/records.h"
 
-namespace kw::store {
+namespace SQLite {
+class Database;
+}
+
+namespace kw::sqlite {
 
 class Writer {
  public:
   struct Job {
-    std::move_only_function<void(Records&)> work;
+    // Throws to have its changes undone, and those of no other.
+    std::move_only_function<void()> work;
     // Called on the writer's thread once the transaction is on disk, or with what prevented it.
     std::move_only_function<void(std::optional<Error>)> done;
   };
 
-  Writer(std::filesystem::path path, std::unique_ptr<SQLite::Database> database);
+  // Puts what was thrown into words.
+  using Explain = std::function<Error(const std::exception& cause)>;
+
+  // The database must outlive the writer.
+  Writer(SQLite::Database& database, Explain explain);
   // Writes what is queued first.
   ~Writer();
 
@@ -37,9 +44,8 @@ class Writer {
   std::optional<Error> attempt(Job& job);
   std::optional<Error> commit();
 
-  std::filesystem::path path_;
-  std::unique_ptr<SQLite::Database> database_;
-  std::unique_ptr<Records> records_;
+  SQLite::Database& database_;
+  Explain explain_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Job> queue_;
@@ -47,4 +53,4 @@ class Writer {
   std::thread thread_;
 };
 
-}  // namespace kw::store
+}  // namespace kw::sqlite
