@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "extraction/fences.h"
+#include "extraction/thought.h"
 
 namespace kw {
 namespace {
@@ -117,6 +118,11 @@ std::string extract_code(std::string_view completion) {
   if (tagged.open && looks_like_python(*tagged.open)) return inside_of(*tagged.open);
   if (auto cut = last_fence(fences, false); cut && looks_like_python(cut->body)) return text_of(*cut);
   return looks_like_python(completion) ? text_of(completion, 0) : std::string();
+}
+
+std::string extract_answered_code(std::string_view completion) {
+  auto parted = part_thought(completion, false);
+  return extract_code(parted ? std::string_view(parted->answer) : completion);
 }
 
 bool is_completion_file(std::string_view path) {

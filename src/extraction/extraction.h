@@ -16,6 +16,10 @@ namespace kw {
 // Else nothing: the answer holds no code.
 std::string extract_code(std::string_view completion);
 
+// The same of all that a model wrote, with what it thought still in it: the thoughts are taken off first. One
+// that never ends was cut short, and nothing was answered.
+std::string extract_answered_code(std::string_view completion);
+
 // Files that hold a completion rather than code: .md and .txt.
 bool is_completion_file(std::string_view path);
 

@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/json/array.hpp>
+#include <utility>
 
-#include "base/text.h"
+#include "extraction/thought.h"
 
 namespace kw::llm {
 namespace json = boost::json;
 namespace {
-
-constexpr std::string_view opening = "<think>";
-constexpr std::string_view closing = "</think>";
 
 std::string_view text_in(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
@@ -65,18 +62,6 @@ Result<> add_content(const json::object& message, Said& said) {
   return {};
 }
 
-// Quoted, it is talked about.
-bool is_quoted(std::string_view text, std::size_t at) {
-  return at > 0 && std::string_view("`'\"").find(text[at - 1]) != std::string_view::npos;
-}
-
-void move_thought(Said& said, std::string_view thought, std::string_view rest) {
-  std::string content(trim(rest));
-  if (!said.reasoning.empty() && !thought.empty()) said.reasoning += "\n";
-  said.reasoning += thought;
-  said.content = std::move(content);
-}
-
 }  // namespace
 
 Result<Said> said_in(const json::object& message) {
@@ -94,23 +79,11 @@ Result<Said> said_in(const json::object& message) {
 }
 
 void split_think(Said& said, bool ended) {
-  std::string_view text = said.content;
-  std::size_t start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  bool opened = text.substr(start).starts_with(opening);
-  std::size_t close = text.find(closing);
-  while (close != std::string_view::npos && is_quoted(text, close)) close = text.find(closing, close + 1);
-  if (close == std::string_view::npos) {
-    if (opened && !ended) move_thought(said, trim(text.substr(start + opening.size())), {});
-    return;
-  }
-  if (opened) {
-    std::size_t from = start + opening.size();
-    move_thought(said, trim(text.substr(from, close - from)), text.substr(close + closing.size()));
-    return;
-  }
-  bool later = text.substr(0, close).find(opening) != std::string_view::npos;
-  if (later || !said.reasoning.empty()) return;
-  move_thought(said, trim(text.substr(0, close)), text.substr(close + closing.size()));
+  auto parted = part_thought(said.content, ended, !said.reasoning.empty());
+  if (!parted) return;
+  if (!said.reasoning.empty() && !parted->thought.empty()) said.reasoning += "\n";
+  said.reasoning += parted->thought;
+  said.content = std::move(parted->answer);
 }
 
 }  // namespace kw::llm

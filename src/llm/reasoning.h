@@ -18,9 +18,7 @@ struct Said {
 // as they came. An error names the field that has a wrong type.
 Result<Said> said_in(const boost::json::object& message);
 
-// Moves inline <think>…</think> at the beginning of the content into the reasoning; so too where only the end
-// tag is there, since some chat templates open it in the prompt. `ended`: the model stopped by itself. A tag
-// never closed is then not a thought cut short, and all of it stays content.
+// Moves inline <think>…</think> at the beginning of the content into the reasoning: see part_thought().
 void split_think(Said& said, bool ended);
 
 }  // namespace kw::llm

@@ -71,6 +71,18 @@ TEST(Extraction, ALongerFenceHoldsAShorterOne) {
 TEST(Extraction, AFenceThatWasNotClosedEndsWhereTheNextBegins) {
   EXPECT_EQ(extract_code("```python\nimport a\n```python\nimport b\n```\n"), "import b\n");
 }
+TEST(Extraction, OfAnAnsweredCompletionTakesNoDraftOutOfTheThoughts) {
+  std::string draft = "```python\nimport draft\n```\n";
+  EXPECT_EQ(extract_answered_code("<think>" + draft + "</think>```python\nimport a\n```\n"), "import a\n");
+  EXPECT_EQ(extract_answered_code("<think>" + draft + "</think>I give up."), "");
+  EXPECT_EQ(extract_answered_code(draft + "</think>```python\nimport a\n```\n"), "import a\n");
+}
+TEST(Extraction, OfThoughtsThatWereCutShortIsNothing) {
+  EXPECT_EQ(extract_answered_code("<think>\n```python\nimport draft\n```\n"), "");
+}
+TEST(Extraction, OfAnAnswerWithoutThoughtsIsThatOfTheAnswer) {
+  EXPECT_EQ(extract_answered_code("```python\nimport a\n```\n"), "import a\n");
+}
 TEST(Extraction, TenMegabytesOfAnythingTakeNoTime) {
   std::string docstring = "```\n\'\'\'\n";
   std::string tags;
