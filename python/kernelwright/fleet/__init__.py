@@ -1,0 +1,1 @@
+"""The service on many GPUs: what the applications for Ray and Modal share."""

@@ -1,0 +1,118 @@
+"""Evaluations in flight over replicas that may die: each is placed again until one verdict has come back.
+
+The table is this process's memory. What must outlive it, the service in front keeps in its store; it submits again
+under the same ids after a restart.
+"""
+import asyncio
+import json
+import time
+from dataclasses import dataclass, field
+
+from .front import Refusal, is_over
+
+TRIES = 5  # of one evaluation, each of which took its replica along: then it may well be the reason
+KEEP_S = 600  # an ended one stays to be fetched again
+BACKOFF_S = 0.5
+
+
+class ReplicaLost(Exception):
+    """The replica is gone, and with it what it had in flight."""
+
+
+class Saturated(Exception):
+    """Every replica has as much waiting as it takes."""
+
+
+@dataclass
+class _Entry:
+    evaluation: dict
+    state: dict
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    work: asyncio.Task = None
+    kept_since: float = 0
+
+
+class Dispatcher:
+    """A front's backend. `place(evaluation)` gives the state of an evaluation that is over; its exceptions are those
+    above. `about()` and `protocol(options)` ask any replica."""
+
+    def __init__(self, place, about, protocol):
+        self._place, self.service, self.protocol = place, about, protocol
+        self._entries = {}
+
+    async def submit(self, evaluations):
+        self._forget_old()
+        for evaluation in evaluations:
+            known = self._entries.get(evaluation["id"])
+            if known is not None and _text(known.evaluation) != _text(evaluation):
+                raise Refusal(409, "conflict", f"the id {evaluation['id']} is there with another body", "id")
+        return [self._enter(each) for each in evaluations]
+
+    async def wait(self, evaluation_id, deadline):
+        entry = self._entries.get(evaluation_id)
+        if entry is None:
+            return None
+        try:
+            await asyncio.wait_for(entry.over.wait(), max(0, deadline - time.monotonic()))
+        except TimeoutError:
+            pass
+        return entry.state
+
+    async def cancel(self, evaluation_id):
+        entry = self._entries.get(evaluation_id)
+        if entry is None:
+            return None
+        if not is_over(entry.state):
+            entry.work.cancel()
+            self._end(entry, {"state": "cancelled", "cause": "client"})
+        return entry.state
+
+    def _enter(self, evaluation):
+        known = self._entries.get(evaluation["id"])
+        if known is not None:
+            return known.state, False
+        state = {"id": evaluation["id"], "state": "queued", "verdict": None, "cause": None,
+                 "submitted_at": _now(), "started_at": None, "finished_at": None}
+        entry = self._entries[evaluation["id"]] = _Entry(evaluation, state)
+        entry.work = asyncio.create_task(self._see_through(entry))
+        return state, True
+
+    async def _see_through(self, entry):
+        lost, why = 0, None
+        while lost < TRIES:
+            entry.state.update(state="running", started_at=entry.state["started_at"] or _now())
+            try:
+                found = await self._place(entry.evaluation)
+            except Saturated:
+                await asyncio.sleep(BACKOFF_S)
+                continue
+            except ReplicaLost as error:
+                why = str(error)
+            else:
+                if found["state"] == "done" or not found.get("again"):
+                    return self._end(entry, {each: found[each] for each in ("state", "verdict", "cause")})
+                why = found["cause"]
+            lost += 1
+            await asyncio.sleep(BACKOFF_S * 2 ** lost)
+        self._end(entry, {"state": "cancelled", "cause": f"{TRIES} replicas were lost with it: {why}"})
+
+    def _end(self, entry, change):
+        """The first ending stands."""
+        if not is_over(entry.state):
+            entry.state.update(change, finished_at=_now())
+            entry.kept_since = time.monotonic()
+            entry.over.set()
+
+    def _forget_old(self):
+        before = time.monotonic() - KEEP_S
+        old = [name for name, entry in self._entries.items() if is_over(entry.state) and entry.kept_since < before]
+        for name in old:
+            del self._entries[name]
+
+
+def _text(evaluation):
+    return json.dumps(evaluation, sort_keys=True)
+
+
+def _now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
