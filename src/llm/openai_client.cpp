@@ -7,8 +7,8 @@
 #include <random>
 
 #include "async/within.h"
+#include "http/backoff.h"
 #include "llm/answer_reader.h"
-#include "llm/backoff.h"
 #include "llm/gate.h"
 #include "llm/overflow.h"
 #include "llm/probe.h"
@@ -35,10 +35,10 @@ struct Exchange {
 
 // One chat: all that its requests leave for the next.
 struct Course {
-  Course(std::uint64_t place, BackoffOptions options) : ticket(place), backoff(options) {}
+  Course(std::uint64_t place, http::BackoffOptions options) : ticket(place), backoff(options) {}
 
   std::uint64_t ticket;
-  Backoff backoff;
+  http::Backoff backoff;
   std::size_t requests = 0;
   std::size_t failures = 0;
   std::size_t malformed = 0;
@@ -149,7 +149,7 @@ Exchange OpenAiClient::State::judge(std::expected<http::Response, http::Failure>
   if (response && response->status / 100 != 2) {
     made.error = read_error(response->status, response->body);
     made.trouble = trouble_of(*made.error);
-    made.wished = retry_after(response->headers, std::chrono::system_clock::now());
+    made.wished = http::retry_after(response->headers, std::chrono::system_clock::now());
     return made;
   }
   // What comes after the answer's end, or fails to, is no matter.

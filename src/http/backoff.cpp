@@ -1,4 +1,4 @@
-#include "llm/backoff.h"
+#include "http/backoff.h"
 
 #include <time.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace kw::llm {
+namespace kw::http {
 namespace {
 
 using std::chrono::milliseconds;
@@ -56,4 +56,4 @@ std::optional<milliseconds> retry_after(const http::Headers& headers,
   return std::max(std::chrono::duration_cast<milliseconds>(*date - now), milliseconds(0));
 }
 
-}  // namespace kw::llm
+}  // namespace kw::http

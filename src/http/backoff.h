@@ -1,4 +1,4 @@
-// How long to wait before the next try.
+// How long to wait before the next try, where a server is busy or gone.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "http/message.h"
 
-namespace kw::llm {
+namespace kw::http {
 
 struct BackoffOptions {
   std::chrono::milliseconds first{500};
@@ -33,4 +33,4 @@ class Backoff {
 std::optional<std::chrono::milliseconds> retry_after(const http::Headers& headers,
                                                      std::chrono::system_clock::time_point now);
 
-}  // namespace kw::llm
+}  // namespace kw::http
