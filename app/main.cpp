@@ -4,6 +4,7 @@
 
 #include "config/config.h"
 #include "dataset.h"
+#include "deploy.h"
 #include "doctor.h"
 #include "export.h"
 #include "models.h"
@@ -54,6 +55,10 @@ int main_verb(int argc, char** argv) {
   train.add(*train_verb);
   kw::add_config(*train_verb);
 
+  kw::DeployFlags deploy;
+  CLI::App* deploy_verb = app.add_subcommand("deploy", "The service on a Ray cluster, or on Modal");
+  deploy.add(*deploy_verb);
+
   kw::app::ModelsOptions models;
   CLI::App* models_verb = app.add_subcommand("models", "Model servers: launch lines and scripts");
   kw::app::add_models(*models_verb, models);
@@ -78,6 +83,7 @@ int main_verb(int argc, char** argv) {
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (train_verb->parsed()) return kw::app::train(train, *train_verb);
+  if (deploy_verb->parsed()) return kw::app::deploy(deploy, *deploy_verb);
   if (models_verb->parsed()) return kw::app::models(models);
   if (recording_verb->parsed()) return kw::app::show_recording(recording);
   return kw::app::doctor(doctor);

@@ -3,42 +3,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
-#include "engine/python.h"
+#include "python_child.h"
 
 namespace kw::app {
-namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> environment_with(const engine::Installation& installation) {
-  std::string path;
-  for (const fs::path& folder : installation.python_path) path += folder.string() + ":";
-  const char* theirs = std::getenv("PYTHONPATH");
-  if (theirs != nullptr && *theirs != '\0')
-    path += theirs;
-  else if (!path.empty())
-    path.pop_back();
-  std::vector<std::string> result{"PYTHONPATH=" + path, "PYTHONUNBUFFERED=1"};
-  for (char** each = environ; *each != nullptr; ++each) {
-    std::string_view variable(*each);
-    if (!variable.starts_with("PYTHONPATH=") && !variable.starts_with("PYTHONUNBUFFERED="))
-      result.emplace_back(variable);
-  }
-  return result;
-}
-
-}  // namespace
-
 Result<TrainPython> train_python(const std::string& asked) {
-  auto installation = engine::find_installation();
-  if (!installation) return std::unexpected(installation.error());
-  auto python = engine::find_python(asked, *installation);
+  auto python = python_child(asked);
   if (!python) return std::unexpected(python.error());
-  TrainPython found{python->path.string(), environment_with(*installation), {}};
-  for (const fs::path& folder : installation->python_path)
+  TrainPython found{python->program, python->environment, {}};
+  for (const fs::path& folder : python->installation.python_path)
     if (fs::path pins = folder / "requirements-train.txt"; fs::exists(pins))
       found.requirements = pins.string();
   return found;

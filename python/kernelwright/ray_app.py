@@ -21,7 +21,7 @@ from ray import serve
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, ReplicaUnavailableError
 
-from .fleet.calls import Refused, Unreachable
+from .fleet.calls import Refused, Unreachable, as_answer, unjudged
 from .fleet.child import ServiceChild, ServiceFailed
 from .fleet.dispatch import Dispatcher, ReplicaLost, Saturated
 from .fleet.front import Refusal
@@ -82,8 +82,8 @@ class Evaluator:
         except asyncio.CancelledError:
             self._threads.submit(calls.cancel, evaluation["id"])
             raise
-        except Refused as refused:  # as a value: an exception that crosses processes loses what it holds
-            return {"state": "cancelled", "verdict": None, "cause": f"refused: {refused}"}
+        except Refused as refused:
+            return unjudged(refused)
         except Unreachable as error:
             return {"state": "cancelled", "verdict": None, "cause": str(error), "again": True}
 
@@ -95,7 +95,7 @@ class Evaluator:
         try:
             return await self._call(self._service.calls.protocol, options)
         except Refused as refused:
-            return {"status": refused.status, **refused.body}
+            return as_answer(refused)
 
     async def check_health(self):
         if why := await self._call(self._service.why_unhealthy):

@@ -1,38 +1,33 @@
-"""Calls of the service's HTTP: plain requests, with the standard library alone, from any thread."""
+"""Calls of a service that stands beside us: without patience, since who calls here decides what comes next."""
 import json
 import time
 import urllib.error
 import urllib.request
 from urllib.parse import quote
 
+from ..client_http import FULL, Refused, Unreachable, Wire
+
+__all__ = ["Refused", "ServiceCalls", "Unreachable"]
+
 WAIT_S = 30
-LIMIT_S = 20
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a child on loopback is behind no proxy
-
-
-class Unreachable(RuntimeError):
-    """Nobody answers, or what answers is no service."""
-
-
-class Refused(RuntimeError):
-    """The service answered with an error: `status`, and `body` as it sent it."""
-
-    def __init__(self, status, body, retry_after_s=None):
-        error = body.get("error") or {}
-        super().__init__(error.get("message") or f"the service answered {status}")
-        self.status, self.body, self.retry_after_s = status, body, retry_after_s
+HEALTH_LIMIT_S = 10
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class ServiceCalls:
-    def __init__(self, url, headers=None):
-        self._url, self._headers = url.rstrip("/"), dict(headers or {})
+    def __init__(self, url, key=None):
+        self._url = url
+        self._wire = Wire(url, {"Authorization": f"Bearer {key}"} if key else {}, patience_s=0)
 
-    def health(self):
-        """(status, body), whatever the status."""
+    def why_not_ready(self):
+        """None, or why it is not ready."""
         try:
-            return 200, self._call("GET", "/health")
-        except Refused as refused:
-            return refused.status, refused.body
+            with _DIRECT.open(self._url + "/health", timeout=HEALTH_LIMIT_S):
+                return None
+        except urllib.error.HTTPError as error:
+            return _words_of(error)
+        except (OSError, ValueError) as error:
+            raise Unreachable(f"{self._url} does not answer: {error}") from error
 
     def service(self):
         return self._call("GET", "/v1/service")
@@ -40,56 +35,43 @@ class ServiceCalls:
     def protocol(self, options):
         return self._call("POST", "/v1/protocol", {"options": options})
 
-    def submit(self, evaluation):
-        return self._call("POST", "/v1/evaluations", evaluation)
-
-    def submit_all(self, evaluations):
-        return self._call("POST", "/v1/evaluations/batch", {"evaluations": evaluations})["evaluations"]
-
-    def look(self, evaluation_id, wait_s=0):
-        return self._call("GET", f"/v1/evaluations/{quote(evaluation_id, safe='')}?wait_s={wait_s:g}",
-                          limit_s=wait_s + LIMIT_S)
-
     def cancel(self, evaluation_id):
         return self._call("DELETE", f"/v1/evaluations/{quote(evaluation_id, safe='')}")
 
     def evaluate(self, evaluation):
-        """Submits one with an id, and waits for its end however long that takes. A full service is asked again."""
+        """Submits one that has an id, and waits for its end however long that takes. A full service is asked again."""
         while True:
             try:
-                self.submit(evaluation)
+                self._call("POST", "/v1/evaluations", evaluation)
                 break
             except Refused as refused:
-                if refused.status not in (429, 503):
+                if refused.status != FULL:
                     raise
                 time.sleep(refused.retry_after_s or 1)
+        path = f"/v1/evaluations/{quote(evaluation['id'], safe='')}?wait_s={WAIT_S}"
         while True:
-            found = self.look(evaluation["id"], WAIT_S)
+            found = self._call("GET", path, wait_s=WAIT_S)
             if found["state"] in ("done", "cancelled"):
                 return found
 
-    def _call(self, method, path, body=None, limit_s=LIMIT_S):
-        headers = {**self._headers, "Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-            body = json.dumps(body).encode()
-        request = urllib.request.Request(self._url + path, data=body, headers=headers, method=method)
-        try:
-            with _DIRECT.open(request, timeout=limit_s) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise Refused(error.code, _json_of(error.read()), _seconds(error.headers.get("Retry-After"))) from None
-        except (OSError, ValueError) as error:
-            raise Unreachable(f"the service at {self._url} does not answer: {error}") from error
+    def _call(self, method, path, body=None, wait_s=0):
+        return self._wire.call(method, path, body, wait_s=wait_s, may_be_full=True)
 
 
-def _json_of(text):
+def _words_of(error):
     try:
-        body = json.loads(text)
-        return body if isinstance(body, dict) else {}
-    except ValueError:
-        return {}
+        body = json.load(error)
+        return f"it is {body['status']}: {body.get('why')}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"it answers {error.code}"
 
 
-def _seconds(text):
-    return float(text) if text and text.replace(".", "", 1).isdigit() else None
+def as_answer(refused):
+    """As a value: an exception that crosses processes loses what it holds."""
+    return {"status": refused.status,
+            "error": {"class": refused.error_class, "message": str(refused), "field": refused.field}}
+
+
+def unjudged(refused):
+    """The state of an evaluation that the service would not take."""
+    return {"state": "cancelled", "verdict": None, "cause": f"refused: {refused}"}

@@ -1,4 +1,5 @@
 """`kernelwright serve` as a child: started on a free port of loopback, waited for, and gone when this process is."""
+import atexit
 import os
 import secrets
 import shutil
@@ -8,10 +9,9 @@ import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
 
 from ..api import find_program
-from .calls import Refused, ServiceCalls, Unreachable
+from .calls import ServiceCalls, Unreachable
 
 START_LIMIT_S = 600  # fork servers that import PyTorch from a cold disk, and the first verdict
 END_LIMIT_S = 20
@@ -47,6 +47,7 @@ class ServiceChild:
             del self._environment["KERNELWRIGHT_API_KEY"]
         self._process, self._url, self._ready = None, None, ready
         self._running, self._told = threading.Event(), threading.Event()
+        atexit.register(self.close)
         threading.Thread(target=self._own, name="kernelwright-serve", daemon=True).start()
         try:
             self._await_start(time.monotonic() + start_limit_s)
@@ -64,17 +65,16 @@ class ServiceChild:
 
     @property
     def calls(self):
-        return ServiceCalls(self._url, {"Authorization": f"Bearer {self.key}"})
+        return ServiceCalls(self._url, self.key or None)
 
     def why_unhealthy(self):
         """None, or why a verdict would not come about."""
         if self._process.poll() is not None:
             return f"the service ended with {_words_of(self._process.returncode)}"
         try:
-            status, body = self.calls.health()
+            return self.calls.why_not_ready()
         except Unreachable as error:
             return str(error)
-        return None if status == 200 else f"the service is {body.get('status')}: {body.get('why')}"
 
     def wait(self):
         """Until it has ended."""
@@ -82,6 +82,7 @@ class ServiceChild:
 
     def close(self, drain_s=END_LIMIT_S):
         """Ends it: first with time for what runs, then at once."""
+        atexit.unregister(self.close)
         process = self._process
         if process is not None and process.poll() is None:
             process.send_signal(signal.SIGTERM)
@@ -122,9 +123,3 @@ class ServiceChild:
 
 def _words_of(returncode):
     return f"signal {-returncode}" if returncode < 0 else f"exit code {returncode}"
-
-
-def has_engine(python):
-    """Whether this Python has what judges: PyTorch and Triton."""
-    script = "from importlib.util import find_spec as f; raise SystemExit(not (f('torch') and f('triton')))"
-    return Path(python).exists() and subprocess.run([python, "-c", script], check=False).returncode == 0

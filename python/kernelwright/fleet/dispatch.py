@@ -90,7 +90,7 @@ class Dispatcher:
                 why = str(error)
             else:
                 if found["state"] == "done" or not found.get("again"):
-                    return self._end(entry, {each: found[each] for each in ("state", "verdict", "cause")})
+                    return self._end(entry, found)
                 why = found["cause"]
             lost += 1
             await asyncio.sleep(BACKOFF_S * 2 ** lost)
@@ -99,7 +99,8 @@ class Dispatcher:
     def _end(self, entry, change):
         """The first ending stands."""
         if not is_over(entry.state):
-            entry.state.update(change, finished_at=_now())
+            kept = {name: value for name, value in change.items() if name not in ("id", "submitted_at", "started_at")}
+            entry.state.update(kept, finished_at=_now())
             entry.kept_since = time.monotonic()
             entry.over.set()
 

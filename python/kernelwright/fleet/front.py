@@ -19,7 +19,6 @@ WAIT_MAX_S = 60
 BATCH_MAX = POLL_MAX = 1000
 BODY_MAX_BYTES = 64 << 20
 ID_MAX = 256
-_SOURCES = ("reference_code", "kernel_code")
 _ID = re.compile(r"[\x21-\x7e]+")
 
 
@@ -162,7 +161,8 @@ class _Front:
 def _evaluation(body, where=""):
     if not isinstance(body, dict):
         raise Refusal(400, "invalid", "an evaluation must be an object", where.rstrip(".") or None)
-    for name in _SOURCES:
+    source = "completion" if "completion" in body else "kernel_code"
+    for name in ("reference_code", source):
         if not isinstance(body.get(name), str):
             raise Refusal(400, "invalid", f"{name} must be a string", where + name)
     name = body.get("id") or uuid.uuid4().hex
