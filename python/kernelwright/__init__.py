@@ -4,16 +4,24 @@ What is exported here is imported when it is first asked for: runner processes i
 """
 import importlib
 
-_API = ("VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .api import VerifierError, benchmark_batch, benchmark_kernelbench, benchmark_triton_kernel
+    from .client import Evaluation, Evaluator, Refused, ServiceError, Unreachable
+    from .rewards import KernelReward
 
-__all__ = list(_API)
+__all__ = ["Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable", "VerifierError",
+           "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
+
+_MODULES = {name: ".client" for name in ("Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
+_MODULES["KernelReward"] = ".rewards"
 
 
-def __getattr__(name):
-    if name in _API:
-        return getattr(importlib.import_module(".api", __name__), name)
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(importlib.import_module(_MODULES.get(name, ".api"), __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
-    return sorted([*globals(), *_API])
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

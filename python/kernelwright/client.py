@@ -1,0 +1,189 @@
+"""A client of the evaluation service, `kernelwright serve`: candidates in, verdicts out, wherever the GPUs are.
+
+    evaluator = Evaluator("http://127.0.0.1:8080")
+    evaluation = evaluator.evaluate(reference_code=reference, kernel_code=kernel)
+    print(evaluation.correct, evaluation.speedup)
+
+Standard library only, from any thread. Every evaluation has an id under which it is submitted again after a broken
+connection or a restart of the service, so that it is judged once. Documented in docs/python-api.md.
+"""
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from .client_batch import POLL_S, Batch, cancel_all, path_of
+from .client_http import Refused, ServiceError, Unreachable, Wire
+from .client_types import AnyRequest, Evaluation, Options, Request, RewardTerms, Tolerance, evaluation_of, with_id
+
+__all__ = ["Evaluation", "Evaluator", "Options", "Refused", "Request", "RewardTerms", "ServiceError", "Tolerance",
+           "Unreachable", "evaluator_url"]
+
+PATIENCE_S = 600.0
+CONCURRENCY = 256
+MAX_BATCH, MAX_BODY_BYTES = 100, 16 << 20  # where the service does not say
+NOT_FOUND = 404
+
+T = TypeVar("T")
+
+
+class Evaluator:
+    """The service at a URL, or at the one that `kernelwright deploy` stored as "modal" or "ray"; without either at
+    that of KERNELWRIGHT_EVALUATOR. `key` is its bearer key, else KERNELWRIGHT_EVALUATOR_KEY. `patience_s`: for so
+    long a service that does not answer, or takes nothing new, is asked again. `concurrency`: so many calls of the
+    async methods wait at a time."""
+
+    def __init__(self, url: str | None = None, key: str | None = None, *, patience_s: float = PATIENCE_S,
+                 concurrency: int = CONCURRENCY, headers: Mapping[str, str] | None = None) -> None:
+        self.url = evaluator_url(url)
+        self._wire = Wire(self.url, {**_key_headers(key), **(headers or {})}, patience_s)
+        self._concurrency = concurrency
+        self._places = threading.Semaphore(concurrency)
+        self._limits: tuple[int, int] | None = None
+
+    def evaluate(self, request: AnyRequest | None = None, /, **fields: Any) -> Evaluation:
+        """Submits one and waits for its end. The fields of Request, as a mapping, by name, or both."""
+        return self._evaluate(with_id({**(request or {}), **fields}))
+
+    async def evaluate_async(self, request: AnyRequest | None = None, /, **fields: Any) -> Evaluation:
+        """As evaluate(), on a thread of its own. A task that is cancelled cancels the evaluation."""
+        asked = with_id({**(request or {}), **fields})
+        return await self._on_thread([asked["id"]], lambda: self._evaluate(asked))
+
+    def as_completed(self, requests: Iterable[AnyRequest]) -> Iterator[tuple[int, Evaluation]]:
+        """Submits all, and yields the number of each and its evaluation as they end. What the service has no room for
+        waits here. What was begun is cancelled when the iterator is closed before its end."""
+        asked = [with_id(each) for each in requests]
+        if not asked:
+            return
+        batch = Batch(self._wire, asked, *self._batch_limits())
+        try:
+            yield from batch.run()
+        finally:
+            batch.cancel_rest()
+
+    def evaluate_many(self, requests: Iterable[AnyRequest]) -> list[Evaluation]:
+        """The evaluations of all, in their order."""
+        found = dict(self.as_completed(requests))
+        return [found[number] for number in range(len(found))]
+
+    async def evaluate_many_async(self, requests: Iterable[AnyRequest]) -> list[Evaluation]:
+        """As evaluate_many(), on a thread of its own. A task that is cancelled cancels the evaluations."""
+        asked = [with_id(each) for each in requests]
+        return await self._on_thread([each["id"] for each in asked], lambda: self.evaluate_many(asked))
+
+    def submit(self, request: AnyRequest | None = None, /, **fields: Any) -> str:
+        """Submits one, and returns its id without waiting for its end."""
+        asked = with_id({**(request or {}), **fields})
+        self._wire.call("POST", "/v1/evaluations", asked)
+        return str(asked["id"])
+
+    def get(self, evaluation_id: str, wait_s: float = 0) -> Evaluation:
+        """Where it stands: once it is over, or after `wait_s` seconds (60 are the service's most)."""
+        return evaluation_of(self._wire.call("GET", f"{path_of(evaluation_id)}?wait_s={wait_s:g}", wait_s=wait_s))
+
+    def cancel(self, evaluation_id: str) -> Evaluation:
+        """Stops it, unless it is over."""
+        return evaluation_of(self._wire.call("DELETE", path_of(evaluation_id)))
+
+    def service(self) -> dict[str, Any]:
+        """What it is: version, protocol, device, gpus, width, settings, environment, limits."""
+        return self._wire.call("GET", "/v1/service")
+
+    def protocol(self, options: Options | None = None) -> str:
+        """The protocol of verdicts with these options: verdicts of equal protocols can be compared."""
+        return str(self._wire.call("POST", "/v1/protocol", {"options": options or {}})["protocol"])
+
+    def ready(self) -> bool:
+        """Whether a verdict would work just now."""
+        try:
+            return self._wire.call("GET", "/health", patience_s=0).get("status") == "ready"
+        except ServiceError:
+            return False
+
+    def _evaluate(self, asked: dict[str, Any]) -> Evaluation:
+        while True:
+            self._wire.call("POST", "/v1/evaluations", asked)
+            try:
+                while not (found := self.get(asked["id"], POLL_S)).over:
+                    pass
+                return found
+            except Refused as refused:
+                if refused.status != NOT_FOUND:
+                    raise  # else the service has lost it, and is told again
+            except KeyboardInterrupt:
+                cancel_all(self._wire, [asked["id"]])
+                raise
+
+    def _batch_limits(self) -> tuple[int, int]:
+        if self._limits is None:
+            limits = self.service().get("limits") or {}
+            self._limits = (int(limits.get("max_batch") or MAX_BATCH), int(limits.get("max_body_bytes") or MAX_BODY_BYTES))
+        return self._limits
+
+    async def _on_thread(self, ids: list[str], work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[T] = loop.create_future()
+
+        def run() -> None:
+            try:
+                with self._places:
+                    value = work()
+            except BaseException as error:
+                _tell(loop, ended, ended.set_exception, error)
+            else:
+                _tell(loop, ended, ended.set_result, value)
+
+        # Threads of ours do not keep a program from ending.
+        threading.Thread(target=run, name="kernelwright", daemon=True).start()
+        try:
+            return await ended
+        except asyncio.CancelledError:
+            threading.Thread(target=cancel_all, args=(self._wire, ids), name="kernelwright", daemon=True).start()
+            raise
+
+    # Trainers hand what they call to processes of theirs.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_places"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._places = threading.Semaphore(self._concurrency)
+
+
+def evaluator_url(name: str | None = None) -> str:
+    """The URL of an evaluator: a URL itself, or "modal" or "ray" as `kernelwright deploy` stored it; without a name
+    that of the environment variable KERNELWRIGHT_EVALUATOR."""
+    name = name or os.environ.get("KERNELWRIGHT_EVALUATOR", "")
+    if "://" in name:
+        return name.rstrip("/")
+    if name in ("", "local"):
+        raise ServiceError("no evaluator is named: give the URL of one, or set KERNELWRIGHT_EVALUATOR")
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    path = os.path.join(folder, "kernelwright", "evaluators.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return str(json.load(file)[name]["url"]).rstrip("/")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ServiceError(f"{path} knows no evaluator {name!r}: give a URL, or call `kernelwright deploy` first") from error
+
+
+def _key_headers(key: str | None) -> dict[str, str]:
+    key = key or os.environ.get("KERNELWRIGHT_EVALUATOR_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    # What Modal's proxy asks for, where somebody has set it.
+    for name, variable in (("Modal-Key", "MODAL_KEY"), ("Modal-Secret", "MODAL_SECRET")):
+        if value := os.environ.get(variable):
+            headers[name] = value
+    return headers
+
+
+def _tell(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[Any], tell: Callable[[Any], None], what: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(lambda: None if ended.done() else tell(what))
+    except RuntimeError:
+        pass  # the loop has ended, and nobody waits any more

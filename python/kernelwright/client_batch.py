@@ -1,0 +1,112 @@
+"""Many evaluations at once: handed over as the service takes them, asked for together."""
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.parse
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .client_http import Refused, ServiceError, Unreachable, Wire
+from .client_types import Evaluation, evaluation_of
+
+POLL_S = 30.0
+MOST_IDS = 1000
+BODY_SLACK = 64  # bytes around the list
+_PLACE = re.compile(r"^evaluations\[(\d+)\]")
+
+
+class Batch:
+    def __init__(self, wire: Wire, requests: list[dict[str, Any]], max_batch: int, max_body_bytes: int) -> None:
+        self._wire, self._max_batch, self._max_bytes = wire, max_batch, max_body_bytes - BODY_SLACK
+        self._numbers: dict[str, list[int]] = {}
+        for number, request in enumerate(requests):
+            self._numbers.setdefault(request["id"], []).append(number)
+        self._requests = {request["id"]: request for request in requests}
+        self._waiting = list(reversed(self._requests))  # the next one last
+        self._in_flight: dict[str, None] = {}  # in the order of their submission
+        self._chunk = max_batch
+        self._next_try = self._progress = time.monotonic()
+
+    def run(self) -> Iterator[tuple[int, Evaluation]]:
+        """The numbers of requests and their evaluations, as they end."""
+        while self._waiting or self._in_flight:
+            if self._waiting and time.monotonic() >= self._next_try:
+                self._submit_some()
+            for found in self._ended():
+                for number in self._numbers[found.id]:
+                    yield number, found
+
+    def cancel_rest(self) -> None:
+        cancel_all(self._wire, self._in_flight)
+
+    def _submit_some(self) -> None:
+        chunk = self._next_chunk()
+        body = {"evaluations": [self._requests[each] for each in chunk]}
+        try:
+            self._wire.call("POST", "/v1/evaluations/batch", body, may_be_full=True)
+        except Refused as refused:
+            if refused.retry_after_s is None:
+                raise self._placed(refused, chunk) from refused
+            self._wait_for_room(len(chunk), refused)
+            return
+        del self._waiting[-len(chunk):]
+        self._in_flight.update(dict.fromkeys(chunk))
+        self._chunk = min(self._max_batch, self._chunk * 2)
+        self._progress = time.monotonic()
+
+    def _wait_for_room(self, tried: int, refused: Refused) -> None:
+        # There may be room for fewer, and what is in flight makes some.
+        self._chunk = max(1, tried // 2)
+        self._next_try = time.monotonic() + (refused.retry_after_s or 0)
+        if not self._in_flight and time.monotonic() - self._progress > self._wire.patience_s:
+            raise Unreachable(f"nothing was taken for {self._wire.patience_s:g} s: {refused}") from refused
+
+    def _next_chunk(self) -> list[str]:
+        chunk: list[str] = []
+        size = 0
+        for each in reversed(self._waiting[-self._chunk:]):
+            size += len(json.dumps(self._requests[each], allow_nan=False)) + 2
+            if chunk and size > self._max_bytes:
+                break
+            chunk.append(each)
+        return chunk
+
+    def _placed(self, refused: Refused, chunk: list[str]) -> Refused:
+        """The same, by the numbers of those who asked."""
+        place = _PLACE.match(refused.field or "")
+        if not place or int(place.group(1)) >= len(chunk):
+            return refused
+        number = self._numbers[chunk[int(place.group(1))]][0]
+        field = _PLACE.sub(f"requests[{number}]", refused.field or "")
+        return Refused(f"requests[{number}]: {refused}", refused.status, refused.error_class, field)
+
+    def _ended(self) -> list[Evaluation]:
+        until_try = max(0.0, self._next_try - time.monotonic()) if self._waiting else POLL_S
+        if not self._in_flight:
+            time.sleep(until_try)
+            return []
+        wait_s = min(POLL_S, until_try)
+        ids = list(self._in_flight)[:MOST_IDS]
+        answer = self._wire.call("POST", "/v1/evaluations/poll", {"ids": ids, "wait_s": wait_s}, wait_s=wait_s)
+        found = [evaluation_of(each) for each in answer["evaluations"]]
+        for each in found:
+            self._in_flight.pop(each.id, None)
+            if not each.over:  # a service that has lost it is told again
+                self._waiting.append(each.id)
+        if found:
+            self._progress = time.monotonic()
+        return [each for each in found if each.over]
+
+
+def cancel_all(wire: Wire, ids: Iterable[str]) -> None:
+    for each in ids:
+        try:
+            wire.call("DELETE", path_of(each), patience_s=0)
+        except ServiceError:
+            return  # whoever is not there judges nothing
+
+
+def path_of(evaluation_id: str) -> str:
+    return f"/v1/evaluations/{urllib.parse.quote(evaluation_id, safe='')}"

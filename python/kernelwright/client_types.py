@@ -1,0 +1,101 @@
+"""What is asked of the evaluation service and what it answers."""
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+State = Literal["queued", "running", "done", "cancelled", "unknown"]
+
+
+class Tolerance(TypedDict):
+    rtol: float
+    atol: float
+
+
+class Options(TypedDict, total=False):
+    """What one evaluation asks for instead of the service's settings."""
+
+    correctness_trials: int
+    timing_trials: int
+    timing_precision: float
+    tolerance: Literal["kernelbench", "seed", "strict"] | Tolerance
+    precision: Literal["fp32", "fp16", "bf16"]
+    tf32: bool
+    move_weights: bool
+    timeout_s: float
+
+
+class RewardTerms(TypedDict, total=False):
+    """How a reward is reckoned; what is left out is as the service has it (docs/rewards.md)."""
+
+    base: float
+    cap: float
+    min_trust: Literal["replay", "in-process"]
+
+
+class Request(TypedDict, total=False):
+    """One evaluation. `reference_code` and either `kernel_code` or `completion` are needed; keys that are none of
+    these go along and come back in the verdict."""
+
+    id: str
+    task_id: str
+    reference_code: str
+    kernel_code: str
+    completion: str
+    input_shapes: Mapping[str, Any]
+    entry_point: str
+    kernel_entry: str
+    kernel_name: str
+    sample_number: int
+    priority: int
+    deadline_s: float
+    fresh: bool
+    options: Options
+    reward: RewardTerms
+
+
+AnyRequest = Request | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Where an evaluation stands. `verdict` is a dict of the schema kernelwright.verdict/1 once it is done."""
+
+    id: str
+    state: State
+    verdict: dict[str, Any] | None = None
+    cause: str | None = None
+    """Why it was cancelled: "client", "deadline", …"""
+    reward: float | None = None
+    """Where the request asked for one; None where task or infrastructure are to blame, so that it says nothing."""
+    submitted_at: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.state in ("done", "cancelled")
+
+    @property
+    def correct(self) -> bool:
+        """Right, and the answer counts."""
+        return self.verdict is not None and self.verdict.get("status") == "correct" and self.verdict.get("counts") is True
+
+    @property
+    def speedup(self) -> float | None:
+        return None if self.verdict is None else self.verdict.get("speedup")
+
+
+def with_id(request: AnyRequest) -> dict[str, Any]:
+    asked = {name: value for name, value in request.items() if value is not None}
+    asked.setdefault("id", f"py-{uuid.uuid4().hex}")
+    return asked
+
+
+def evaluation_of(answer: Mapping[str, Any]) -> Evaluation:
+    verdict = answer.get("verdict")
+    return Evaluation(id=answer["id"], state=answer["state"], verdict=verdict, cause=answer.get("cause"),
+                      reward=None if verdict is None else verdict.get("reward"), submitted_at=answer.get("submitted_at"),
+                      started_at=answer.get("started_at"), finished_at=answer.get("finished_at"))

@@ -1,0 +1,246 @@
+"""The client against a service that fails as it is told to. tests/engine has it against the real one."""
+import asyncio
+import json
+import os
+import pickle
+import time
+
+import pytest
+from fake_service import FakeService
+
+from kernelwright.client import Evaluator, Refused, ServiceError, Unreachable, evaluator_url
+
+
+@pytest.fixture
+def service(monkeypatch):
+    for name in ("KERNELWRIGHT_EVALUATOR", "KERNELWRIGHT_EVALUATOR_KEY", "MODAL_KEY", "MODAL_SECRET"):
+        monkeypatch.delenv(name, raising=False)
+    running = FakeService()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def evaluator(service):
+    return Evaluator(service.url, patience_s=5)
+
+
+def asked(count):
+    return [{"id": f"e{number}", "reference_code": "r", "kernel_code": f"k{number}"} for number in range(count)]
+
+
+def until(holds, seconds=5):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_an_evaluation_is_submitted_and_waited_for(evaluator, service):
+    found = evaluator.evaluate(reference_code="r", kernel_code="k", entry_point=None)
+    assert (found.state, found.correct, found.speedup) == ("done", True, 2.0)
+    assert "entry_point" not in service.bodies[0]
+
+
+@pytest.mark.parametrize("trouble", ["cut", 503, 429, 502])
+def test_what_may_pass_is_asked_again_under_the_same_id(evaluator, service, trouble):
+    service.troubles = [("/v1/evaluations", trouble), ("/v1/evaluations", trouble)]
+    found = evaluator.evaluate(reference_code="r", kernel_code="k")
+    assert service.ids() == [found.id] * 3
+
+
+def test_a_service_says_how_long_it_is_to_be_left_alone(evaluator, service):
+    service.troubles = [("/v1/evaluations", 503, [("Retry-After", "1")])]
+    began = time.monotonic()
+    evaluator.submit(reference_code="r", kernel_code="k")
+    assert time.monotonic() - began >= 1
+
+
+def test_a_broken_wait_is_taken_up_again(evaluator, service):
+    service.troubles = [("/mine", "cut"), ("/mine", "cut")]
+    assert evaluator.evaluate(id="mine", reference_code="r", kernel_code="k").state == "done"
+    assert service.ids() == ["mine"]
+
+
+def test_a_service_that_has_lost_it_is_told_again(evaluator, service):
+    service.troubles = [("/mine", 404)]
+    assert evaluator.evaluate(id="mine", reference_code="r", kernel_code="k").state == "done"
+    assert service.ids() == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("status", [400, 401, 409, 413])
+def test_a_refusal_is_told_at_once(evaluator, service, status):
+    service.troubles = [("/v1/evaluations", status)]
+    with pytest.raises(Refused, match=f"told to answer {status}") as refused:
+        evaluator.evaluate(reference_code="r", kernel_code="k")
+    assert (refused.value.status, refused.value.error_class, refused.value.field) == (status, "told_to", "kernel_code")
+    assert len(service.calls) == 1
+
+
+def test_patience_has_an_end(service):
+    service.close()
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match="0.5 s"):
+        Evaluator(service.url, patience_s=0.5).evaluate(reference_code="r", kernel_code="k")
+    assert time.monotonic() - began < 3
+
+
+def test_what_answers_may_be_something_else(service, evaluator):
+    service._answer = lambda *_: (200, ["no", "object"])
+    with pytest.raises(Unreachable, match="evaluation service"):
+        Evaluator(service.url, patience_s=0).service()
+    assert not evaluator.ready()
+
+
+def test_many_come_back_in_their_order(evaluator, service):
+    service.max_batch = 7
+    service.holding = {"e3"}
+    found = []
+    for number, evaluation in evaluator.as_completed(asked(20)):
+        found.append(number)
+        assert evaluation.id == f"e{number}"
+        if len(found) == 19:
+            service.holding.clear()
+    assert sorted(found) == list(range(20)) and found[-1] == 3
+    assert [each.id for each in evaluator.evaluate_many(asked(20))] == [f"e{number}" for number in range(20)]
+
+
+def test_more_than_there_is_room_for_goes_in_smaller_parts(evaluator, service):
+    service.room = 3
+    assert len(evaluator.evaluate_many(asked(20))) == 20
+    sizes = [len(body["evaluations"]) for call, body in zip(service.calls, service.bodies) if call[1].endswith("batch")]
+    assert sizes[0] == 20 and min(sizes) <= 3
+
+
+def test_a_body_is_no_larger_than_the_service_takes(evaluator, service):
+    requests = [{**each, "kernel_code": "x" * 300_000} for each in asked(10)]
+    assert len(evaluator.evaluate_many(requests)) == 10
+    sizes = [len(json.dumps(body)) for body in service.bodies]
+    assert max(sizes) <= 1 << 20
+
+
+def test_equal_ids_are_one_evaluation(evaluator, service):
+    found = evaluator.evaluate_many([*asked(1), *asked(1)])
+    assert [each.id for each in found] == ["e0", "e0"]
+    assert sum(len(body["evaluations"]) for call, body in zip(service.calls, service.bodies) if call[1].endswith("batch")) == 1
+
+
+def test_a_batch_that_is_lost_is_told_again(evaluator, service):
+    service.holding = {"e0", "e1"}
+    ended = evaluator.as_completed(asked(3))
+    assert next(ended)[0] == 2
+    service.forget()
+    service.holding.clear()
+    assert sorted(number for number, _ in ended) == [0, 1]
+
+
+def test_a_bad_one_of_many_is_named_by_its_number(evaluator, service):
+    service.max_batch = 4
+    requests = asked(10)
+    requests[6]["kernel_code"] = ""
+    with pytest.raises(Refused) as refused:
+        evaluator.evaluate_many(requests)
+    assert refused.value.field == "requests[6].kernel_code"
+
+
+def test_what_was_begun_is_cancelled_when_nobody_wants_it(evaluator, service):
+    service.holding = {"e0", "e1"}
+    ended = evaluator.as_completed(asked(3))
+    next(ended)
+    ended.close()
+    assert [call for call in service.calls if call[0] == "DELETE"] == [
+        ("DELETE", "/v1/evaluations/e0"), ("DELETE", "/v1/evaluations/e1")]
+
+
+def test_the_async_methods_leave_the_loop_free(evaluator, service):
+    service.holding = {"e0"}
+
+    async def both():
+        waiting = asyncio.create_task(evaluator.evaluate_many_async(asked(1)))
+        one = await evaluator.evaluate_async(reference_code="r", kernel_code="k")
+        assert not waiting.done()
+        service.holding.clear()
+        return one, await waiting
+
+    one, many = asyncio.run(both())
+    assert one.state == "done" and [each.id for each in many] == ["e0"]
+
+
+def test_errors_reach_whoever_awaits(evaluator, service):
+    service.troubles = [("/v1/evaluations", 400)]
+    with pytest.raises(Refused):
+        asyncio.run(evaluator.evaluate_async(reference_code="r", kernel_code="k"))
+
+
+def test_a_task_that_is_cancelled_cancels_its_evaluation(evaluator, service):
+    service.holding = {"mine"}
+
+    async def give_up():
+        task = asyncio.create_task(evaluator.evaluate_async(id="mine", reference_code="r", kernel_code="k"))
+        while not service.known:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(give_up())
+    until(lambda: ("DELETE", "/v1/evaluations/mine") in service.calls)
+
+
+def test_the_sync_methods_work_within_a_loop(evaluator):
+    async def within():
+        return evaluator.evaluate_many(asked(2))
+    assert len(asyncio.run(within())) == 2
+
+
+def test_the_key_goes_along(service, monkeypatch):
+    monkeypatch.setenv("KERNELWRIGHT_EVALUATOR_KEY", "from the environment")
+    for given, expected in (("mine", "Bearer mine"), (None, "Bearer from the environment")):
+        Evaluator(service.url, given).service()
+        assert service.headers[-1]["Authorization"] == expected
+
+
+def test_the_key_goes_nowhere_else(service):
+    other = FakeService()
+    try:
+        service.troubles = [("/v1/service", 307, [("Location", f"{other.url}/v1/service")])]
+        with pytest.raises(Refused, match="redirects to"):
+            Evaluator(service.url, "secret").service()
+        assert other.calls == []
+    finally:
+        other.close()
+
+
+def test_loopback_is_behind_no_proxy(service, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert Evaluator(service.url, patience_s=0).service()
+
+
+def test_ids_may_hold_anything(evaluator, service):
+    evaluator.cancel("a/b c?d")
+    assert service.calls[-1] == ("DELETE", "/v1/evaluations/a%2Fb%20c%3Fd")
+
+
+def test_numbers_that_json_does_not_know_are_refused_here(evaluator, service):
+    with pytest.raises(ValueError):
+        evaluator.submit(reference_code="r", kernel_code="k", deadline_s=float("nan"))
+    assert service.calls == []
+
+
+def test_it_goes_to_other_processes(evaluator):
+    assert pickle.loads(pickle.dumps(evaluator)).evaluate(reference_code="r", kernel_code="k").state == "done"
+
+
+def test_evaluators_have_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("KERNELWRIGHT_EVALUATOR", raising=False)
+    os.mkdir(tmp_path / "kernelwright")
+    (tmp_path / "kernelwright" / "evaluators.json").write_text('{"modal": {"url": "https://x.modal.run/"}}')
+    assert evaluator_url("modal") == "https://x.modal.run"
+    assert evaluator_url("http://h:1/") == "http://h:1"
+    with pytest.raises(ServiceError, match="deploy"):
+        evaluator_url("ray")
+    with pytest.raises(ServiceError, match="KERNELWRIGHT_EVALUATOR"):
+        evaluator_url()
+    monkeypatch.setenv("KERNELWRIGHT_EVALUATOR", "modal")
+    assert Evaluator().url == "https://x.modal.run"
