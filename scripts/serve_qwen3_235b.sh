@@ -14,17 +14,20 @@ requirement=${KW_VLLM:-vllm==0.33.0}
 env_folder=${KW_VLLM_ENV:-$HOME/.cache/kernelwright/vllm}
 passed_on=()
 dry_run=no
+deploy=yes
 
 usage() {
   cat <<'TEXT'
-usage: serve_qwen3_235b.sh [--dry-run] [FLAG OF VLLM...]
+usage: serve_qwen3_235b.sh [--dry-run] [--no-deploy] [FLAG OF VLLM...]
 
-Checks GPUs, port and disk, installs vLLM where there is none, and serves Qwen/Qwen3-235B-A22B-Instruct-2507-FP8
+Checks GPUs, port and disk, installs vLLM where there is none, deploys the verifier to Modal where a token of
+Modal's is set, and serves Qwen/Qwen3-235B-A22B-Instruct-2507-FP8
 at http://127.0.0.1:8000/v1. Other flags go to `vllm serve` and come before ours, for instance
   --port 8001   --gpu-memory-utilization 0.85   --max-model-len 32768   --host 0.0.0.0
 
   --thinking   serve Qwen/Qwen3-235B-A22B-Thinking-2507-FP8
   --dry-run    print the command, and run nothing
+  --no-deploy  leave Modal alone
   --help       this text
 
 Environment:
@@ -32,6 +35,8 @@ Environment:
   KW_VLLM_ENV           virtual environment with vLLM, made if it is not there [~/.cache/kernelwright/vllm]
   KW_VLLM               what to install there [vllm==0.33.0]
   VLLM_API_KEY          the key that the server asks for, which --host 0.0.0.0 should have
+  MODAL_TOKEN_ID, MODAL_TOKEN_SECRET, or ~/.modal.toml   Modal's token
+  KERNELWRIGHT          the program that deploys [beside this script's folder, or on PATH]
   HF_HOME, HF_TOKEN, HF_HUB_OFFLINE   where weights are kept, and how they are fetched
 TEXT
 }
@@ -149,9 +154,35 @@ check_version() {
       "upgrade it, or take it off PATH: then $requirement is installed into $env_folder"
 }
 
+find_program() {
+  local folder each
+  folder=$(dirname "${BASH_SOURCE[0]}")/..
+  for each in "${KERNELWRIGHT-}" "$folder/build/kernelwright" "$folder/bin/kernelwright"; do
+    if [ -n "$each" ] && [ -x "$each" ]; then printf '%s\n' "$each" && return; fi
+  done
+  command -v kernelwright
+}
+
+# The model takes this machine's GPUs; where there is a token, verdicts come from Modal's.
+deploy_verifier() {
+  local program
+  if [ "$deploy" = no ]; then return; fi
+  if [ -z "${MODAL_TOKEN_ID-}" ] && [ ! -f "${MODAL_CONFIG_PATH:-$HOME/.modal.toml}" ]; then
+    say "no token of Modal's is set, so the verifier is not deployed there"
+    return
+  fi
+  program=$(find_program) ||
+    fail "kernelwright, which deploys the verifier, is not found" "name it in KERNELWRIGHT, or pass --no-deploy"
+  say "deploying the verifier to Modal"
+  "$program" deploy modal >&2 ||
+    fail "the verifier could not be deployed to Modal" "its words stand above; --no-deploy serves without it"
+  evaluator=" --evaluator modal"
+}
+
 while [ $# != 0 ]; do
   case $1 in
     --dry-run) dry_run=yes ;;
+    --no-deploy) deploy=no ;;
     --help | -h) usage && exit 0 ;;
     --thinking) model=Qwen/Qwen3-235B-A22B-Thinking-2507-FP8 flags=(--tensor-parallel-size 4 --data-parallel-size 2 --enable-expert-parallel --reasoning-parser qwen3 --max-model-len 131072 --host 127.0.0.1 --port 8000) ;;
     *) passed_on+=("$1") ;;
@@ -179,8 +210,10 @@ check_port "$host" "$port"
 check_weights
 [ -x "$vllm" ] || install_vllm
 check_version "$vllm"
+evaluator=
+deploy_verifier
 say "serving $model on port $port; once it says that startup is complete:"
 say "  kernelwright doctor --vllm-url http://localhost:$port/v1"
-say "  kernelwright run --vllm-url http://localhost:$port/v1"
+say "  kernelwright run --vllm-url http://localhost:$port/v1$evaluator"
 # Its environment's tools compile kernels at run time.
 PATH=$(dirname "$vllm"):$PATH exec "${command[@]}"

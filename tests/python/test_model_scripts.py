@@ -253,6 +253,56 @@ def test_a_port_that_is_no_number_is_refused(world):
     assert "whole numbers" in world.refusal(GLM, "--port", "http")
 
 
+KERNELWRIGHT = """#!/bin/bash
+echo "kernelwright $*" >>"$WORLD/calls"
+echo https://somebody--kernelbench-triton-service.modal.run
+exit "${DEPLOY_STATUS:-0}"
+"""
+
+
+@pytest.fixture
+def deployer(world):
+    """A stand-in for the program, named as a user may name it."""
+    world.tool("deployer", KERNELWRIGHT)
+    world.environment["KERNELWRIGHT"] = str(world.bin / "deployer")
+    return world
+
+
+def deployments(world):
+    return [call for call in world.calls() if call.startswith("kernelwright")]
+
+
+def test_without_a_token_nothing_is_deployed(deployer, port):
+    status, _, said = deployer.run(GLM, "--port", port)
+    assert status == 0 and deployments(deployer) == []
+    assert "no token of Modal's is set" in said and "--evaluator" not in said
+
+
+def test_with_a_token_the_verifier_is_deployed_before_the_server_starts(deployer, port):
+    status, out, said = deployer.run(GLM, "--port", port, MODAL_TOKEN_ID="ak-1", MODAL_TOKEN_SECRET="as-1")
+    assert status == 0, said
+    assert deployments(deployer) == ["kernelwright deploy modal"]
+    assert "modal.run" in said and not out
+    assert f"kernelwright run --vllm-url http://localhost:{port}/v1 --evaluator modal" in said
+    assert deployer.served()[0] == "serve"
+
+
+def test_a_configured_token_counts_as_well(deployer, port):
+    (deployer.folder / ".modal.toml").write_text("[default]\n")
+    assert deployer.run(OSS, "--port", port)[0] == 0
+    assert deployments(deployer) == ["kernelwright deploy modal"]
+
+
+def test_deploying_can_be_left_out(deployer, port):
+    assert deployer.run(QWEN, "--no-deploy", "--port", port, MODAL_TOKEN_ID="ak-1")[0] == 0
+    assert deployments(deployer) == [] and "--no-deploy" not in deployer.served()
+
+
+def test_a_deployment_that_fails_is_said_before_the_server_starts(deployer, port):
+    said = deployer.refusal(GLM, "--port", port, MODAL_TOKEN_ID="ak-1", DEPLOY_STATUS="1")
+    assert "could not be deployed" in said and "--no-deploy" in said
+
+
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 @pytest.mark.parametrize("script", [GLM, OSS, QWEN])
 def test_shellcheck_finds_nothing(script):
