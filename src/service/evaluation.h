@@ -43,7 +43,7 @@ struct Submission {
   std::optional<double> deadline_s;  // from its submission
   bool fresh = false;                // no verdict that is there already will do
   std::string request;               // as JSON: what a restarted service reads again
-  std::string request_sha256;        // equal for equal requests, however they are written
+  std::string digest;                // equal for equal requests, however they are written
 };
 
 // Where an evaluation stands.

@@ -164,7 +164,7 @@ Answered<Submission> read_submission(json::object fields, std::string text) {
   if (job.id.empty()) job.id = new_id();
   if (job.task.task_id.empty())
     job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
-  submission.request_sha256 = digest_of(fields, job);
+  submission.digest = digest_of(fields, job);
   submission.request = text.empty() ? json::serialize(fields) : std::move(text);
   for (std::string_view key : ours) fields.erase(key);
   job.carried = std::move(fields);

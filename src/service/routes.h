@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "async/loop.h"
-#include "http/message.h"
+#include "http/server.h"
 #include "service/evaluation.h"
 
 namespace kw::service {
@@ -16,8 +16,9 @@ namespace kw::service {
 // One request, as an endpoint sees it. Valid until the endpoint has answered.
 struct Call {
   const http::Request& request;
-  std::string rest;   // of the path, decoded, where the route's ends in "/*"
-  std::string query;  // after the question mark, as it came
+  http::Responder& responder;  // for what must know whether the client is still there; not to answer with
+  std::string rest;            // of the path, decoded, where the route's ends in "/*"
+  std::string query;           // after the question mark, as it came
 
   // The first value of that name, decoded; nothing where it is not there.
   std::optional<std::string> parameter(std::string_view name) const;

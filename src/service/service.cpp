@@ -1,57 +1,275 @@
 #include "service/service.h"
 
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <exception>
+
+#include "base/text.h"
+#include "service/access.h"
+#include "service/clock.h"
+#include "service/endpoints.h"
+#include "service/health.h"
+#include "service/ledger.h"
+#include "service/log.h"
+#include "service/metrics.h"
+#include "service/options_reader.h"
 #include "service/responses.h"
+#include "service/spawner.h"
+#include "service/store.h"
 
 namespace kw::service {
 namespace {
 
-Refusal not_yet() {
-  return {503, "starting", "the service has not started yet", "", 5};
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+constexpr auto purge_pause = 60s;
+constexpr std::size_t purged_at_once = 500;
+constexpr std::size_t longest_logged_target = 300;
+
+json::value text_or_null(const std::optional<std::string>& text) {
+  return text ? json::value(json::string(*text)) : json::value(nullptr);
 }
 
-class NoDesk : public EvaluationDesk {
- public:
-  async::Task<Answered<std::vector<Receipt>>> submit(std::vector<Submission>) override {
-    co_return refuse(not_yet());
-  }
-  async::Task<Answered<std::vector<std::optional<Record>>>> find(std::vector<std::string>) override {
-    co_return refuse(not_yet());
-  }
-  async::Task<Answered<std::vector<std::optional<Record>>>> wait(std::vector<std::string>,
-                                                                 async::Deadline) override {
-    co_return refuse(not_yet());
-  }
-  async::Task<Answered<std::optional<Record>>> cancel(std::string, std::string) override {
-    co_return refuse(not_yet());
-  }
-};
+json::value environment_json(const std::optional<Environment>& environment) {
+  if (!environment) return nullptr;
+  return json::object{{"gpu", text_or_null(environment->gpu)},
+                      {"driver", text_or_null(environment->driver)},
+                      {"cuda", text_or_null(environment->cuda)},
+                      {"torch", text_or_null(environment->torch)},
+                      {"triton", text_or_null(environment->triton)}};
+}
 
 }  // namespace
 
-struct Service::State {
-  NoDesk desk;
+// Shared with what it has started, which ends a moment after the Service does.
+struct Service::State : std::enable_shared_from_this<Service::State> {
+  State(async::Loop& loop, async::Stop& whole, Options given, std::unique_ptr<Store> opened)
+      : stop(whole),
+        options(std::move(given)),
+        store(std::move(opened)),
+        spawn(loop),
+        clock(options.clock),
+        log(options.log_descriptor),
+        key(options.key),
+        rate(options.rate),
+        health(spawn, stop, [this] { verdicts_work(); }),
+        ledger({spawn, stop, *store, clock, metrics}, {options.queue, options.queue_bytes},
+               {.may_judge = [this] { return health.may_judge(); },
+                .judged = [this](const Verdict& verdict) { judged(verdict); },
+                .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}) {}
+
+  void add_endpoints();
+  void verdicts_work();
+  void judged(const Verdict& verdict);
+  void wrote(const std::optional<Error>& failed);
+  http::Response health_response() const;
+  Answered<json::object> portrait() const;
+  Answered<std::string> protocol_with(const JobOptions& wanted) const;
+  std::string metrics_text() const;
+
+  std::optional<Refusal> refusal_of(const http::Request& request, const Routes::Found& found,
+                                    std::string_view path);
+  async::Task<http::Response> response_to(const http::Request& request, http::Responder& responder);
+  void log_request(const http::Request& request, const http::Response& response, double ms);
+  static async::Task<> keep_purging(std::shared_ptr<State> state);
+
+  async::Stop& stop;
+  Options options;
+  std::unique_ptr<Store> store;
+  Spawner spawn;
+  Clock clock;
+  Log log;
+  KeyCheck key;
+  RateLimit rate;
+  Metrics metrics;
+  Health health;
+  Ledger ledger;
   Routes routes;
+  Facts facts;
+  verify::Verifier* verifier = nullptr;
+  async::SteadyClock::time_point began = async::SteadyClock::now();
+  bool closed = false;
 };
 
-Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Service::~Service() = default;
-
-Result<std::unique_ptr<Service>> Service::open(async::Loop&, async::Stop&, Options) {
-  return std::unique_ptr<Service>(new Service(std::make_unique<State>()));
+void Service::State::verdicts_work() {
+  log.line("ready", {});
+  ledger.pump();
 }
 
-void Service::judge_with(verify::Verifier&, Facts) {}
-
-async::Task<> Service::handle(const http::Request&, http::Responder& responder) {
-  co_await responder.send(refusal_response(not_yet()));
+void Service::State::judged(const Verdict& verdict) {
+  bool worked = health.may_judge();
+  health.judged(verdict);
+  if (worked && !health.may_judge()) log.line("failing", {{"why", health.why()}});
 }
 
-async::Task<> Service::drain(std::chrono::milliseconds) {
-  co_return;
+void Service::State::wrote(const std::optional<Error>& failed) {
+  if (failed) {
+    ++metrics.store_failures;
+    log.line("store_failed", {{"why", failed->what}, {"remedy", failed->remedy}});
+  }
+  health.wrote(failed);
+}
+
+http::Response Service::State::health_response() const {
+  Condition condition = health.condition();
+  json::object body{{"status", to_string(condition)}};
+  if (condition == Condition::ready) return json_response(200, body);
+  body["why"] = health.why();
+  http::Response response = json_response(503, body);
+  response.headers.push_back({"Retry-After", "5"});
+  return response;
+}
+
+Answered<json::object> Service::State::portrait() const {
+  if (verifier == nullptr) return refuse({503, "starting", "the verifier has not started yet", "", 5});
+  json::array gpus;
+  for (const std::string& gpu : facts.gpus) gpus.emplace_back(gpu);
+  return json::object{{"version", options.version},
+                      {"protocol", verifier->protocol()},
+                      {"device", facts.device},
+                      {"gpus", std::move(gpus)},
+                      {"width", verifier->width()},
+                      {"settings", options_json(facts.settings)},
+                      {"environment", environment_json(health.environment())},
+                      {"limits", json::object{{"max_body_bytes", options.max_body_bytes},
+                                              {"queue", options.queue},
+                                              {"max_batch", options.max_batch}}}};
+}
+
+Answered<std::string> Service::State::protocol_with(const JobOptions& wanted) const {
+  if (verifier == nullptr) return refuse({503, "starting", "the verifier has not started yet", "", 5});
+  return verifier->protocol_with(wanted);
+}
+
+std::string Service::State::metrics_text() const {
+  return metrics.text({.queued = ledger.queued(),
+                       .running = ledger.running(),
+                       .width = verifier ? verifier->width() : 0,
+                       .watching = ledger.watching(),
+                       .ready = health.condition() == Condition::ready,
+                       .uptime_s = async::ms_since(began) / 1000});
+}
+
+void Service::State::add_endpoints() {
+  add_evaluation_endpoints(routes, ledger, {options.max_batch});
+  add_service_endpoints(routes,
+                        {.service = [this] { return portrait(); },
+                         .protocol = [this](const JobOptions& wanted) { return protocol_with(wanted); },
+                         .health = [this] { return health_response(); },
+                         .metrics = [this] { return metrics_text(); }});
+}
+
+std::optional<Refusal> Service::State::refusal_of(const http::Request& request, const Routes::Found& found,
+                                                  std::string_view path) {
+  if (found.route != nullptr && found.route->open) return {};
+  // A stranger does not learn what there is.
+  if (!key.admits(request.headers))
+    return Refusal{401, "unauthorized", "give the key as \"Authorization: Bearer KEY\""};
+  if (int wait_s = rate.seconds_to_wait(request.peer, async::SteadyClock::now()); wait_s > 0)
+    return Refusal{429, "too_many_requests", "this address asks too often", "", wait_s};
+  if (found.route != nullptr) return {};
+  if (!found.allowed.empty())
+    return Refusal{405, "method_not_allowed", fmt::format("{} takes {}", to_plain_text(path), found.allowed)};
+  return Refusal{404, "no_such_path", "GET /openapi.json tells what there is"};
+}
+
+async::Task<http::Response> Service::State::response_to(const http::Request& request,
+                                                        http::Responder& responder) {
+  std::string_view target = request.url;
+  std::string_view path = target.substr(0, target.find('?'));
+  auto found = routes.find(request.method, path);
+  if (auto refusal = refusal_of(request, found, path)) {
+    auto response = refusal_response(*refusal);
+    if (refusal->status == 405) response.headers.push_back({"Allow", found.allowed});
+    co_return response;
+  }
+  Call call{request, responder, std::move(found.rest),
+            std::string(target.substr(std::min(target.size(), path.size() + 1)))};
+  try {
+    co_return co_await found.route->endpoint(call);
+  } catch (const std::exception& error) {
+    // A client that went away is no fault, and a wait that was cancelled ends here too.
+    log.line("endpoint_failed", {{"path", to_plain_text(path)}, {"why", to_plain_text(error.what())}});
+  }
+  co_return refusal_response({500, "internal", "the service failed to answer"});
+}
+
+void Service::State::log_request(const http::Request& request, const http::Response& response, double ms) {
+  if (!options.log_requests || !log.is_on()) return;
+  json::object line{{"peer", request.peer},
+                    {"method", to_plain_text(shorten(request.method, 32))},
+                    {"target", to_plain_text(shorten(request.url, longest_logged_target))},
+                    {"status", response.status},
+                    {"ms", ms},
+                    {"bytes_in", request.body.size()},
+                    {"bytes_out", response.body.size()}};
+  if (options.log_bodies) {
+    line["body_in"] = to_plain_text(request.body);
+    line["body_out"] = to_plain_text(response.body);
+  }
+  log.line("request", line);
+}
+
+// What was over long ago goes, a little at a time.
+async::Task<> Service::State::keep_purging(std::shared_ptr<State> state) {
+  const auto retention_ms = std::chrono::milliseconds(state->options.retention).count();
+  while (!state->closed) {
+    auto gone = co_await state->store->purge(state->clock.now_ms() - retention_ms, purged_at_once);
+    if (!gone) state->wrote(gone.error());
+    bool more = gone && *gone == purged_at_once;
+    if (!more) co_await async::sleep_until(async::Deadline::in(purge_pause));
+  }
+}
+
+Service::Service(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Service::~Service() {
+  state_->closed = true;
+  state_->store->close();
+}
+
+Result<std::unique_ptr<Service>> Service::open(async::Loop& loop, async::Stop& stop, Options options) {
+  auto store = Store::open(options.store);
+  if (!store) return std::unexpected(store.error());
+  auto left = (*store)->open_ones();
+  if (!left) return std::unexpected(left.error());
+  auto state = std::make_shared<State>(loop, stop, std::move(options), std::move(*store));
+  state->spawn.keeps_alive(state);
+  state->add_endpoints();
+  if (!left->empty()) state->log.line("resumed", {{"evaluations", left->size()}});
+  state->ledger.restore(std::move(*left));
+  state->spawn(State::keep_purging(state));
+  return std::unique_ptr<Service>(new Service(std::move(state)));
+}
+
+void Service::judge_with(verify::Verifier& verifier, Facts facts) {
+  state_->verifier = &verifier;
+  state_->facts = std::move(facts);
+  state_->ledger.judge_with(verifier);
+  state_->health.judge_with(verifier, state_->facts.probe);
+}
+
+async::Task<> Service::handle(const http::Request& request, http::Responder& responder) {
+  auto state = state_;
+  const auto began = async::SteadyClock::now();
+  http::Response response = co_await state->response_to(request, responder);
+  ++state->metrics.responses[response.status];
+  state->log_request(request, response, async::ms_since(began));
+  co_await responder.send(std::move(response));
+}
+
+async::Task<> Service::drain(std::chrono::milliseconds patience) {
+  auto state = state_;
+  state->log.line("draining", {{"running", state->ledger.running()}, {"queued", state->ledger.queued()}});
+  state->health.drain();
+  co_await state->ledger.drain(async::Deadline::in(patience));
 }
 
 EvaluationDesk& Service::desk() {
-  return state_->desk;
+  return state_->ledger;
 }
 Routes& Service::routes() {
   return state_->routes;

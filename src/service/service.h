@@ -13,6 +13,7 @@
 
 #include "async/stop.h"
 #include "http/server.h"
+#include "service/clock.h"
 #include "service/desk.h"
 #include "service/routes.h"
 #include "verify/verifier.h"
@@ -28,9 +29,11 @@ struct Options {
   std::size_t max_batch = 1'000;
   double rate = 0;  // requests a second and address; 0: as many as come
   std::chrono::seconds retention{7 * 24 * 3600};
-  bool log_requests = true;  // to standard error
-  bool log_bodies = false;
+  bool log_requests = true;
+  bool log_bodies = false;  // with the code that was sent
+  int log_descriptor = -1;  // for lines of JSON; -1: nothing is logged
   std::string version{};
+  Clock clock = Clock::of_this_machine();
 };
 
 // What the verifier is, for GET /v1/service, and how to find out whether it works.
@@ -64,8 +67,8 @@ class Service {
 
  private:
   struct State;
-  explicit Service(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Service(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace kw::service

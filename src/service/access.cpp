@@ -1,0 +1,82 @@
+#include "service/access.h"
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <cmath>
+
+#include "base/hash.h"
+#include "http/words.h"
+
+namespace kw::service {
+namespace {
+
+constexpr double burst_s = 5;
+constexpr double least_burst = 10;
+// So many addresses are remembered before those are forgotten that have not asked for a while.
+constexpr std::size_t most_addresses = 16'384;
+constexpr std::string_view scheme = "bearer ";
+
+std::string_view given_key(const http::Headers& headers) {
+  std::string_view value = http::header(headers, "Authorization");
+  if (http::same_word(value.substr(0, scheme.size()), scheme)) {
+    value.remove_prefix(scheme.size());
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    return value;
+  }
+  return http::header(headers, "X-API-Key");
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
+  return difference == 0;
+}
+
+}  // namespace
+
+KeyCheck::KeyCheck(std::string_view key) : digest_(key.empty() ? std::string() : sha256_hex(key)) {}
+
+// Hashes are compared, so that not even the key's length can be measured.
+bool KeyCheck::admits(const http::Headers& headers) const {
+  return digest_.empty() || equal_in_constant_time(digest_, sha256_hex(given_key(headers)));
+}
+
+std::string client_of(std::string_view address) {
+  boost::system::error_code error;
+  auto parsed = boost::asio::ip::make_address(std::string(address), error);
+  if (error || !parsed.is_v6()) return std::string(address);
+  auto bytes = parsed.to_v6().to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), 0);
+  return boost::asio::ip::address_v6(bytes).to_string();
+}
+
+double RateLimit::burst() const {
+  return std::max(least_burst, per_second_ * burst_s);
+}
+
+int RateLimit::seconds_to_wait(std::string_view address, Time now) {
+  if (per_second_ <= 0) return 0;
+  auto [place, is_new] = buckets_.try_emplace(client_of(address));
+  Bucket& bucket = place->second;
+  double passed_s = std::chrono::duration<double>(now - bucket.at).count();
+  bucket.tokens = is_new ? burst() : std::min(burst(), bucket.tokens + passed_s * per_second_);
+  bucket.at = now;
+  if (bucket.tokens < 1) return static_cast<int>(std::ceil((1 - bucket.tokens) / per_second_));
+  bucket.tokens -= 1;
+  if (buckets_.size() > most_addresses) forget_the_idle(now);
+  return 0;
+}
+
+// A bucket that is full again says nothing. Where that frees too little, all are forgotten: better than to
+// remember without bound.
+void RateLimit::forget_the_idle(Time now) {
+  std::erase_if(buckets_, [&](const auto& each) {
+    return each.second.tokens + std::chrono::duration<double>(now - each.second.at).count() * per_second_ >=
+           burst();
+  });
+  if (buckets_.size() > most_addresses / 2) buckets_.clear();
+}
+
+}  // namespace kw::service
