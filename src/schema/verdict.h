@@ -147,6 +147,7 @@ struct Verdict {
   std::optional<Call> call;
   Environment environment;
   std::map<Stage, double> stages_ms;
+  boost::json::object further;  // of a verdict that a newer service made: fields that are not known here
 };
 
 // True, false (incorrect, failed) or null (skipped, error): numerical only.
@@ -163,7 +164,8 @@ std::optional<bool> fast_2(const Verdict& verdict);
 // the interpreter, which measures nothing.
 std::optional<double> speedup_trusted(const Verdict& verdict, Trust least);
 
-// Every field of the contract, null where it does not apply; "schema" comes first.
+// Every field of the contract, null where it does not apply; "schema" comes first, what is not known here
+// last.
 boost::json::object to_json(const Verdict& verdict);
 
 // Fields it does not know are left out, so a caller that must keep them keeps the object.

@@ -1,0 +1,23 @@
+// A job as the service takes it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+
+#include "schema/job.h"
+
+namespace kw::remote {
+
+// The fields of POST /v1/evaluations but the id. Fields that the row carried stay here.
+boost::json::object request_of(const Job& job, const JobOptions& options, bool fresh);
+
+// What one evaluation asks for where it does not say otherwise itself.
+JobOptions overlaid(JobOptions settings, const JobOptions& own);
+
+// Names a piece of work of one run; equal requests of one run have one name.
+std::string work_name(const std::string& run, const boost::json::object& request);
+
+// The id of one try at it. Another run, another request and another try have others.
+std::string evaluation_id(const std::string& work, unsigned tried);
+
+}  // namespace kw::remote
