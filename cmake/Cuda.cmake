@@ -3,7 +3,14 @@
 set(KW_CUDA_INCLUDE "" CACHE PATH "Where cuda.h and cupti.h of CUDA 13 lie")
 if(NOT KW_CUDA_INCLUDE)
   cmake_path(GET KW_PYTHON PARENT_PATH kw_python_bin)
+  set(kw_cuda_packages)
+  if(SKBUILD)  # those that pyproject.toml asks for
+    execute_process(COMMAND ${Python_EXECUTABLE} -c "import nvidia; print(*nvidia.__path__, sep=';', end='')"
+      OUTPUT_VARIABLE kw_cuda_packages ERROR_QUIET)
+  endif()
+  list(TRANSFORM kw_cuda_packages APPEND /cu13/include/cupti.h)
   file(GLOB kw_cuda_found
+    ${kw_cuda_packages}
     ${kw_python_bin}/../lib/python3*/site-packages/nvidia/cu13/include/cupti.h
     ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13/include/cupti.h)
   foreach(header IN LISTS kw_cuda_found)

@@ -22,21 +22,10 @@ copy() {
   tar -C "$(dirname "$1")" -c --exclude=__pycache__ --exclude='*.pyc' "$(basename "$1")" | tar -C "$2" -x
 }
 
-strip -o "$top/bin/kernelwright" build/kernelwright
-for library in libkwconfine libkwrecorder; do
-  if [ -f "build/native/confine/$library.so" ]; then
-    strip --strip-unneeded -o "$top/lib/$library.so" "build/native/confine/$library.so"
-  fi
-done
-if [ -f build/kernelwright-replayer ]; then
-  strip -o "$top/bin/kernelwright-replayer" build/kernelwright-replayer
-else
+KW_BUNDLED_FROM=$python cmake --install build --component program --prefix "$top" --strip >/dev/null
+if [ ! -f "$top/bin/kernelwright-replayer" ]; then
   say "without recorder and replayer: PyTorch's CUDA headers were not found"
 fi
-copy python/kernelwright "$top/python"
-cp python/requirements-train.txt "$top/python"
-copy build/wire/python/kw "$top/python"
-copy "$("$python" -c 'import flatbuffers; print(flatbuffers.__path__[0])')" "$top/python"
 copy examples "$top"
 copy docs "$top"
 if [ -f README.md ]; then cp README.md "$top"; fi

@@ -96,14 +96,20 @@ def find_program():
         if os.access(named, os.X_OK) and not os.path.isdir(named):
             return os.path.abspath(named)
         raise VerifierError(f"KERNELWRIGHT is {named!r}, which is no program; build it, or correct the variable")
-    root = Path(__file__).resolve().parents[2]
-    for folder in ("build", "bin"):
-        if os.access(root / folder / "kernelwright", os.X_OK):
-            return str(root / folder / "kernelwright")
-    if found := shutil.which("kernelwright"):
+    if found := program_beside() or shutil.which("kernelwright"):
         return found
     raise VerifierError("the program `kernelwright` is not found: build it (`make build`), put it on the PATH, "
                         "or name it in the environment variable KERNELWRIGHT")
+
+
+def program_beside() -> str | None:
+    """The program of the installation that this package belongs to: a wheel's, a build tree's, an unpacked tarball's."""
+    package = Path(__file__).resolve().parent
+    root = package.parents[1]
+    for program in (package / "program" / "bin" / "kernelwright", root / "build" / "kernelwright", root / "bin" / "kernelwright"):
+        if os.access(program, os.X_OK):
+            return str(program)
+    return None
 
 
 def _dtype(value):
