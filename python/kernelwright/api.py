@@ -105,10 +105,9 @@ def find_program():
 def program_beside() -> str | None:
     """The program of the installation that this package belongs to: a wheel's, a build tree's, an unpacked tarball's."""
     package = Path(__file__).resolve().parent
-    root = package.parents[1]
-    for program in (package / "program" / "bin" / "kernelwright", root / "build" / "kernelwright", root / "bin" / "kernelwright"):
-        if os.access(program, os.X_OK):
-            return str(program)
+    for folder in (package / "program" / "bin", package.parents[1] / "build", package.parents[1] / "bin"):
+        if os.access(folder / "kernelwright", os.X_OK):
+            return str(folder / "kernelwright")
     return None
 
 

@@ -34,10 +34,8 @@ def folder():
 @pytest.fixture(scope="module")
 def wheel(folder, python):
     """What pip would have built is there already, so that only what comes after it is done again."""
-    if not (BUILD / "cmake_install.cmake").exists():
-        pytest.skip("there is no build tree")
     for component in ("program", "client"):
-        call("cmake", "--install", BUILD, "--component", component, "--prefix", folder / "stage/kernelwright/program", "--strip",
+        call("cmake", "--install", BUILD, "--component", component, "--strip", "--prefix", folder / "stage/kernelwright/program",
              env={**os.environ, "KW_BUNDLED_FROM": python})
     call(sys.executable, "-m", "pip", "wheel", program.ROOT, "--no-build-isolation", "--no-deps", "--no-index", "-w", folder,
          "-C", "wheel.cmake=false", "-C", f"wheel.packages={folder / 'stage/kernelwright'}")
@@ -72,7 +70,8 @@ def test_the_wheel_says_what_it_is(wheel):
 
 def test_the_installed_program_judges(environment, alone, python):
     shown = call(environment / "bin/kernelwright", "verify", PAIR / "scale_add_reference.py", PAIR / "scale_add_kernel.py",
-                 "--input-shapes", f"@{PAIR / 'scale_add_shapes.json'}", "--python", python, "--device", "cpu", "--json", env=alone)
+                 "--input-shapes", f"@{PAIR / 'scale_add_shapes.json'}", "--device", "cpu", "--python", python, "--json",
+                 env=alone)
     verdict = json.loads(shown)
     assert (verdict["status"], verdict["counts"]) == ("correct", True), verdict
 
