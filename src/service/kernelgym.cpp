@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/utc_now.h"
+#include "service/body.h"
 #include "service/kernelgym_json.h"
 #include "service/request_reader.h"
 #include "service/responses.h"
@@ -36,7 +37,7 @@ Refusal unknown(const std::string& id) {
 // Answers when there is a verdict, as their server does, but not later than the task's own timeout: what is
 // queued longer is asked for by /status.
 async::Task<http::Response> evaluate(EvaluationDesk& desk, const Call& call) {
-  auto theirs = read_object(call.request.body);
+  auto theirs = json_body(call);
   if (!theirs) co_return refused(theirs.error(), nullptr);
   json::value task_id = theirs->contains("task_id") ? theirs->at("task_id") : json::value(nullptr);
   auto request = kernelgym_request(*theirs);
@@ -48,7 +49,7 @@ async::Task<http::Response> evaluate(EvaluationDesk& desk, const Call& call) {
   one.push_back(std::move(*submission));
   auto receipts = co_await desk.submit(std::move(one));
   if (!receipts) co_return refused(receipts.error(), task_id);
-  auto found = co_await desk.wait({id}, async::Deadline::in(request->timeout));
+  auto found = co_await unless_gone(call, desk.wait({id}, async::Deadline::in(request->timeout)));
   if (!found) co_return refused(found.error(), task_id);
   if (found->empty() || !found->front()) co_return refused(unknown(id), task_id);
   co_return json_response(200, kernelgym_result(*found->front()));
@@ -72,7 +73,7 @@ async::Task<http::Response> result(EvaluationDesk& desk, const Call& call) {
 }
 
 async::Task<http::Response> cancel(EvaluationDesk& desk, const Call& call) {
-  auto record = co_await desk.cancel(call.rest, "client");
+  auto record = co_await desk.cancel(call.rest, "cancelled by the client");
   if (!record) co_return refused(record.error(), json::string(call.rest));
   if (!*record || (*record)->state != State::cancelled)
     co_return refused(unknown(call.rest), json::string(call.rest));

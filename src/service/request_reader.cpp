@@ -9,8 +9,10 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "extraction/extraction.h"
 #include "schema/input_shapes.h"
 #include "schema/json.h"
+#include "schema/reward.h"
 #include "service/options_reader.h"
 
 namespace kw::service {
@@ -24,9 +26,9 @@ constexpr int most_urgent = 100;
 constexpr double longest_deadline_s = 366.0 * 24 * 3600;
 
 // Fields that become a part of the submission; all others are carried through.
-constexpr std::array ours{"id",          "task_id",      "reference_code", "kernel_code",   "input_shapes",
-                          "entry_point", "kernel_entry", "kernel_name",    "sample_number", "priority",
-                          "deadline_s",  "fresh",        "options"};
+constexpr std::array ours{"id",           "task_id",     "reference_code", "kernel_code", "completion",
+                          "input_shapes", "entry_point", "kernel_entry",   "kernel_name", "sample_number",
+                          "priority",     "deadline_s",  "fresh",          "options"};
 
 const json::value* given(const json::object& fields, std::string_view key) {
   const json::value* value = fields.if_contains(key);
@@ -53,6 +55,23 @@ class Reader {
     if (!value->is_string()) return bad(key, "is not a string");
     if (trim(value->get_string()).empty()) return bad(key, "is empty");
     return std::string(value->get_string());
+  }
+
+  // Of a completion whatever it holds: none is an answer too, and has its verdict.
+  std::string candidate() {
+    const json::value* completion = given(fields_, "completion");
+    if (!completion) return code("kernel_code");
+    if (given(fields_, "kernel_code"))
+      return bad("completion", "stands beside a kernel_code: give one of them");
+    if (!completion->is_string()) return bad("completion", "is not a string");
+    return extract_answered_code(completion->get_string());
+  }
+
+  // Its terms are carried along: the verdict has the reward in their place.
+  void reward() {
+    const json::value* terms = given(fields_, "reward");
+    if (!terms) return;
+    if (auto good = reward_terms_from_json(*terms); !good) bad("reward", good.error().what, true);
   }
 
   std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most) {
@@ -149,7 +168,7 @@ Answered<Submission> read_submission(json::object fields, std::string text) {
   if (const json::value* id = given(fields, "id"); id && job.id.empty()) reader.bad("id", "is empty");
   job.task.source = "service";
   job.task.reference_code = reader.code("reference_code");
-  job.candidate.code = reader.code("kernel_code");
+  job.candidate.code = reader.candidate();
   job.task.input_shapes = reader.shapes("input_shapes");
   job.task.entry_point = reader.text("entry_point", longest_name);
   job.task.task_id = reader.text("task_id", longest_name);
@@ -160,6 +179,7 @@ Answered<Submission> read_submission(json::object fields, std::string text) {
   submission.priority = static_cast<int>(reader.whole("priority", -most_urgent, most_urgent));
   submission.deadline_s = reader.positive("deadline_s", longest_deadline_s);
   submission.fresh = reader.flag("fresh");
+  reader.reward();
   if (reader.trouble()) return refuse(std::move(*reader.trouble()));
   if (job.id.empty()) job.id = new_id();
   if (job.task.task_id.empty())

@@ -11,6 +11,7 @@
 #include "service/clock.h"
 #include "service/endpoints.h"
 #include "service/health.h"
+#include "service/kernelgym.h"
 #include "service/ledger.h"
 #include "service/log.h"
 #include "service/metrics.h"
@@ -160,6 +161,7 @@ void Service::State::add_endpoints() {
                          .protocol = [this](const JobOptions& wanted) { return protocol_with(wanted); },
                          .health = [this] { return health_response(); },
                          .metrics = [this] { return metrics_text(); }});
+  add_kernelgym(routes, ledger);
 }
 
 std::optional<Refusal> Service::State::refusal_of(const http::Request& request, const Routes::Found& found,

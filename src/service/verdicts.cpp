@@ -5,11 +5,19 @@
 #include "base/hash.h"
 #include "schema/json.h"
 #include "schema/output_object.h"
+#include "schema/reward.h"
 
 namespace kw::service {
 namespace {
 
 constexpr std::size_t key_digits = 32;
+
+// A request says by which terms; its verdict has the reward in the place of them.
+boost::json::value reward_json(const Verdict& verdict, const boost::json::value& asked) {
+  auto terms = reward_terms_from_json(asked);
+  auto reward = terms ? reward_of(verdict, *terms) : std::nullopt;
+  return reward ? boost::json::value(*reward) : boost::json::value(nullptr);
+}
 
 }  // namespace
 
@@ -25,7 +33,10 @@ std::string verdict_text(Verdict verdict, const Job& job) {
   verdict.task_id = job.task.task_id;
   verdict.sample_number = job.sample_number;
   if (!job.candidate.kernel_name.empty()) verdict.kernel_name = job.candidate.kernel_name;
-  return boost::json::serialize(output_object(verdict, job.carried));
+  boost::json::object carried = job.carried;
+  if (boost::json::value* reward = carried.if_contains("reward"); reward && !reward->is_null())
+    *reward = reward_json(verdict, *reward);
+  return boost::json::serialize(output_object(verdict, carried));
 }
 
 std::string shared_verdict_text(std::string_view known, const Job& job) {
