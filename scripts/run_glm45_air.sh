@@ -18,8 +18,8 @@ usage() {
   cat <<'TEXT'
 usage: run_glm45_air.sh [--dry-run] [--no-deploy] [FLAG OF VLLM...]
 
-Checks GPUs, port and disk, installs vLLM where there is none, deploys the verifier to Modal where a token of
-Modal's is set, and serves zai-org/GLM-4.5-Air
+Checks GPUs, port and disk, installs vLLM where there is none, deploys the verifier
+to Modal where a token is set, and serves zai-org/GLM-4.5-Air
 at http://127.0.0.1:8000/v1. Other flags go to `vllm serve` and come before ours, for instance
   --port 8001   --gpu-memory-utilization 0.85   --max-model-len 32768   --host 0.0.0.0
 

@@ -20,8 +20,8 @@ usage() {
   cat <<'TEXT'
 usage: serve_qwen3_235b.sh [--dry-run] [--no-deploy] [FLAG OF VLLM...]
 
-Checks GPUs, port and disk, installs vLLM where there is none, deploys the verifier to Modal where a token of
-Modal's is set, and serves Qwen/Qwen3-235B-A22B-Instruct-2507-FP8
+Checks GPUs, port and disk, installs vLLM where there is none, deploys the verifier
+to Modal where a token is set, and serves Qwen/Qwen3-235B-A22B-Instruct-2507-FP8
 at http://127.0.0.1:8000/v1. Other flags go to `vllm serve` and come before ours, for instance
   --port 8001   --gpu-memory-utilization 0.85   --max-model-len 32768   --host 0.0.0.0
 
