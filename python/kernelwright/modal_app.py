@@ -47,7 +47,7 @@ class Settings:
 
     @property
     def serve_words(self):
-        return ["--device", "cuda", "--jobs", str(max(1, int(self.cpu))), *self.words]
+        return ["--quiet", "--device", "cuda", "--jobs", str(max(1, int(self.cpu))), *self.words]
 
 
 SETTINGS = Settings(**json.loads(os.environ.get(SETTINGS_VARIABLE, "{}")))
@@ -60,10 +60,11 @@ def _image(packages, system=()):
         image = image.apt_install(*system)
     image = image.uv_pip_install(*packages)
     if modal.is_local() and os.environ.get(TREE_VARIABLE):
-        image = image.add_local_dir(os.environ[TREE_VARIABLE], ROOT, copy=True)
-    settings = os.environ.get(SETTINGS_VARIABLE, "{}")
-    return image.env({"PYTHONPATH": f"{ROOT}/python", "KERNELWRIGHT": f"{ROOT}/bin/kernelwright",
-                      SETTINGS_VARIABLE: settings})
+        image = image.add_local_dir(os.environ[TREE_VARIABLE], ROOT, copy=True, ignore=["docs", "examples", "tests"])
+    # Not PYTHONPATH: Modal has its own use for that.
+    return image.run_commands(f"python -c \"import site; open(site.getsitepackages()[0] + '/kernelwright.pth', 'w')"
+                              f".write('{ROOT}/python')\"").env(
+        {"KERNELWRIGHT": f"{ROOT}/bin/kernelwright", SETTINGS_VARIABLE: os.environ.get(SETTINGS_VARIABLE, "{}")})
 
 
 app = modal.App(APP, include_source=False)
@@ -118,7 +119,7 @@ class Engine:
             return unjudged(refused)
 
 
-_thin = {"image": front_image, "timeout": FRONT_LIMIT_S}
+_thin = {"image": front_image, "timeout": FRONT_LIMIT_S, "startup_timeout": 600}
 
 
 @app.function(**_thin)
@@ -176,8 +177,8 @@ class ModalCalls:
     async def ask(self, name, *arguments):
         return (await getattr(Engine(), name).spawn.aio(*arguments)).object_id
 
-    async def result(self, call, timeout_s):
-        return await modal.FunctionCall.from_id(call).get.aio(timeout=timeout_s)
+    async def result(self, call):
+        return await modal.FunctionCall.from_id(call).get.aio()
 
     async def cancel(self, call):
         await modal.FunctionCall.from_id(call).cancel.aio()

@@ -68,7 +68,7 @@ class Evaluator:
     """A replica: one GPU, one service. It lives no longer than its service."""
 
     def __init__(self, settings):
-        words = ["--device", settings.device, "--jobs", str(settings.jobs), *settings.words]
+        words = ["--quiet", "--device", settings.device, "--jobs", str(settings.jobs), *settings.words]
         self._service = ServiceChild(words)
         self._threads = ThreadPoolExecutor(settings.width + 4)
         self._closing = False

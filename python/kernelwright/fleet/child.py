@@ -3,9 +3,7 @@ import atexit
 import os
 import secrets
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -15,17 +13,7 @@ from .calls import ServiceCalls, Unreachable
 
 START_LIMIT_S = 600  # fork servers that import PyTorch from a cold disk, and the first verdict
 END_LIMIT_S = 20
-_POLL_S = 0.1
-
-# The kernel's own tie outlasts the exec. It fires when the *thread* that forked ends, hence _own below; the parent
-# may be gone before it is asked for. No preexec_fn: between fork and exec a process with threads may do little.
-_TIED = """
-import ctypes, os, sys
-PR_SET_PDEATHSIG, SIGKILL = 1, 9
-ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
-if os.getppid() == int(sys.argv[1]):
-    os.execv(sys.argv[2], sys.argv[2:])
-"""
+_POLL_S = 0.25
 
 
 class ServiceFailed(RuntimeError):
@@ -33,39 +21,34 @@ class ServiceFailed(RuntimeError):
 
 
 class ServiceChild:
-    """The child and its folder. `words` are further ones of `kernelwright serve`; with `ready` it is waited for
-    until a verdict would come about, else until it listens. `key`: none makes one, empty asks for none."""
+    """The child and its folder. `words` are further ones of `kernelwright serve`. With `ready` it is waited for until
+    a verdict would come about, else until it listens. `key`: None makes one, an empty one asks clients for none."""
 
-    def __init__(self, words=(), *, environment=None, store=None, key=None, ready=True,
-                 start_limit_s=START_LIMIT_S):
+    def __init__(self, words=(), *, environment=None, store=None, key=None, ready=True, start_limit_s=START_LIMIT_S):
+        self.url = None
+        self._key = secrets.token_urlsafe(24) if key is None else key
         self._folder = tempfile.mkdtemp(prefix="kernelwright-serve-")
-        self.key = secrets.token_urlsafe(24) if key is None else key
+        self._told = threading.Event()
         store = store or os.path.join(self._folder, "service.db")
-        self._command = [find_program(), "serve", "--host", "127.0.0.1", "--port", "0", "--store", str(store), *words]
-        self._environment = {**os.environ, **(environment or {}), "KERNELWRIGHT_API_KEY": self.key}
-        if not self.key:
-            del self._environment["KERNELWRIGHT_API_KEY"]
-        self._process, self._url, self._ready = None, None, ready
-        self._running, self._told = threading.Event(), threading.Event()
+        # Whoever places services here waits for their work before he ends one: there is nothing to drain.
+        command = [find_program(), "serve", "--host", "127.0.0.1", "--port", "0", "--store", str(store),
+                   "--parent-death", "--drain", "0", *words]
+        variables = {**os.environ, **(environment or {}), "KERNELWRIGHT_API_KEY": self._key}
+        if not self._key:
+            del variables["KERNELWRIGHT_API_KEY"]
+        self._process = subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         text=True, errors="replace")
         atexit.register(self.close)
-        threading.Thread(target=self._own, name="kernelwright-serve", daemon=True).start()
+        threading.Thread(target=self._listen, name="kernelwright-serve", daemon=True).start()
         try:
-            self._await_start(time.monotonic() + start_limit_s)
+            self._await_start(ready, time.monotonic() + start_limit_s)
         except BaseException:
             self.close()
             raise
 
     @property
-    def url(self):
-        return self._url
-
-    @property
-    def pid(self):
-        return self._process.pid
-
-    @property
     def calls(self):
-        return ServiceCalls(self._url, self.key or None)
+        return ServiceCalls(self.url, self._key or None)
 
     def why_unhealthy(self):
         """None, or why a verdict would not come about."""
@@ -80,42 +63,29 @@ class ServiceChild:
         """Until it has ended."""
         self._process.wait()
 
-    def close(self, drain_s=END_LIMIT_S):
-        """Ends it: first with time for what runs, then at once."""
+    def close(self):
         atexit.unregister(self.close)
-        process = self._process
-        if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGTERM)
+        if self._process.poll() is None:
+            self._process.terminate()
             try:
-                process.wait(drain_s)
+                self._process.wait(END_LIMIT_S)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                self._process.kill()
+                self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _own(self):
-        """The thread whose end would be the child's: it stays until the child has ended."""
-        command = [sys.executable, "-S", "-E", "-c", _TIED, str(os.getpid()), *self._command]
-        try:
-            self._process = subprocess.Popen(command, env=self._environment, stdin=subprocess.DEVNULL,
-                                             stdout=subprocess.PIPE, text=True, errors="replace")
-            self._running.set()
-            for line in self._process.stdout:
-                if self._url is None and line.strip().startswith("http"):
-                    self._url = line.strip()
+    def _listen(self):
+        with self._process.stdout as lines:
+            for line in lines:
+                if self.url is None and line.startswith("http"):
+                    self.url = line.strip()
                     self._told.set()
-            self._process.wait()
-        finally:
-            self._running.set()
-            self._told.set()
+        self._told.set()
 
-    def _await_start(self, deadline):
-        self._running.wait()
-        if self._process is None:
-            raise ServiceFailed(f"{self._command[0]} does not run")
-        if not self._told.wait(max(0, deadline - time.monotonic())) or self._url is None:
-            raise ServiceFailed(f"{self._command[0]} serve did not say where it listens; its own words stand above")
-        while self._ready and (why := self.why_unhealthy()):
+    def _await_start(self, ready, deadline):
+        if not self._told.wait(max(0, deadline - time.monotonic())) or self.url is None:
+            raise ServiceFailed("`kernelwright serve` did not say where it listens; its own words stand above")
+        while ready and (why := self.why_unhealthy()):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise ServiceFailed(why)
             time.sleep(_POLL_S)

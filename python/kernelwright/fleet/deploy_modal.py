@@ -5,6 +5,7 @@ empty: looked for), `environment` (Modal's), `dry_run`.
 """
 import json
 import os
+import re
 import sys
 import tarfile
 import tempfile
@@ -15,7 +16,9 @@ from pathlib import Path
 from .events import DeployError, errors_told, package_missing, say, tell
 
 MODAL = "modal==1.6.4"
-ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = Path(__file__).resolve().parents[1]
+ROOT = PACKAGE.parents[1]
+GLIBC = (2, 36)  # of Debian 12: modal_app's image
 _PARTS = ("bin/kernelwright", "lib/libkwconfine.so", "python/kernelwright/modal_app.py")
 
 
@@ -28,7 +31,7 @@ def main(words):
             raise package_missing("modal", MODAL) from error
         tree = find_tree(request["program"], Path(scratch))
         say(f"the program is {tree}")
-        settings = {**request["settings"], "deployment": f"{(tree / 'VERSION').read_text().strip()} {time.time_ns()}"}
+        settings = {**request["settings"], "deployment": str(time.time_ns())}
         os.environ.update(KERNELWRIGHT_MODAL=json.dumps(settings), KERNELWRIGHT_MODAL_TREE=str(tree))
         tell(**deploy(modal, request["environment"], request["dry_run"]))
 
@@ -55,24 +58,29 @@ def deploy(modal, environment, dry_run):
 
 def find_tree(given, scratch):
     """The folder with the portable program: given, or this installation, or what `make dist` made of this checkout."""
-    if given:
-        path = Path(given)
-        if not path.exists():
-            raise DeployError(f"{given} is not there", "`make dist` makes the tarball")
-    elif is_portable(ROOT):
-        path = ROOT
-    else:
+    path = Path(given) if given else next((each for each in (PACKAGE / "program", ROOT) if is_portable(each)), None)
+    if path is None:
         tarballs = sorted(ROOT.glob("dist/kernelwright-[0-9]*-linux-x86_64.tar.gz"), key=lambda each: each.stat().st_mtime)
         if not tarballs:
             raise DeployError("there is no portable program to send to Modal", "`make dist` makes it; or --program "
                               "TARBALL")
         path = tarballs[-1]
+    if not path.exists():
+        raise DeployError(f"{path} is not there", "`make dist` makes the tarball")
     if path.is_file():
         path = unpacked(path, scratch)
     if not is_portable(path):
         raise DeployError(f"{path} is no portable program: {', '.join(missing(path))} is not there",
                           "--program with the tarball that `make dist` makes")
+    if (needed := glibc_needed(path / "bin" / "kernelwright")) > GLIBC:
+        raise DeployError(f"{path} needs glibc {needed[0]}.{needed[1]}, and Modal's image has {GLIBC[0]}.{GLIBC[1]}",
+                          "build it on Debian 12 or older, `make dist`, and --program with its tarball")
     return path
+
+
+def glibc_needed(program):
+    versions = re.findall(rb"GLIBC_([0-9]+)\.([0-9]+)", program.read_bytes())
+    return max(((int(major), int(minor)) for major, minor in versions), default=(0, 0))
 
 
 def unpacked(tarball, scratch):

@@ -10,19 +10,21 @@ import time
 
 from .front import Refusal
 
+KEPT = 4096  # calls and entries that this process remembers, so that polls ask Modal for what is new alone
 CHUNK = 8  # evaluations of one batch that go to one container together
 ABOUT_LIMIT_S = 20  # a cold GPU container takes longer: the client is told to come again
 
 
 class ModalDesk:
-    """`calls`: `start(evaluations)` and `ask(name, *arguments)` give a call's id, `result(id, timeout_s)` its result or
-    TimeoutError, `cancel(id)`. `table`: `get(key)`, `put(key, value)`, `put_new(key, value)` -> whether it was new."""
+    """`calls`: `start(evaluations)` and `ask(name, *arguments)` give a call's id, `result(id)` its result when there is
+    one, `cancel(id)`. `table`: `get(key)`, `put(key, value)`, `put_new(key, value)` -> whether it was new."""
 
     def __init__(self, calls, table, deployment, width):
         self._calls, self._table, self._deployment, self._width = calls, table, deployment, width
+        self._entries, self._watches = {}, {}  # by evaluation, by call
 
     async def submit(self, evaluations):
-        known = await asyncio.gather(*(self._table.get(each["id"]) for each in evaluations))
+        known = await asyncio.gather(*(self._entry(each["id"]) for each in evaluations))
         for evaluation, entry in zip(evaluations, known, strict=True):
             _check_same(evaluation, entry)
         fresh = {each["id"]: each for each, entry in zip(evaluations, known, strict=True) if entry is None}
@@ -30,30 +32,30 @@ class ModalDesk:
         return [({"id": each["id"], "state": "queued"}, each["id"] in new) for each in evaluations]
 
     async def wait(self, evaluation_id, deadline):
-        entry = await self._table.get(evaluation_id)
+        entry = await self._entry(evaluation_id)
         if entry is None:
             return None
         state = {"id": evaluation_id, "state": "running", "verdict": None, "cause": None,
                  "submitted_at": entry["submitted_at"], "started_at": None, "finished_at": None}
         if entry["cancelled"]:
             return {**state, "state": "cancelled", "cause": "client"}
-        try:
-            states = await self._calls.result(entry["call"], max(0, deadline - time.monotonic()))
-        except TimeoutError:
+        result = self._watch(entry["call"])
+        await asyncio.wait({result}, timeout=max(0, deadline - time.monotonic()))
+        if not result.done():
             return state
-        except Exception as error:  # of whatever kind: the call is over, and without a verdict
-            return {**state, "state": "cancelled", "cause": f"the call failed: {error}"}
-        found = states[entry["place"]]
-        return {**state, **found, "id": evaluation_id}
+        if result.exception() is not None:  # of whatever kind: the call is over, and without a verdict
+            return {**state, "state": "cancelled", "cause": f"the call failed: {result.exception()}"}
+        return {**state, **result.result()[entry["place"]], "id": evaluation_id}
 
     async def cancel(self, evaluation_id):
-        entry = await self._table.get(evaluation_id)
+        entry = await self._entry(evaluation_id)
         if entry is None:
             return None
         state = await self.wait(evaluation_id, time.monotonic())
         if state["state"] != "running":
             return state
-        await self._table.put(evaluation_id, {**entry, "cancelled": True})
+        self._entries[evaluation_id] = {**entry, "cancelled": True}
+        await self._table.put(evaluation_id, self._entries[evaluation_id])
         if entry["alone"]:  # else others' verdicts would go with it
             await self._calls.cancel(entry["call"])
         return {**state, "state": "cancelled", "cause": "client"}
@@ -92,15 +94,37 @@ class ModalDesk:
             known = {"call": await self._calls.ask(name, *arguments)}
             await self._table.put(key, known)
         if "answer" not in known:
-            try:
-                known["answer"] = await self._calls.result(known["call"], ABOUT_LIMIT_S)
-            except TimeoutError:
-                raise Refusal(503, "starting", "a GPU container is starting", retry_after_s=5) from None
-            except Exception as error:
+            result = self._watch(known["call"])
+            await asyncio.wait({result}, timeout=ABOUT_LIMIT_S)
+            if not result.done():
+                raise Refusal(503, "starting", "a GPU container is starting", retry_after_s=5)
+            if result.exception() is not None:
                 await self._table.put(key, None)
-                raise Refusal(503, "unavailable", f"no GPU container answers: {error}", retry_after_s=30) from error
+                raise Refusal(503, "unavailable", f"no GPU container answers: {result.exception()}", retry_after_s=30)
+            known["answer"] = result.result()
             await self._table.put(key, known)
         return known["answer"]
+
+    async def _entry(self, evaluation_id):
+        """Of an evaluation; what is known of one changes only by cancelling it."""
+        if evaluation_id not in self._entries:
+            entry = await self._table.get(evaluation_id)
+            if entry is None:
+                return None
+            _remember(self._entries, evaluation_id, entry)
+        return self._entries[evaluation_id]
+
+    def _watch(self, call):
+        """The result that will be: one question to Modal, however many wait for it."""
+        if call not in self._watches:
+            _remember(self._watches, call, asyncio.ensure_future(self._calls.result(call)))
+        return self._watches[call]
+
+
+def _remember(known, key, value):
+    while len(known) >= KEPT:
+        del known[next(iter(known))]
+    known[key] = value
 
 
 def _check_same(evaluation, entry):
