@@ -11,6 +11,7 @@
 #include "recording.h"
 #include "run.h"
 #include "score.h"
+#include "serve.h"
 #include "train.h"
 #include "verify.h"
 #include "version.h"
@@ -40,6 +41,11 @@ int main_verb(int argc, char** argv) {
   CLI::App* score_verb = app.add_subcommand("score", "Outputs, or a model's answers, into figures to trust");
   score.add(*score_verb);
   kw::add_config(*score_verb);
+
+  kw::app::ServeOptions serve;
+  CLI::App* serve_verb = app.add_subcommand("serve", "Verdicts over HTTP, for many clients");
+  serve.add(*serve_verb);
+  kw::add_config(*serve_verb);
 
   kw::ExportFlags export_flags;
   CLI::App* export_verb = app.add_subcommand("export", "A run into files that trainers read");
@@ -77,9 +83,10 @@ int main_verb(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : usage;
   }
-  if (verify_verb->parsed()) return kw::app::verify(verify);
+  if (verify_verb->parsed()) return kw::app::verify(verify, *verify_verb);
   if (run_verb->parsed()) return kw::app::run(run, *run_verb);
   if (score_verb->parsed()) return kw::app::score(score, *score_verb);
+  if (serve_verb->parsed()) return kw::app::serve(serve);
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (train_verb->parsed()) return kw::app::train(train, *train_verb);

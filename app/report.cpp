@@ -45,17 +45,12 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
       sink_(std::move(sink)),
       progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total) {}
 
-void Report::starting(const verify::LocalVerifier::Options& options) {
-  if (!flags_.output.verbose) return;
-  progress_.say(fmt::format("python: {} (from {})", options.python.path.string(), options.python.chosen_by));
-  progress_.say(options.gpus.empty()
-                    ? "device: CPU (Triton's interpreter, compile for sm_90; speed is not measured)"
-                    : fmt::format("device: {} x {}", options.gpus.size(), options.gpus.front().name));
-}
-
-void Report::started(std::string protocol) {
-  protocol_ = std::move(protocol);
-  if (flags_.output.verbose) progress_.say(fmt::format("ready after {:.1f} s", seconds()));
+void Report::started(Evaluator& evaluator) {
+  protocol_ = evaluator.verifier().protocol();
+  if (flags_.output.verbose) {
+    for (const std::string& line : evaluator.words()) say(line);
+    say(fmt::format("ready after {:.1f} s", seconds()));
+  }
   start_ = async::SteadyClock::now();
 }
 

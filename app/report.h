@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "async/loop.h"
+#include "evaluator.h"
 #include "pipeline.h"
 #include "results/progress.h"
 #include "results/result_row.h"
 #include "results/result_sink.h"
 #include "tasks/kernelbench_results.h"
 #include "verify.h"
-#include "verify/local_verifier.h"
 
 namespace kw::app {
 
@@ -19,8 +19,8 @@ class Report {
  public:
   Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total);
 
-  void starting(const verify::LocalVerifier::Options& options);
-  void started(std::string protocol);
+  void started(Evaluator& evaluator);
+  void say(const std::string& line) { progress_.say(line); }
   PipelineHooks hooks();
   void tick();
   void finish();

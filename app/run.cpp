@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "config/config.h"
-#include "host.h"
+#include "evaluator.h"
 #include "llm/scripted_model.h"
 #include "revision.h"
 #include "run_report.h"
@@ -42,10 +42,8 @@ json::object source_identity(const SourceFlags& source) {
           {"shuffle", source.shuffle}};
 }
 
-json::object judging_identity(const verify::LocalVerifier::Options& host) {
-  const verify::Settings& settings = host.settings;
-  return {{"device", host.gpus.empty() ? "cpu" : host.gpus.front().name},
-          {"trials", settings.correctness_trials},
+json::object judging_identity(const verify::Settings& settings) {
+  return {{"trials", settings.correctness_trials},
           {"timing-trials", settings.timing_trials},
           {"timing-precision", settings.timing_precision},
           {"tolerance", settings.tolerance.name},
@@ -72,11 +70,11 @@ json::object loop_identity(const refine::Settings& settings) {
 }
 
 // What makes two runs the same run: all that changes tasks, answers or verdicts. --limit and --sample-id only
-// say which of the tasks are done now. The model's name joins when it is known.
+// say which of the tasks are done now. The names of the model and of the device join when they are known.
 json::object identity(const SourceFlags& source, const refine::Settings& settings,
-                      const verify::LocalVerifier::Options& host) {
+                      const verify::Settings& judging) {
   json::object all = loop_identity(settings);
-  for (const json::object& part : {source_identity(source), judging_identity(host)})
+  for (const json::object& part : {source_identity(source), judging_identity(judging)})
     for (const auto& [name, value] : part) all[name] = value;
   return all;
 }
@@ -85,13 +83,14 @@ struct World {
   const RunFlags& flags;
   refine::Settings settings;
   std::unique_ptr<TaskSource> source;
-  verify::LocalVerifier::Options host;
+  EvaluatorPlan plan;
   store::RunInfo info;
   RunReport report;
   Session session;
 
   std::unique_ptr<llm::ScriptedModel> scripted;
   std::unique_ptr<llm::OpenAiClient> chat;
+  std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<store::RunStore> store;
   std::size_t unsaved = 0;
 };
@@ -116,6 +115,15 @@ async::Task<Result<>> connect(World* world) {
   if (!chat) co_return std::unexpected(chat.error());
   world->chat = std::move(*chat);
   world->info.settings["model"] = world->chat->model().name;
+  co_return Result<>();
+}
+
+async::Task<Result<>> start_evaluator(World* world) {
+  auto evaluator = co_await Evaluator::start(world->session.loop, world->session.stop, world->plan,
+                                             [world](const std::string& line) { world->report.say(line); });
+  if (!evaluator) co_return std::unexpected(evaluator.error());
+  world->evaluator = std::move(*evaluator);
+  world->info.settings["device"] = world->evaluator->device();
   co_return Result<>();
 }
 
@@ -146,13 +154,12 @@ void trace_ended(World* world) {
 async::Task<Result<>> converse(World* world) {
   async::Loop& loop = world->session.loop;
   async::Stop& stop = world->session.stop;
-  auto verifier = co_await verify::LocalVerifier::start(loop, stop, world->host);
-  if (!verifier) co_return std::unexpected(verifier.error());
   world->report.started();
-  refine::Loop refinement(loop, stop, *world->chat, **verifier, *world->store, world->settings,
-                          world->report.hooks([world] { trace_ended(world); }));
+  refine::Loop refinement(loop, stop, *world->chat, world->evaluator->verifier(), *world->store,
+                          world->settings, world->report.hooks([world] { trace_ended(world); }));
   auto ended = co_await refinement.run(*world->source);
-  co_await (*verifier)->end();
+  co_await world->evaluator->end();
+  world->evaluator.reset();
   co_return ended;
 }
 
@@ -164,7 +171,13 @@ std::uint64_t unjudged(const store::Summary& summary) {
 
 async::Task<Result<>> run_and_save(World* world) {
   if (auto connected = co_await connect(world); !connected) co_return connected;
+  // What a service judges on is known when it has answered; the engine here takes longer to start than the
+  // run to be refused.
+  if (world->plan.remote)
+    if (auto started = co_await start_evaluator(world); !started) co_return started;
   if (auto opened = open_store(world); !opened) co_return opened;
+  if (!world->evaluator)
+    if (auto started = co_await start_evaluator(world); !started) co_return started;
   auto ended = co_await converse(world);
   auto saved = co_await write_exports(world);
   world->report.finish();
@@ -234,6 +247,7 @@ void RunFlags::add(CLI::App& app) {
   model.add(app);
   loop.add(app);
   engine.add(app);
+  evaluator.add(app);
   correctness.add(app);
   timing.add(app);
   output.add(app);
@@ -244,6 +258,10 @@ int run(const RunFlags& flags, const CLI::App& verb) {
     complain(error);
     return exit_failure;
   };
+  if (auto fits = flags.evaluator.check(verb); !fits) {
+    complain(fits.error());
+    return exit_usage;
+  }
   auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
   auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
   if (!source) return failed(source.error());
@@ -262,14 +280,16 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskS
   settings->sampling = flags.model.sampling;
   settings->requests_in_flight = flags.model.batch_size;
   settings->min_trust = flags.timing.min_trust;
-  auto host = on_this_host(host_options(flags.engine, flags.correctness, flags.timing));
-  if (!host) return failed(host.error());
+  auto plan = plan_evaluator(flags.evaluator, host_options(flags.engine, flags.correctness, flags.timing),
+                             {flags.output.run_folder().string(), flags.output.fresh});
+  if (!plan) return failed(plan.error());
 
   // A connection for each request, twice where the scripted model's server is in this process too.
   allow_descriptors(2 * flags.model.batch_size + 1024);
 
   store::RunInfo info;
-  info.settings = identity(flags.source, *settings, *host);
+  info.settings = identity(flags.source, *settings, plan->settings);
+  if (plan->local) info.settings["device"] = device_of(*plan->local);
   info.config_toml = resolved_toml(verb);
   info.program_version = kw_version;
   info.git_revision = kw_revision;
@@ -278,7 +298,7 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskS
   World world{flags,
               std::move(*settings),
               std::move(source),
-              std::move(*host),
+              std::move(*plan),
               std::move(info),
               RunReport(flags.output, total),
               {},

@@ -5,6 +5,7 @@
 
 #include "flags/correctness_flags.h"
 #include "flags/engine_flags.h"
+#include "flags/evaluator_flags.h"
 #include "flags/loop_flags.h"
 #include "flags/model_flags.h"
 #include "flags/run_output_flags.h"
@@ -18,6 +19,7 @@ struct RunFlags {
   ModelFlags model;
   LoopFlags loop;
   EngineFlags engine;
+  EvaluatorFlags evaluator;
   CorrectnessFlags correctness;
   TimingFlags timing;
   RunOutputFlags output;

@@ -318,6 +318,7 @@ int go_on(World& world) {
 
 void ScoreOptions::add(CLI::App& app) {
   engine.add(app);
+  evaluator.add(app);
   correctness.add(app);
   timing.add(app);
   // Here the word means what the outputs are compared with.
@@ -329,6 +330,10 @@ int score(const ScoreOptions& options, const CLI::App& verb) {
   if (!options.flags.read_review.empty()) return read_review(options.flags);
   if (auto good = check(options.flags); !good) {
     complain(good.error());
+    return exit_usage;
+  }
+  if (auto fits = options.evaluator.check(verb); !fits) {
+    complain(fits.error());
     return exit_usage;
   }
   if (auto may = check_written(options.flags); !may && !options.flags.dry_run) return failed(may.error());

@@ -5,6 +5,7 @@
 
 #include "flags/correctness_flags.h"
 #include "flags/engine_flags.h"
+#include "flags/evaluator_flags.h"
 #include "flags/score_flags.h"
 #include "flags/timing_flags.h"
 
@@ -13,6 +14,7 @@ namespace kw::app {
 struct ScoreOptions {
   ScoreFlags flags;
   EngineFlags engine;
+  EvaluatorFlags evaluator;
   CorrectnessFlags correctness;
   TimingFlags timing;
 

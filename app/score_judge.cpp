@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "host.h"
+#include "evaluator.h"
 #include "pipeline.h"
 #include "results/progress.h"
 #include "results/result_row.h"
@@ -29,7 +29,7 @@ class Judging {
 
   // Takes the jobs out of the outputs; each set's names are its own.
   std::unique_ptr<JobSource> jobs(std::span<scoring::OutputSet* const> sets);
-  async::Task<int> run(Session* session, JobSource* source, verify::LocalVerifier::Options host);
+  async::Task<int> run(Session* session, JobSource* source, EvaluatorPlan plan);
   void tick() { progress_.tick(seconds()); }
 
  private:
@@ -94,16 +94,17 @@ PipelineHooks Judging::hooks() {
           }};
 }
 
-async::Task<int> Judging::run(Session* session, JobSource* source, verify::LocalVerifier::Options host) {
-  auto verifier = co_await verify::LocalVerifier::start(session->loop, session->stop, std::move(host));
-  if (!verifier) {
-    complain(verifier.error());
+async::Task<int> Judging::run(Session* session, JobSource* source, EvaluatorPlan plan) {
+  auto evaluator = co_await Evaluator::start(session->loop, session->stop, std::move(plan),
+                                             [this](const std::string& line) { progress_.say(line); });
+  if (!evaluator) {
+    complain(evaluator.error());
     co_return exit_failure;
   }
-  protocol_ = (*verifier)->protocol();
-  Pipeline pipeline(session->loop, session->stop, **verifier, hooks());
+  protocol_ = (*evaluator)->verifier().protocol();
+  Pipeline pipeline(session->loop, session->stop, (*evaluator)->verifier(), hooks());
   auto ended = co_await pipeline.run(*source);
-  co_await (*verifier)->end();
+  co_await (*evaluator)->end();
   progress_.finish();
   if (ended) co_return 0;
   complain(ended.error());
@@ -121,15 +122,17 @@ int judge(const ScoreOptions& options, std::span<scoring::OutputSet* const> sets
   for (const scoring::OutputSet* set : sets)
     for (const scoring::Output& output : set->outputs) total += output.job.has_value();
   if (total == 0) return 0;
-  auto host = on_this_host(host_options(options.engine, options.correctness, options.timing));
-  if (!host) return failed(host.error());
-  auto sink =
-      ResultSink::open({options.flags.beside(".verdicts.jsonl").string(), options.flags.fresh, false});
+  const std::string verdicts = options.flags.beside(".verdicts.jsonl").string();
+  auto plan =
+      plan_evaluator(options.evaluator, host_options(options.engine, options.correctness, options.timing),
+                     {verdicts, options.flags.fresh});
+  if (!plan) return failed(plan.error());
+  auto sink = ResultSink::open({verdicts, options.flags.fresh, false});
   if (!sink) return failed(sink.error());
   Judging judging(options, std::move(*sink), total);
   std::unique_ptr<JobSource> source = judging.jobs(sets);
   Session session;
-  int status = session.run([&] { return judging.run(&session, source.get(), std::move(*host)); },
+  int status = session.run([&] { return judging.run(&session, source.get(), std::move(*plan)); },
                            [&] { judging.tick(); });
   if (status == exit_interrupted)
     fmt::print(stderr, "interrupted; verdicts so far are kept: the same command goes on\n");

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "host.h"
+#include "evaluator.h"
 #include "report.h"
 #include "session.h"
 
@@ -57,21 +57,19 @@ int dry_run(JobSource& source) {
   }
 }
 
-async::Task<Result<>> judge_all(Session* session, JobSource* source, Report* report,
-                                verify::LocalVerifier::Options options) {
-  report->starting(options);
-  auto verifier = co_await verify::LocalVerifier::start(session->loop, session->stop, std::move(options));
-  if (!verifier) co_return std::unexpected(verifier.error());
-  report->started((*verifier)->protocol());
-  Pipeline pipeline(session->loop, session->stop, **verifier, report->hooks());
+async::Task<Result<>> judge_all(Session* session, JobSource* source, Report* report, EvaluatorPlan plan) {
+  auto evaluator = co_await Evaluator::start(session->loop, session->stop, std::move(plan),
+                                             [report](const std::string& line) { report->say(line); });
+  if (!evaluator) co_return std::unexpected(evaluator.error());
+  report->started(**evaluator);
+  Pipeline pipeline(session->loop, session->stop, (*evaluator)->verifier(), report->hooks());
   auto ended = co_await pipeline.run(*source);
-  co_await (*verifier)->end();
+  co_await (*evaluator)->end();
   co_return ended;
 }
 
-async::Task<int> run_verify(Session* session, JobSource* source, Report* report,
-                            verify::LocalVerifier::Options options) {
-  auto ended = co_await judge_all(session, source, report, std::move(options));
+async::Task<int> run_verify(Session* session, JobSource* source, Report* report, EvaluatorPlan plan) {
+  auto ended = co_await judge_all(session, source, report, std::move(plan));
   report->finish();
   if (ended || session->stop.requested()) co_return report->exit_status();
   complain(ended.error());
@@ -83,15 +81,20 @@ async::Task<int> run_verify(Session* session, JobSource* source, Report* report,
 void VerifyFlags::add(CLI::App& app) {
   input.add(app);
   engine.add(app);
+  evaluator.add(app);
   correctness.add(app);
   timing.add(app);
   output.add(app);
 }
 
-int verify(const VerifyFlags& flags) {
+int verify(const VerifyFlags& flags, const CLI::App& verb) {
   if (flags.input.is_empty()) {
     complain({"nothing to judge was named",
               "give REFERENCE KERNEL, or a file or folder; `kernelwright verify --help`"});
+    return exit_usage;
+  }
+  if (auto fits = flags.evaluator.check(verb); !fits) {
+    complain(fits.error());
     return exit_usage;
   }
   auto source = open_jobs(flags);
@@ -100,9 +103,10 @@ int verify(const VerifyFlags& flags) {
     return 1;
   }
   if (flags.output.dry_run) return dry_run(**source);
-  auto options = on_this_host(host_options(flags.engine, flags.correctness, flags.timing));
-  if (!options) {
-    complain(options.error());
+  auto plan = plan_evaluator(flags.evaluator, host_options(flags.engine, flags.correctness, flags.timing),
+                             {flags.output.output, flags.output.fresh});
+  if (!plan) {
+    complain(plan.error());
     return 1;
   }
   auto sink = ResultSink::open({flags.output.output, flags.output.fresh, flags.output.json});
@@ -116,7 +120,7 @@ int verify(const VerifyFlags& flags) {
   }
   Report report(flags, std::move(*sink), (*source)->total());
   Session session;
-  return session.run([&] { return run_verify(&session, source->get(), &report, std::move(*options)); },
+  return session.run([&] { return run_verify(&session, source->get(), &report, std::move(*plan)); },
                      [&] { report.tick(); });
 }
 
