@@ -43,7 +43,8 @@ void complain(const Error& error) {
 void Session::heed_signals() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
-    stop.request(fmt::format("signal {}", signal));
+    const std::string cause = fmt::format("signal {}", signal);
+    on_signal ? on_signal(cause) : stop.request(cause);
     // A second one does not wait for order: what is left dies with us.
     signals_.async_wait([](boost::system::error_code again, int) {
       if (!again) ::_exit(exit_interrupted);

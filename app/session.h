@@ -4,6 +4,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <cstddef>
 #include <functional>
+#include <string>
 
 #include "async/loop.h"
 #include "async/stop.h"
@@ -21,9 +22,11 @@ void complain(const Error& error);
 struct Session {
   async::Loop loop;
   async::Stop stop{loop};
+  // What the first signal does; by default it requests a stop.
+  std::function<void(const std::string& cause)> on_signal;
 
-  // Runs the coroutine to its end, and tick every second meanwhile. The first signal requests a stop, a
-  // second one ends the program at once. The result is the coroutine's, or exit_interrupted after a stop.
+  // Runs the coroutine to its end, and tick every second meanwhile. A second signal ends the program at once.
+  // The result is the coroutine's, or exit_interrupted after a stop.
   int run(std::function<async::Task<int>()> work, std::function<void()> tick);
 
  private:

@@ -1,0 +1,198 @@
+#include "serve.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <cstdlib>
+
+#include "host.h"
+#include "http/url.h"
+#include "probe/probe.h"
+#include "process/exit_watch.h"
+#include "serve_key.h"
+#include "service/service.h"
+#include "session.h"
+#include "version.h"
+
+namespace kw::app {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr std::size_t descriptors = 16'384;  // a connection each
+constexpr auto farewell = 200ms;             // for answers that are on their way when the service ends
+
+Result<fs::path> store_path(const std::string& chosen) {
+  if (!chosen.empty()) return fs::path(chosen);
+  const fs::path ours = fs::path("kernelwright") / "service.db";
+  if (const char* folder = std::getenv("XDG_STATE_HOME"); folder != nullptr && folder[0] == '/')
+    return fs::path(folder) / ours;
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/')
+    return fs::path(home) / ".local/state" / ours;
+  return fail("neither XDG_STATE_HOME nor HOME says where evaluations are kept", "name a file with --store");
+}
+
+// What the flags say together, before anything is started.
+Result<> check(const ServeFlags& flags, const std::string& key) {
+  if (!http::is_address(flags.host) && !http::is_loopback(flags.host))
+    return fail(fmt::format("--host {}: that is no address", flags.host),
+                "give an address of this machine, like 127.0.0.1, 0.0.0.0 or ::");
+  if (key.empty() && !http::is_loopback(flags.host))
+    return fail(
+        fmt::format("--host {}: without a key, anybody who reaches it could run code here", flags.host),
+        "set KERNELWRIGHT_API_KEY or give --api-key-file");
+  if (flags.tls_certificate.empty() != flags.tls_key.empty())
+    return fail("--tls-cert and --tls-key belong together", "give both, or neither");
+  return {};
+}
+
+service::Options service_options(const ServeFlags& flags, fs::path store, std::string key) {
+  service::Options options;
+  options.store = std::move(store);
+  options.key = std::move(key);
+  options.max_body_bytes = flags.max_body_bytes;
+  options.queue = flags.queue;
+  options.rate = flags.rate;
+  options.retention = flags.retention;
+  options.log_requests = !flags.quiet;
+  options.log_bodies = flags.log_bodies;
+  options.log_descriptor = STDERR_FILENO;
+  options.version = kw_version;
+  return options;
+}
+
+http::ServerOptions server_options(const ServeFlags& flags) {
+  http::ServerOptions options;
+  options.address = http::is_address(flags.host) ? flags.host : "127.0.0.1";
+  options.port = static_cast<std::uint16_t>(flags.port);
+  options.max_body_bytes = flags.max_body_bytes;
+  options.tls = {flags.tls_certificate, flags.tls_key};
+  return options;
+}
+
+service::Facts facts_of(const verify::LocalVerifier::Options& verifier) {
+  const verify::Settings& settings = verifier.settings;
+  service::Facts facts;
+  facts.device = settings.device == verify::Device::cuda ? "cuda" : "cpu";
+  for (const verify::Gpu& gpu : verifier.gpus) facts.gpus.push_back(gpu.name);
+  facts.settings.correctness_trials = settings.correctness_trials;
+  facts.settings.timing_trials = settings.timing_trials;
+  facts.settings.timing_precision = settings.timing_precision;
+  facts.settings.tolerance = settings.tolerance;
+  facts.settings.precision = settings.precision;
+  facts.settings.tf32 = settings.tf32;
+  facts.settings.move_weights = settings.move_weights;
+  facts.settings.timeout_s = std::chrono::duration<double>(settings.timeout).count();
+  facts.probe = probe_job();
+  return facts;
+}
+
+// All that a service consists of, from its store to its socket.
+struct Serving {
+  explicit Serving(Session& in) : session(in), told_to_end(in.loop) {
+    session.on_signal = [this](const std::string&) { end(); };
+  }
+
+  // Before there is a verifier nothing is worth waiting for.
+  void end() {
+    told_to_end.set();
+    if (!verifier) session.stop.request("told to end");
+  }
+
+  async::Task<> watch_parent();
+  Result<> open(const ServeFlags& flags, service::Options options);
+  async::Task<Result<>> judge(verify::LocalVerifier::Options options);
+  async::Task<> close(std::chrono::seconds patience);
+
+  Session& session;
+  async::Event told_to_end;
+  std::unique_ptr<service::Service> service;
+  std::unique_ptr<http::Server> server;
+  std::unique_ptr<verify::LocalVerifier> verifier;
+};
+
+async::Task<> Serving::watch_parent() {
+  auto watch = process::ExitWatch::of(session.loop, ::getppid());
+  if (watch) co_await watch->wait();
+  end();
+}
+
+Result<> Serving::open(const ServeFlags& flags, service::Options options) {
+  auto opened = service::Service::open(session.loop, session.stop, std::move(options));
+  if (!opened) return std::unexpected(opened.error());
+  service = std::move(*opened);
+  auto listening = http::Server::listen(session.loop, server_options(flags),
+                                        [this](const http::Request& request, http::Responder& responder) {
+                                          return service->handle(request, responder);
+                                        });
+  if (!listening) return std::unexpected(listening.error());
+  server = std::move(*listening);
+  fmt::print("{}\n", server->url());
+  std::fflush(stdout);
+  return {};
+}
+
+async::Task<Result<>> Serving::judge(verify::LocalVerifier::Options options) {
+  service::Facts facts = facts_of(options);
+  auto started = co_await verify::LocalVerifier::start(session.loop, session.stop, std::move(options));
+  if (!started) co_return std::unexpected(started.error());
+  verifier = std::move(*started);
+  service->judge_with(*verifier, std::move(facts));
+  co_await told_to_end.wait();
+  co_return Result<>();
+}
+
+async::Task<> Serving::close(std::chrono::seconds patience) {
+  co_await service->drain(patience);
+  co_await async::sleep_until(async::Deadline::in(farewell));
+  server->stop();
+  if (verifier) co_await verifier->end();
+}
+
+async::Task<int> run_service(Serving* serving, const ServeFlags* flags,
+                             verify::LocalVerifier::Options options) {
+  auto judged = co_await serving->judge(std::move(options));
+  co_await serving->close(judged ? flags->drain : 0s);
+  if (judged || serving->told_to_end.is_set()) co_return 0;
+  complain(judged.error());
+  co_return exit_failure;
+}
+
+}  // namespace
+
+void ServeOptions::add(CLI::App& app) {
+  serve.add(app);
+  engine.add(app);
+  correctness.add(app);
+  timing.add(app);
+}
+
+int serve(const ServeOptions& options) {
+  auto refuse = [](const Error& error, int status) {
+    complain(error);
+    return status;
+  };
+  auto key = read_service_key(options.serve.api_key_file);
+  if (!key) return refuse(key.error(), exit_usage);
+  if (auto good = check(options.serve, *key); !good) return refuse(good.error(), exit_usage);
+  auto store = store_path(options.serve.store);
+  if (!store) return refuse(store.error(), exit_usage);
+  auto verifier = on_this_host(host_options(options.engine, options.correctness, options.timing));
+  if (!verifier) return refuse(verifier.error(), exit_failure);
+  if (auto owner = own_processes(); !owner) return refuse(owner.error(), exit_failure);
+  allow_descriptors(descriptors);
+  Session session;
+  Serving serving(session);
+  if (auto opened = serving.open(options.serve, service_options(options.serve, *store, *key)); !opened)
+    return refuse(opened.error(), exit_failure);
+  if (options.serve.parent_death)
+    boost::asio::co_spawn(session.loop, serving.watch_parent(), boost::asio::detached);
+  int status =
+      session.run([&] { return run_service(&serving, &options.serve, std::move(*verifier)); }, [] {});
+  return serving.told_to_end.is_set() ? 0 : status;
+}
+
+}  // namespace kw::app
