@@ -37,30 +37,32 @@ class VerifierError(RuntimeError):
 
 def benchmark_triton_kernel(kernel_code, reference_torch_code, input_shapes, n_correctness=N_CORRECTNESS,
                             n_trials=N_TRIALS, n_warmup=N_WARMUP, kernel_name=KERNEL_NAME, rtol=TOLERANCE,
-                            atol=TOLERANCE, *, options=()):
+                            atol=TOLERANCE, *, evaluator=None, options=()):
     """The verdict on a function pair: `triton_kernel_wrapper` against `reference_impl`.
 
     `input_shapes` maps each input's name to {"shape": [...], "dtype": "float32"} or to a shape; a list of these
     is matched to the parameters of `reference_impl` in order.
-    `options` are further words of `kernelwright verify`, such as ("--device", "cpu").
+    `evaluator` says who judges: "local", "modal", "ray" or the URL of a service; None leaves it to the environment's
+    KERNELWRIGHT_EVALUATOR. `options` are further words of `kernelwright verify`, such as ("--device", "cpu").
     """
     row = {"kernel_code": kernel_code, "reference_code": reference_torch_code, "kernel_name": kernel_name,
            "input_shapes": normalised_shapes(input_shapes, reference_torch_code)}
-    return _verify([row], _options(n_correctness, n_trials, n_warmup, rtol, atol), options)[0]
+    return _verify([row], _options(n_correctness, n_trials, n_warmup, rtol, atol), evaluator, options)[0]
 
 
 def benchmark_kernelbench(triton_code, pytorch_code, n_correctness=N_CORRECTNESS, n_trials=N_TRIALS,
-                          kernel_name=KERNEL_NAME, entry_point=None, rtol=TOLERANCE, atol=TOLERANCE, *, options=()):
+                          kernel_name=KERNEL_NAME, entry_point=None, rtol=TOLERANCE, atol=TOLERANCE, *,
+                          evaluator=None, options=()):
     """The verdict on a module: `ModelNew`, `<Name>New` or `triton_kernel_wrapper` against a KernelBench-style one.
 
     `entry_point` names the reference's class where it is not `Model`.
     """
     row = {"kernel_code": triton_code, "reference_code": pytorch_code, "kernel_name": kernel_name,
            "entry_point": entry_point}
-    return _verify([row], _options(n_correctness, n_trials, N_WARMUP, rtol, atol), options)[0]
+    return _verify([row], _options(n_correctness, n_trials, N_WARMUP, rtol, atol), evaluator, options)[0]
 
 
-def benchmark_batch(kernels, *, options=()):
+def benchmark_batch(kernels, *, evaluator=None, options=()):
     """Verdicts on many kernels, in their order. Each is a dict with the parameters of either function above,
     or with the fields of a batch row; `id` is optional, and other fields come back in the verdict."""
     kernels = list(kernels)
@@ -71,7 +73,7 @@ def benchmark_batch(kernels, *, options=()):
         groups.setdefault(_options(**settings), []).append(number)
     for words, numbers in groups.items():
         rows = [_row_of(kernels[number], number) for number in numbers]
-        for number, verdict in zip(numbers, _verify(rows, words, options), strict=True):
+        for number, verdict in zip(numbers, _verify(rows, words, evaluator, options), strict=True):
             found[number] = verdict
     return found
 
@@ -169,22 +171,33 @@ def _row_of(kernel, number):
     return row
 
 
-def _python_words(options):
+def _evaluator_words(evaluator):
+    return [] if evaluator is None else ["--evaluator", str(evaluator)]
+
+
+def _is_judged_here(evaluator, options):
+    named = evaluator or os.environ.get("KERNELWRIGHT_EVALUATOR") or "local"
+    return named == "local" and not any(each.startswith("--evaluator") for each in options)
+
+
+def _python_words(evaluator, options):
     """This very Python, where it has what the engine needs and nobody asks for another."""
-    if "--python" in options or find_spec("torch") is None or find_spec("triton") is None:
+    if not _is_judged_here(evaluator, options) or "--python" in options:
+        return []
+    if find_spec("torch") is None or find_spec("triton") is None:
         return []
     return ["--python", sys.executable]
 
 
-def _verify(rows, words, options):
+def _verify(rows, words, evaluator, options):
     program, options = find_program(), [str(each) for each in options]
     rows = [{"id": f"kernel-{number}", **{name: value for name, value in row.items() if value is not None}}
             for number, row in enumerate(rows)]
     with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as folder:
         batch, output = Path(folder) / "batch.jsonl", Path(folder) / "verdicts.jsonl"
         batch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        command = [program, "verify", "--batch", str(batch), "--output", str(output), *words, *_python_words(options),
-                   *options]
+        command = [program, "verify", "--batch", str(batch), "--output", str(output), *words,
+                   *_evaluator_words(evaluator), *_python_words(evaluator, options), *options]
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         except OSError as error:
