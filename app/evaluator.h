@@ -43,6 +43,8 @@ class Evaluator {
 
   verify::Verifier& verifier();
   std::string device() const;
+  // What the service says of itself; null where this machine judges.
+  const remote::Facts* remote_facts() const { return remote_ ? &remote_->facts() : nullptr; }
   // For --verbose.
   std::vector<std::string> words() const;
   async::Task<> end();

@@ -7,10 +7,11 @@
 #include <boost/asio/detached.hpp>
 #include <cstdlib>
 
-#include "host.h"
+#include "evaluator.h"
 #include "http/url.h"
 #include "probe/probe.h"
 #include "process/exit_watch.h"
+#include "remote_options.h"
 #include "serve_key.h"
 #include "service/service.h"
 #include "session.h"
@@ -73,21 +74,28 @@ http::ServerOptions server_options(const ServeFlags& flags) {
   return options;
 }
 
-service::Facts facts_of(const verify::LocalVerifier::Options& verifier) {
-  const verify::Settings& settings = verifier.settings;
+service::Facts facts_of(const Evaluator& evaluator, const EvaluatorPlan& plan) {
   service::Facts facts;
-  facts.device = settings.device == verify::Device::cuda ? "cuda" : "cpu";
-  for (const verify::Gpu& gpu : verifier.gpus) facts.gpus.push_back(gpu.name);
-  facts.settings.correctness_trials = settings.correctness_trials;
-  facts.settings.timing_trials = settings.timing_trials;
-  facts.settings.timing_precision = settings.timing_precision;
-  facts.settings.tolerance = settings.tolerance;
-  facts.settings.precision = settings.precision;
-  facts.settings.tf32 = settings.tf32;
-  facts.settings.move_weights = settings.move_weights;
-  facts.settings.timeout_s = std::chrono::duration<double>(settings.timeout).count();
+  facts.settings = job_options(plan.settings);
   facts.probe = probe_job();
+  if (const remote::Facts* there = evaluator.remote_facts()) {
+    facts.device = there->device;
+    facts.gpus = there->gpus;
+    return facts;
+  }
+  facts.device = plan.local->gpus.empty() ? "cpu" : "cuda";
+  for (const verify::Gpu& gpu : plan.local->gpus) facts.gpus.push_back(gpu.name);
   return facts;
+}
+
+// With another service behind this one, what is asked of that is always fresh: equal work is shared here.
+Result<EvaluatorPlan> plan_of(const ServeOptions& options, const fs::path& store) {
+  EvaluatorFlags where;
+  if (!options.serve.evaluator.empty()) where.where = options.serve.evaluator;
+  auto plan = plan_evaluator(where, host_options(options.engine, options.correctness, options.timing),
+                             {.output = store.string()});
+  if (plan && plan->remote) plan->remote->fresh = true;
+  return plan;
 }
 
 // All that a service consists of, from its store to its socket.
@@ -104,14 +112,14 @@ struct Serving {
 
   async::Task<> watch_parent();
   Result<> open(const ServeFlags& flags, service::Options options);
-  async::Task<Result<>> judge(verify::LocalVerifier::Options options);
+  async::Task<Result<>> judge(EvaluatorPlan plan);
   async::Task<> close(std::chrono::seconds patience);
 
   Session& session;
   async::Event told_to_end;
   std::unique_ptr<service::Service> service;
   std::unique_ptr<http::Server> server;
-  std::unique_ptr<verify::LocalVerifier> verifier;
+  std::unique_ptr<Evaluator> verifier;
 };
 
 async::Task<> Serving::watch_parent() {
@@ -135,12 +143,12 @@ Result<> Serving::open(const ServeFlags& flags, service::Options options) {
   return {};
 }
 
-async::Task<Result<>> Serving::judge(verify::LocalVerifier::Options options) {
-  service::Facts facts = facts_of(options);
-  auto started = co_await verify::LocalVerifier::start(session.loop, session.stop, std::move(options));
+async::Task<Result<>> Serving::judge(EvaluatorPlan plan) {
+  auto say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  auto started = co_await Evaluator::start(session.loop, session.stop, plan, say);
   if (!started) co_return std::unexpected(started.error());
   verifier = std::move(*started);
-  service->judge_with(*verifier, std::move(facts));
+  service->judge_with(verifier->verifier(), facts_of(*verifier, plan));
   co_await told_to_end.wait();
   co_return Result<>();
 }
@@ -152,9 +160,8 @@ async::Task<> Serving::close(std::chrono::seconds patience) {
   if (verifier) co_await verifier->end();
 }
 
-async::Task<int> run_service(Serving* serving, const ServeFlags* flags,
-                             verify::LocalVerifier::Options options) {
-  auto judged = co_await serving->judge(std::move(options));
+async::Task<int> run_service(Serving* serving, const ServeFlags* flags, EvaluatorPlan plan) {
+  auto judged = co_await serving->judge(std::move(plan));
   co_await serving->close(judged ? flags->drain : 0s);
   if (judged || serving->told_to_end.is_set()) co_return 0;
   complain(judged.error());
@@ -180,8 +187,8 @@ int serve(const ServeOptions& options) {
   if (auto good = check(options.serve, *key); !good) return refuse(good.error(), exit_usage);
   auto store = store_path(options.serve.store);
   if (!store) return refuse(store.error(), exit_usage);
-  auto verifier = on_this_host(host_options(options.engine, options.correctness, options.timing));
-  if (!verifier) return refuse(verifier.error(), exit_failure);
+  auto plan = plan_of(options, *store);
+  if (!plan) return refuse(plan.error(), exit_failure);
   if (auto owner = own_processes(); !owner) return refuse(owner.error(), exit_failure);
   allow_descriptors(descriptors);
   Session session;
@@ -190,8 +197,7 @@ int serve(const ServeOptions& options) {
     return refuse(opened.error(), exit_failure);
   if (options.serve.parent_death)
     boost::asio::co_spawn(session.loop, serving.watch_parent(), boost::asio::detached);
-  int status =
-      session.run([&] { return run_service(&serving, &options.serve, std::move(*verifier)); }, [] {});
+  int status = session.run([&] { return run_service(&serving, &options.serve, std::move(*plan)); }, [] {});
   return serving.told_to_end.is_set() ? 0 : status;
 }
 

@@ -22,6 +22,11 @@ std::uint64_t seconds_in(char unit) {
   }
 }
 
+Result<std::string> parse_url(const std::string& text) {
+  if (text.starts_with("http://") || text.starts_with("https://")) return text;
+  return fail("\"" + text + "\" is no URL like http://host:8471");
+}
+
 }  // namespace
 
 Result<std::chrono::seconds> parse_time(const std::string& text) {
@@ -81,6 +86,11 @@ void ServeFlags::add(CLI::App& app) {
   app.add_flag("--quiet", quiet, "no line of log for each request")->group(group);
   app.add_flag("--log-bodies", log_bodies, "log requests and answers whole, with the code in them")
       ->excludes("--quiet")
+      ->group(group);
+  // Not from the environment, where KERNELWRIGHT_EVALUATOR may name this very service.
+  add_parsed<std::string>(app, "--evaluator", evaluator, parse_url,
+                          "let the service at this URL judge, and keep order and verdicts here")
+      ->type_name("URL")
       ->group(group);
   app.add_flag("--parent-death", parent_death, "end when the program that started this one has ended")
       ->group(group);

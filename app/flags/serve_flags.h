@@ -28,6 +28,7 @@ struct ServeFlags {
   bool quiet = false;
   bool log_bodies = false;
   bool parent_death = false;
+  std::string evaluator;  // URL of another service that judges; empty: this machine
 
   void add(CLI::App& app);
 };

@@ -36,6 +36,7 @@ FRONT_LIMIT_S = 4 * ENGINE_LIMIT_S
 
 @dataclass
 class Settings:
+    device: str = "cuda"
     gpu: str = "H100!"  # the mark: no other one instead, which "H100" allows Modal to give
     cpu: float = 8
     memory_mb: int = 32768
@@ -47,7 +48,7 @@ class Settings:
 
     @property
     def serve_words(self):
-        return ["--quiet", "--device", "cuda", "--jobs", str(max(1, int(self.cpu))), *self.words]
+        return ["--quiet", "--device", self.device, "--jobs", str(max(1, int(self.cpu))), *self.words]
 
 
 SETTINGS = Settings(**json.loads(os.environ.get(SETTINGS_VARIABLE, "{}")))
@@ -86,16 +87,8 @@ class Engine:
 
     @modal.method()
     def evaluate(self, evaluations):
-        """Their states when all are over. A container whose GPU or service is broken takes nothing after that."""
-        with ThreadPoolExecutor(len(evaluations)) as threads:
-            try:
-                states = list(threads.map(self._evaluate, evaluations))
-            except Unreachable:
-                _give_up_container()
-                raise
-        if any(blames_accelerator(state) for state in states):
-            _give_up_container()
-        return states
+        """Their states when all are over."""
+        return evaluate_here(self._service.calls, evaluations)
 
     @modal.method()
     def about(self):
@@ -112,11 +105,24 @@ class Engine:
     def stop(self):
         self._service.close()
 
-    def _evaluate(self, evaluation):
+
+def evaluate_here(calls, evaluations):
+    """Their states. A container whose GPU or service is broken takes nothing after that."""
+    def judged(evaluation):
         try:
-            return self._service.calls.evaluate(evaluation)
+            return calls.evaluate(evaluation)
         except Refused as refused:
             return unjudged(refused)
+
+    with ThreadPoolExecutor(len(evaluations)) as threads:
+        try:
+            states = list(threads.map(judged, evaluations))
+        except Unreachable:
+            _give_up_container()
+            raise
+    if any(blames_accelerator(state) for state in states):
+        _give_up_container()
+    return states
 
 
 _thin = {"image": front_image, "timeout": FRONT_LIMIT_S, "startup_timeout": 600}

@@ -1,11 +1,12 @@
 """Evaluations in flight over replicas that may die: each is placed again until one verdict has come back.
 
 The table is this process's memory. What must outlive it, the service in front keeps in its store; it submits again
-under the same ids after a restart.
+under the same ids after a restart. Once an ending has been fetched, an evaluation of the same id is a new one.
 """
 import asyncio
 import json
 import time
+import uuid
 from dataclasses import dataclass, field
 
 from .front import Refusal, is_over
@@ -30,6 +31,11 @@ class _Entry:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     work: asyncio.Task = None
     kept_since: float = 0
+    was_fetched: bool = False
+
+    @property
+    def is_spent(self):
+        return self.was_fetched and is_over(self.state)
 
 
 class Dispatcher:
@@ -44,7 +50,7 @@ class Dispatcher:
         self._forget_old()
         for evaluation in evaluations:
             known = self._entries.get(evaluation["id"])
-            if known is not None and _text(known.evaluation) != _text(evaluation):
+            if known is not None and not known.is_spent and _text(known.evaluation) != _text(evaluation):
                 raise Refusal(409, "conflict", f"the id {evaluation['id']} is there with another body", "id")
         return [self._enter(each) for each in evaluations]
 
@@ -56,6 +62,7 @@ class Dispatcher:
             await asyncio.wait_for(entry.over.wait(), max(0, deadline - time.monotonic()))
         except TimeoutError:
             pass
+        entry.was_fetched = is_over(entry.state)
         return entry.state
 
     async def cancel(self, evaluation_id):
@@ -69,7 +76,7 @@ class Dispatcher:
 
     def _enter(self, evaluation):
         known = self._entries.get(evaluation["id"])
-        if known is not None:
+        if known is not None and not known.is_spent:
             return known.state, False
         state = {"id": evaluation["id"], "state": "queued", "verdict": None, "cause": None,
                  "submitted_at": _now(), "started_at": None, "finished_at": None}
@@ -79,10 +86,12 @@ class Dispatcher:
 
     async def _see_through(self, entry):
         lost, why = 0, None
+        # Its own id for all its places: a replica that has it already goes on, and none remembers an earlier one.
+        placed = {**entry.evaluation, "id": uuid.uuid4().hex}
         while lost < TRIES:
             entry.state.update(state="running", started_at=entry.state["started_at"] or _now())
             try:
-                found = await self._place(entry.evaluation)
+                found = await self._place(placed)
             except Saturated:
                 await asyncio.sleep(BACKOFF_S)
                 continue
