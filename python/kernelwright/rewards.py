@@ -29,16 +29,17 @@ class KernelReward:
     """A reward function in TRL's dialect, asynchronous, so that it works while others do: await it, or hand it to
     GRPOTrainer. `evaluator` is one, or the URL of one. `tasks` are rows by task_id, for data sets that name their
     tasks by it alone. `base`, `cap` and `min_trust` are the reward's terms, where they are not to be the service's.
-    `options` and `priority` go along with every evaluation."""
+    `options` and `priority` go along with every evaluation. What is not judged within `deadline_s` has no reward."""
 
     def __init__(self, evaluator: Evaluator | str | None = None, *, tasks: Mapping[str, Mapping[str, Any]] | None = None,
                  base: float | None = None, cap: float | None = None, min_trust: str | None = None,
-                 options: Options | None = None, priority: int | None = None) -> None:
+                 options: Options | None = None, priority: int | None = None, deadline_s: float | None = None) -> None:
         self.evaluator = evaluator if isinstance(evaluator, Evaluator) else Evaluator(evaluator)
         self._tasks = dict(tasks or {})
         terms = {"base": base, "cap": cap, "min_trust": min_trust}
-        self._same: dict[str, Any] = {"reward": {name: value for name, value in terms.items() if value is not None},
-                                      "options": options, "priority": priority}
+        same = {"reward": {name: value for name, value in terms.items() if value is not None}, "options": options,
+                "priority": priority, "deadline_s": deadline_s}
+        self._same: dict[str, Any] = {name: value for name, value in same.items() if value is not None}
         self.__name__ = "kernel_reward"  # by which TRL calls its metrics
 
     async def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:

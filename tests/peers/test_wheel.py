@@ -35,8 +35,8 @@ def folder():
 def wheel(folder, python):
     """What pip would have built is there already, so that only what comes after it is done again."""
     for component in ("program", "client"):
-        call("cmake", "--install", BUILD, "--component", component, "--strip", "--prefix", folder / "stage/kernelwright/program",
-             env={**os.environ, "KW_BUNDLED_FROM": python})
+        call("cmake", "--install", BUILD, "--component", component, "--strip",
+             "--prefix", folder / "stage/kernelwright/program", env={**os.environ, "KW_BUNDLED_FROM": python})
     call(sys.executable, "-m", "pip", "wheel", program.ROOT, "--no-build-isolation", "--no-deps", "--no-index", "-w", folder,
          "-C", "wheel.cmake=false", "-C", f"wheel.packages={folder / 'stage/kernelwright'}")
     made, = folder.glob("*.whl")

@@ -61,10 +61,10 @@ def test_a_trainer_is_told_more(judged):
 
 def test_terms_are_only_what_was_said(service):
     assert reward(service).requests(["c"], {"reference_code": ["r"]}) == [
-        {"reward": {}, "options": None, "priority": None, "reference_code": "r", "completion": "c"}]
-    asked = reward(service, cap=3.0, min_trust="in-process", options={"tf32": True}, priority=5)
+        {"reward": {}, "reference_code": "r", "completion": "c"}]
+    asked = reward(service, cap=3.0, min_trust="in-process", options={"tf32": True}, priority=5, deadline_s=60)
     assert asked.requests(["c"], {"reference_code": ["r"]})[0] == {
-        "reward": {"cap": 3.0, "min_trust": "in-process"}, "options": {"tf32": True}, "priority": 5,
+        "reward": {"cap": 3.0, "min_trust": "in-process"}, "options": {"tf32": True}, "priority": 5, "deadline_s": 60,
         "reference_code": "r", "completion": "c"}
 
 
@@ -72,8 +72,8 @@ def test_tasks_come_from_the_columns(service):
     columns = {"pytorch_code": ["r1", "r2"], "entry_point": ["Net", None], "task_id": ["a/1", ""], "trainer_state": object(),
                "input_shapes": [{"x": {"shape": [2], "dtype": "float32"}, "y": None}, '{"z": {"shape": [3]}}']}
     first, second = reward(service).requests(["c1", "c2"], columns)
-    assert first | {} == {"reward": {}, "options": None, "priority": None, "reference_code": "r1", "entry_point": "Net",
-                          "task_id": "a/1", "input_shapes": {"x": {"shape": [2], "dtype": "float32"}}, "completion": "c1"}
+    assert first == {"reward": {}, "reference_code": "r1", "entry_point": "Net", "task_id": "a/1", "completion": "c1",
+                     "input_shapes": {"x": {"shape": [2], "dtype": "float32"}}}
     assert second["input_shapes"] == {"z": {"shape": [3]}}
     assert not {"entry_point", "task_id"} & second.keys()
 
