@@ -40,6 +40,8 @@ class Reader {
  public:
   explicit Reader(const json::object& fields) : fields_(fields) {}
 
+  bool has(std::string_view key) const { return given(fields_, key) != nullptr; }
+
   std::string text(std::string_view key, std::size_t longest) {
     const json::value* value = given(fields_, key);
     if (!value) return {};
@@ -130,9 +132,20 @@ class Reader {
   std::optional<Refusal> trouble_;
 };
 
-bool is_sane_id(std::string_view id) {
-  return !id.empty() && id != "." && id != ".." &&
-         std::ranges::none_of(id, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+// Paths of their own, or no paths at all.
+constexpr std::array reserved_ids{".", "..", "batch", "poll"};
+
+bool has_control_character(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+std::string read_id(Reader& reader) {
+  std::string id = reader.text("id", longest_id);
+  if (reader.has("id") && id.empty()) reader.bad("id", "is empty");
+  if (has_control_character(id)) reader.bad("id", "has a control character");
+  if (std::ranges::find(reserved_ids, id) != reserved_ids.end())
+    reader.bad("id", "is a word of the service's own");
+  return id;
 }
 
 std::string new_id() {
@@ -152,8 +165,8 @@ std::string digest_of(const json::object& fields, const Job& job) {
 }  // namespace
 
 Answered<json::object> read_object(std::string_view body) {
-  if (!is_utf8(body)) return refuse({400, "invalid", "the body is not UTF-8"});
   auto value = parse_json(body);
+  if (!value && !is_utf8(body)) return refuse({400, "invalid", "the body is not UTF-8"});
   if (!value) return refuse({400, "invalid", "the body is " + value.error().what});
   if (!value->is_object()) return refuse({400, "invalid", "the body is no JSON object"});
   return std::move(value->get_object());
@@ -163,9 +176,7 @@ Answered<Submission> read_submission(json::object fields, std::string text) {
   Submission submission;
   Reader reader(fields);
   Job& job = submission.job;
-  job.id = reader.text("id", longest_id);
-  if (!job.id.empty() && !is_sane_id(job.id)) reader.bad("id", "has a control character, or is . or ..");
-  if (const json::value* id = given(fields, "id"); id && job.id.empty()) reader.bad("id", "is empty");
+  job.id = read_id(reader);
   job.task.source = "service";
   job.task.reference_code = reader.code("reference_code");
   job.candidate.code = reader.candidate();

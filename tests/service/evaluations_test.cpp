@@ -344,10 +344,8 @@ TEST(Evaluations, PollingGivesWhatIsOverAndWhatIsUnknown) {
   world.submit("a");
   world.submit("b");
   auto poll = [](const json::array& ids, double wait_s) {
-    return http::Request{"POST",
-                         "/v1/evaluations/poll",
-                         {},
-                         json::serialize(json::object{{"ids", ids}, {"wait_s", wait_s}})};
+    return http::Request{
+        "POST", "/v1/evaluations/poll", {}, json::serialize(json::object{{"ids", ids}, {"wait_s", wait_s}})};
   };
   EXPECT_EQ(world.ask(poll(json::array{"a", "b"}, 0.01)).text, "{\"evaluations\":[]}");
   std::optional<Answer> answer;
