@@ -4,7 +4,9 @@
 #include <boost/asio/ip/address.hpp>
 #include <cmath>
 
+#include "base/base64.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "http/words.h"
 
 namespace kw::service {
@@ -14,16 +16,16 @@ constexpr double burst_s = 5;
 constexpr double least_burst = 10;
 // So many addresses are remembered before those are forgotten that have not asked for a while.
 constexpr std::size_t most_addresses = 16'384;
-constexpr std::string_view scheme = "bearer ";
 
-std::string_view given_key(const http::Headers& headers) {
+std::string given_key(const http::Headers& headers) {
   std::string_view value = http::header(headers, "Authorization");
-  if (http::same_word(value.substr(0, scheme.size()), scheme)) {
-    value.remove_prefix(scheme.size());
-    while (value.starts_with(' ')) value.remove_prefix(1);
-    return value;
-  }
-  return http::header(headers, "X-API-Key");
+  std::string_view scheme = value.substr(0, value.find(' '));
+  std::string_view rest = trim(value.substr(scheme.size()));
+  if (http::same_word(scheme, "Bearer")) return std::string(rest);
+  // Clients that cannot be told of a header take a URL with a password: http://anybody:KEY@host
+  if (auto named = http::same_word(scheme, "Basic") ? base64_decoded(rest) : std::nullopt)
+    return named->substr(std::min(named->size(), named->find(':') + 1));
+  return std::string(http::header(headers, "X-API-Key"));
 }
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {

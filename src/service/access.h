@@ -10,7 +10,7 @@
 
 namespace kw::service {
 
-// The one key of the service, as "Authorization: Bearer KEY" or "X-API-Key: KEY".
+// The one key of the service: "Authorization: Bearer KEY", "X-API-Key: KEY", or the password of Basic.
 class KeyCheck {
  public:
   // An empty key lets everybody in.

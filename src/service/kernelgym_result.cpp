@@ -86,14 +86,17 @@ std::string detail_of(const Verdict& verdict) {
   if (!verdict.error_detail) return {};
   const auto& detail = verdict.error_detail->compiler_text ? verdict.error_detail->compiler_text
                                                            : verdict.error_detail->traceback;
-  return detail ? "\n" + detail->substr(0, longest_detail) : "";
+  return detail ? shorten(trim(*detail), longest_detail) : "";
 }
 
 std::string message_of(const Verdict& verdict) {
   if (verdict.status == Status::correct)
     return fmt::format("right, but that proves nothing here: {}",
                        verdict.counts_reason ? to_string(*verdict.counts_reason) : "unknown");
-  return verdict.error.value_or(std::string(to_string(verdict.status))) + to_plain_text(detail_of(verdict));
+  std::string message = verdict.error.value_or(std::string(to_string(verdict.status)));
+  std::string detail = to_plain_text(detail_of(verdict));
+  if (detail.contains(message)) return detail;
+  return detail.empty() ? message : message + "\n" + detail;
 }
 
 json::value time_of(std::optional<std::int64_t> ms) {
@@ -118,14 +121,15 @@ void add_coverage(const Verdict& verdict, json::object& metadata) {
   double own_us = 0;
   double all_us = 0;
   for (const Launch& launch : *verdict.launches) {
-    double us = launch.time_ms.value_or(0) * 1000;
     bool is_own = launch.whose == "candidate";
+    double us = launch.time_ms.value_or(0) * 1000;
     own += is_own ? 1 : 0;
     own_us += is_own ? us : 0;
     all_us += us;
   }
   metadata["num_custom_kernels"] = own;
   metadata["num_total_kernels"] = verdict.launches->size();
+  if (all_us == 0) return;  // nobody took their times
   metadata["custom_kernel_cuda_time_in_profiling_us"] = own_us;
   metadata["total_kernel_run_time_in_profiling_us"] = all_us;
 }

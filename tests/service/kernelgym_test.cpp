@@ -159,6 +159,12 @@ TEST(KernelGymResult, OfWhatDoesNotCompileIsFailedWithTheCompilersWords) {
   EXPECT_EQ(kernelgym_status(over(verdict)).at("error_message"), result.at("error_message"));
 }
 
+TEST(KernelGymResult, SaysNothingTwice) {
+  Verdict verdict = bad(Status::failed, ErrorClass::runtime_error);
+  verdict.error_detail = ErrorDetail{{}, {}, {}, "line 3, in forward\nit broke"};
+  EXPECT_EQ(result_of(verdict).at("error_message"), "line 3, in forward\nit broke");
+}
+
 TEST(KernelGymResult, OfADecoySaysSo) {
   for (CountsReason reason : {CountsReason::decoy, CountsReason::library_only}) {
     json::object result = result_of(not_counting(reason));
