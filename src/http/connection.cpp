@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -61,6 +62,12 @@ void with_keep_alive(tcp::socket& socket) {
   set(TCP_KEEPCNT, 6);
 }
 
+void prepare(tcp::socket& socket) {
+  keep_from_children(socket.native_handle());
+  without_delay(socket);
+  with_keep_alive(socket);
+}
+
 // Checked by OpenSSL itself, so that a wrong name has an error of its own.
 void expect_host(SSL* ssl, const std::string& host) {
   if (is_address(host)) {
@@ -77,8 +84,7 @@ void expect_host(SSL* ssl, const std::string& host) {
 Connection::Connection(async::Loop& loop) : state_(std::make_unique<State>(loop)) {}
 
 Connection::Connection(tcp::socket accepted) : state_(std::make_unique<State>(std::move(accepted))) {
-  without_delay(state_->tcp.socket());
-  with_keep_alive(state_->tcp.socket());
+  prepare(state_->tcp.socket());
 }
 
 Connection::~Connection() = default;
@@ -88,10 +94,7 @@ async::Task<error_code> Connection::connect(tcp::endpoint to, async::Deadline de
   close();  // an attempt before this one may have been for another family of addresses
   set_deadline(state_->tcp, deadline);
   co_await state_->tcp.async_connect(to, asio::redirect_error(asio::use_awaitable, error));
-  if (!error) {
-    without_delay(state_->tcp.socket());
-    with_keep_alive(state_->tcp.socket());
-  }
+  if (!error) prepare(state_->tcp.socket());
   co_return plain(error);
 }
 
@@ -201,6 +204,10 @@ void Connection::reset() {
   error_code ignored;
   state_->tcp.socket().set_option(asio::socket_base::linger(true, 0), ignored);
   close();
+}
+
+void keep_from_children(int socket) {
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
 bool is_end(const error_code& error) {

@@ -68,6 +68,10 @@ class Connection {
   std::unique_ptr<State> state_;
 };
 
+// Asio's sockets are handed on to every process that is started: one that outlives this one would keep the
+// port, or a client waiting.
+void keep_from_children(int socket);
+
 // The connection's end as TCP says it, or TLS does.
 bool is_end(const error_code& error);
 

@@ -86,6 +86,7 @@ error_code Server::State::open() {
   std::string address = same_word(options.address, "localhost") ? "127.0.0.1" : options.address;
   tcp::endpoint endpoint(asio::ip::make_address(address, error), options.port);
   if (!error) acceptor.open(endpoint.protocol(), error);
+  if (!error) keep_from_children(acceptor.native_handle());
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(4096, error);

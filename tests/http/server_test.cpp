@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <array>
 #include <boost/asio/read.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -213,6 +214,20 @@ TEST(Server, StopEndsWhatIsUnderWay) {
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().fault, Fault::unreachable);
   EXPECT_TRUE(ended);
+}
+
+TEST(Server, AProcessThatIsStartedMeanwhileGetsNoneOfItsSockets) {
+  World world;
+  std::string inherited;
+  auto server = world.serve([&](const Request&, Responder& responder) -> async::Task<> {
+    std::unique_ptr<FILE, int (*)(FILE*)> child(popen("ls -l /proc/self/fd < /dev/null 2> /dev/null", "r"),
+                                                pclose);
+    std::array<char, 4096> text{};
+    inherited.assign(text.data(), fread(text.data(), 1, text.size(), child.get()));
+    co_await responder.send({200, {}, ""});
+  });
+  ASSERT_EQ(world.get(server->url())->status, 200);
+  EXPECT_THAT(inherited, AllOf(HasSubstr("pipe:"), Not(HasSubstr("socket:"))));
 }
 
 TEST(Server, APortThatIsTakenIsAnError) {
