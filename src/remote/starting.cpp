@@ -37,15 +37,17 @@ class Greeting {
   }
 
  private:
-  // A service that starts may not know yet what it is; so its health is asked first.
+  // A service that starts may not know yet what it is, but it knows its keys.
   async::Task<Answer<Facts>> ready() {
     auto health = co_await api_.health(stop_);
     if (!health) co_return std::unexpected(std::move(health.error()));
+    auto facts = co_await api_.facts(stop_);
+    if (!facts && facts.error().kind == Kind::locked) co_return facts;
     if (health->status != "ready")
       co_return std::unexpected(Trouble{.kind = Kind::not_ready,
                                         .what = fmt::format("{} is {}{}", api_.name(), health->status,
                                                             health->why.empty() ? "" : ": " + health->why)});
-    co_return co_await api_.facts(stop_);
+    co_return facts;
   }
 
   static Error advised(const Trouble& trouble) {

@@ -89,6 +89,17 @@ TEST(Start, AServiceThatStartsIsWaitedForWithAWord) {
   EXPECT_THAT(world.said, testing::ElementsAre(HasSubstr("is starting: a test")));
 }
 
+TEST(Start, NobodyWaitsForAServiceThatWillNotTakeTheKey) {
+  World world;
+  world.service.health = "starting";
+  world.service.instead = [](const http::Request& request) -> std::optional<http::Response> {
+    if (request.url == "/health") return {};
+    return error_response(401, "who are you?");
+  };
+  EXPECT_THAT(error_of(world.connect()), HasSubstr("401"));
+  EXPECT_THAT(world.said, testing::IsEmpty());
+}
+
 TEST(Start, AServiceThatNeverIsReadyIsGivenUp) {
   World world;
   world.options.pace.patience = 30ms;
