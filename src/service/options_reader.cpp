@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -65,7 +66,7 @@ Answered<> read_tolerance(const json::value& value, std::optional<ToleranceOptio
     double* place = key == "rtol" ? &custom.rtol : key == "atol" ? &custom.atol : nullptr;
     if (place == nullptr) return wrong(fmt::format("tolerance.{}", std::string_view(key)), "is unknown");
     *place = number.is_number() ? number.to_number<double>() : -1;
-    if (*place < 0)
+    if (!(*place >= 0) || !std::isfinite(*place))
       return wrong(fmt::format("tolerance.{}", std::string_view(key)), "is not a number from 0 on");
   }
   if (custom.rtol < 0 || custom.atol < 0) return wrong("tolerance", "needs both rtol and atol");
@@ -82,8 +83,6 @@ Answered<> read_option(std::string_view name, const json::value& value, JobOptio
   if (name == "tf32") return read_flag(name, value, options.tf32);
   if (name == "move_weights") return read_flag(name, value, options.move_weights);
   if (name == "tolerance") return read_tolerance(value, options.tolerance);
-  if (name != "precision")
-    return wrong(name, fmt::format("is unknown: there are {}", fmt::join(names, ", ")));
   if (!is_one_of(precisions, value))
     return wrong(name, fmt::format("is none of {}", fmt::join(precisions, ", ")));
   options.precision = std::string(value.get_string());
@@ -96,6 +95,8 @@ Answered<JobOptions> read_options(const json::value& value) {
   if (!value.is_object()) return refuse({400, "invalid", "options is no object", "options"});
   JobOptions options;
   for (const auto& [name, option] : value.get_object()) {
+    if (std::ranges::find(names, std::string_view(name)) == names.end())
+      return refuse(wrong(name, fmt::format("is unknown: there are {}", fmt::join(names, ", "))).error());
     if (option.is_null()) continue;
     if (auto read = read_option(name, option, options); !read) return refuse(std::move(read.error()));
   }

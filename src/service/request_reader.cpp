@@ -30,6 +30,11 @@ constexpr std::array ours{"id",           "task_id",     "reference_code", "kern
                           "input_shapes", "entry_point", "kernel_entry",   "kernel_name", "sample_number",
                           "priority",     "deadline_s",  "fresh",          "options"};
 
+// Of UTF-8: bytes that begin one.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 const json::value* given(const json::object& fields, std::string_view key) {
   const json::value* value = fields.if_contains(key);
   return value && !value->is_null() ? value : nullptr;
@@ -46,8 +51,8 @@ class Reader {
     const json::value* value = given(fields_, key);
     if (!value) return {};
     if (!value->is_string()) return bad(key, "is not a string");
-    if (value->get_string().size() > longest)
-      return bad(key, fmt::format("is longer than {} bytes", longest));
+    if (characters(value->get_string()) > longest)
+      return bad(key, fmt::format("is longer than {} characters", longest));
     return std::string(value->get_string());
   }
 
@@ -55,7 +60,7 @@ class Reader {
     const json::value* value = given(fields_, key);
     if (!value) return bad(key, "is missing");
     if (!value->is_string()) return bad(key, "is not a string");
-    if (trim(value->get_string()).empty()) return bad(key, "is empty");
+    if (value->get_string().empty()) return bad(key, "is empty");
     return std::string(value->get_string());
   }
 

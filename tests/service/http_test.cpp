@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
     Requests, BadField,
     testing::Values(
         Bad{R"({"reference_code": null})", "reference_code"},
-        Bad{R"({"reference_code": " "})", "reference_code"}, Bad{R"({"kernel_code": 3})", "kernel_code"},
+        Bad{R"({"reference_code": ""})", "reference_code"}, Bad{R"({"kernel_code": 3})", "kernel_code"},
         Bad{R"({"id": ""})", "id"}, Bad{R"({"id": 7})", "id"}, Bad{R"({"id": "a\u0000b"})", "id"},
         Bad{R"({"id": ".."})", "id"}, Bad{R"({"id": "batch"})", "id"}, Bad{long_id.c_str(), "id"},
         Bad{R"({"priority": 101})", "priority"}, Bad{R"({"priority": 1.5})", "priority"},
