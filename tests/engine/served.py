@@ -1,0 +1,77 @@
+"""`kernelwright serve` as a process that a test may kill and start again."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from . import program
+
+KEY = "a-key-of-these-tests"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Served:
+    """A service with a store of its own, at one port however often it starts."""
+
+    def __init__(self, folder, *words):
+        self.folder, self.port = folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._words = [str(each) for each in words]
+        self._process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def start(self):
+        command = [program.binary(), "serve", "--port", str(self.port), "--store", str(self.folder / "service.db"),
+                   "--device", program.DEVICE, "--python", sys.executable, "--drain", "2s", "--parent-death",
+                   *self._words]
+        with (self.folder / "service.log").open("ab") as log:
+            self._process = program.start(command, self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                          environment={"KERNELWRIGHT_API_KEY": KEY})
+
+    def kill(self):
+        """As the machine would for want of memory: at once, with all that it started."""
+        os.kill(self._process.pid, signal.SIGKILL)
+        self._process.wait(program.LIMIT_S)
+
+    def end(self):
+        if self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(program.LIMIT_S)
+
+    def ready(self, seconds=60):
+        """Wait until it gives verdicts."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.url}/health", timeout=10):
+                    return self
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.1)
+        raise AssertionError((self.folder / "service.log").read_text(encoding="utf-8")[-2000:])
+
+    def asked(self, path):
+        """What it answers to a GET with the key."""
+        request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {KEY}"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)
+
+    def log(self):
+        """Its log, a dict for each line of JSON."""
+        lines = (self.folder / "service.log").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
