@@ -10,6 +10,8 @@ format() {
     if [ -f "$file" ]; then printf '%s\0' "$file"; fi
   done | xargs -0 -r clang-format-19 "$@"
 }
+# What programs of others import has types, py.typed says.
+mypy() { "$python" -m mypy --config-file python/pyproject.toml --cache-dir build/mypy; }
 ruff() { "$python" -m ruff check --config python/pyproject.toml --cache-dir build/ruff "$@" .; }
 
 if [ "${1-}" = --fix ]; then
@@ -21,6 +23,7 @@ fi
 failed=()
 stage "clang-format" format --dry-run -Werror || failed+=(clang-format)
 stage "ruff" ruff || failed+=(ruff)
+stage "mypy" mypy || failed+=(mypy)
 stage "build" scripts/build.sh || fail "clang-tidy needs a build"
 stage "clang-tidy" python3 scripts/tidy.py || failed+=(clang-tidy)
 if [ ${#failed[@]} != 0 ]; then fail "complaints of: ${failed[*]}"; fi
