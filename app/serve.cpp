@@ -13,6 +13,7 @@
 #include "process/exit_watch.h"
 #include "remote_options.h"
 #include "serve_key.h"
+#include "service/responses.h"
 #include "service/service.h"
 #include "session.h"
 #include "version.h"
@@ -71,6 +72,7 @@ http::ServerOptions server_options(const ServeFlags& flags) {
   options.port = static_cast<std::uint16_t>(flags.port);
   options.max_body_bytes = flags.max_body_bytes;
   options.tls = {flags.tls_certificate, flags.tls_key};
+  options.refusal = service::unread_response;
   return options;
 }
 

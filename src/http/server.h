@@ -51,6 +51,8 @@ struct ServerOptions {
   std::chrono::milliseconds body_timeout{300'000};
   std::chrono::milliseconds idle_timeout{300'000};
   ServerTls tls{};
+  // What is said with a status (400, 408, 413, 429, 431, 503) where no handler is asked; else a line of text.
+  std::function<Response(int status)> refusal{};
 };
 
 using Handler = std::function<async::Task<>(const Request& request, Responder& responder)>;

@@ -211,12 +211,12 @@ async::Task<bool> Session::receive() {
 }
 
 async::Task<> Session::refuse(int status) {
-  std::string body = fmt::format("{} {}\n", status, reason(status));
-  std::string text = head_text(fmt::format("HTTP/1.1 {} {}", status, reason(status)),
-                               {{"Content-Type", "text/plain"},
-                                {"Content-Length", fmt::format("{}", body.size())},
-                                {"Connection", "close"}});
-  if (co_await connection_.write(text + body, kLinger)) co_return;
+  Response response{status, {{"Content-Type", "text/plain"}}, fmt::format("{} {}\n", status, reason(status))};
+  if (options_.refusal) response = options_.refusal(status);
+  response.headers.push_back({"Content-Length", fmt::format("{}", response.body.size())});
+  response.headers.push_back({"Connection", "close"});
+  std::string text = head_text(fmt::format("HTTP/1.1 {} {}", status, reason(status)), response.headers);
+  if (co_await connection_.write(text + response.body, kLinger)) co_return;
   connection_.end_writing();
   std::array<char, 4096> unread;
   auto deadline = Deadline::in(kLinger);

@@ -48,6 +48,13 @@ Answered<> read_number(std::string_view name, const json::value& value, double m
   return {};
 }
 
+Answered<> read_share(std::string_view name, const json::value& value, std::optional<double>& into) {
+  double number = value.is_number() ? value.to_number<double>() : -1;
+  if (!(number >= 0 && number <= 1)) return wrong(name, "is not a number from 0 to 1");
+  into = number;
+  return {};
+}
+
 Answered<> read_flag(std::string_view name, const json::value& value, std::optional<bool>& into) {
   if (!value.is_bool()) return wrong(name, "is neither true nor false");
   into = value.get_bool();
@@ -78,7 +85,7 @@ Answered<> read_option(std::string_view name, const json::value& value, JobOptio
   if (name == "correctness_trials")
     return read_whole(name, value, most_correctness_trials, options.correctness_trials);
   if (name == "timing_trials") return read_whole(name, value, most_timing_trials, options.timing_trials);
-  if (name == "timing_precision") return read_number(name, value, 1, options.timing_precision);
+  if (name == "timing_precision") return read_share(name, value, options.timing_precision);
   if (name == "timeout_s") return read_number(name, value, longest_timeout_s, options.timeout_s);
   if (name == "tf32") return read_flag(name, value, options.tf32);
   if (name == "move_weights") return read_flag(name, value, options.move_weights);

@@ -41,6 +41,23 @@ http::Response refusal_response(const Refusal& refusal) {
   return response;
 }
 
+http::Response unread_response(int status) {
+  switch (status) {
+    case 408:
+      return refusal_response({408, "too_slow", "the request took too long to come"});
+    case 413:
+      return refusal_response({413, "too_large", "the body is over the limit; GET /v1/service tells it"});
+    case 429:
+      return refusal_response({429, "too_many_requests", "this address has too many connections", "", 5});
+    case 431:
+      return refusal_response({431, "too_large", "the header is over the limit"});
+    case 503:
+      return refusal_response({503, "busy", "there are too many connections", "", 5});
+    default:
+      return refusal_response({status, "invalid", "the request is not HTTP/1.1"});
+  }
+}
+
 std::string record_json(const Record& record) {
   std::string text = json::serialize(json::object{{"id", record.id},
                                                   {"state", to_string(record.state)},

@@ -15,6 +15,9 @@ http::Response json_response(int status, const boost::json::value& value);
 // {"error": {"class", "message", "field"}}, with Retry-After where it is worth another try.
 http::Response refusal_response(const Refusal& refusal);
 
+// The same where the server has read no whole request: http::ServerOptions::refusal.
+http::Response unread_response(int status);
+
 // {"id", "state", "verdict", "cause", "submitted_at", "started_at", "finished_at"}
 std::string record_json(const Record& record);
 

@@ -53,6 +53,17 @@ TEST(Server, MalformedRequestsGet400) {
               StartsWith("HTTP/1.1 400 "));
 }
 
+TEST(Server, WhatIsRefusedUnreadIsSaidInTheServersOwnWords) {
+  World world;
+  ServerOptions options;
+  options.refusal = [](int status) {
+    return Response{status, {{"Content-Type", "application/json"}}, fmt::format("[{}]", status)};
+  };
+  auto server = world.serve(echo, options);
+  EXPECT_THAT(raw(world, *server, "what is this\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("application/json"), HasSubstr("\r\n\r\n[400]")));
+}
+
 TEST(Server, ABodyOverTheLimitGets413) {
   World world;
   auto server = world.serve(echo, {.max_body_bytes = 1000});
