@@ -48,9 +48,9 @@ class Settings:
     desk_words: list = field(default_factory=list)  # for the one in front
     store: str = "~/.local/state/kernelwright/ray.db"  # on the head node
     api_key_file: str = ""  # on the head node; empty: everybody who reaches it may ask
-    upscale_delay_s: float = 10
+    upscale_delay_s: float = 5
     downscale_delay_s: float = 300
-    look_back_period_s: float = 10
+    look_back_period_s: float = 15  # more than the interval at which Serve measures
     drain_s: float = 600  # of a replica that is scaled away
 
     @property
