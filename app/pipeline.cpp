@@ -52,7 +52,7 @@ async::Task<std::optional<Verdict>> Pipeline::verdict_for(const Job& job) {
   if (first) entry->second = std::make_shared<Shared>(loop_);
   std::shared_ptr<Shared> shared = entry->second;
   if (first) {
-    shared->verdict = co_await verifier_.verify(job);
+    shared->verdict = co_await verifier_.verify(job, stop_);
     shared->done.set();
   } else {
     co_await shared->done.wait();

@@ -41,7 +41,7 @@ class PlannedTasks : public TaskSource {
 class PlannedVerdicts : public verify::Verifier {
  public:
   explicit PlannedVerdicts(const bench::Plan& plan) : plan_(plan) {}
-  async::Task<std::optional<Verdict>> verify(const Job& job) override {
+  async::Task<std::optional<Verdict>> verify(const Job& job, async::Stop&) override {
     const bench::PlannedTask& task = plan_.tasks.at(job.task.task_id);
     std::size_t turn = 0;
     std::size_t at = job.candidate.code.find(" turn ");
@@ -61,6 +61,7 @@ class PlannedVerdicts : public verify::Verifier {
   }
   std::size_t width() const override { return plan_.verifications; }
   const std::string& protocol() const override { return protocol_; }
+  std::string protocol_with(const JobOptions&) const override { return protocol_; }
 
  private:
   const bench::Plan& plan_;

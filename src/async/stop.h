@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "async/event.h"
 
@@ -10,6 +11,11 @@ namespace kw::async {
 class Stop {
  public:
   explicit Stop(Loop& loop) : requested_(loop) {}
+  // Of a part of the work: requested with `whole`, which must outlive it, or alone.
+  Stop(Loop& loop, Stop& whole);
+  ~Stop();
+  Stop(const Stop&) = delete;
+  Stop& operator=(const Stop&) = delete;
 
   // The first cause stands.
   void request(std::string cause);
@@ -21,6 +27,8 @@ class Stop {
 
  private:
   std::string cause_;
+  Stop* whole_ = nullptr;
+  std::vector<Stop*> parts_;
   Event requested_;
 };
 

@@ -63,6 +63,9 @@ class Worker {
   async::Task<std::expected<Reply, Lost>> ask(std::string packet, std::vector<int> fds,
                                               async::Deadline deadline);
 
+  // What ends its waits from now on: the stop of the job that it serves, or of all.
+  void heed(async::Stop* stop) { stop_ = stop; }
+
   // Kills it with all that it started, and waits until that is so.
   async::Task<Exit> end();
 

@@ -38,7 +38,7 @@ async::Task<Result<std::optional<Verdict>>> VerdictDesk::first_of_its_kind(const
   std::optional<Verdict> verdict;
   std::exception_ptr thrown;
   try {
-    if (!stop_.requested()) verdict = co_await verifier_.verify(job);
+    if (!stop_.requested()) verdict = co_await verifier_.verify(job, stop_);
   } catch (...) {
     thrown = std::current_exception();
   }

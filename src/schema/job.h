@@ -7,6 +7,7 @@
 #include <string>
 
 #include "schema/candidate.h"
+#include "schema/job_options.h"
 #include "schema/task.h"
 
 namespace kw {
@@ -23,6 +24,7 @@ struct Job {
   std::size_t sample_number = 0;  // occurrence of the task in its source, from 0
   Task task;
   Candidate candidate;
+  JobOptions options;
   boost::json::object carried;  // fields of the row that are not ours
   std::optional<RecordedResult> recorded;
 };

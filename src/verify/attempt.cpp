@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
+#include "verify/protocol.h"
 #include "verify/statics.h"
 
 namespace kw::verify {
@@ -30,10 +31,12 @@ class StageTimer {
 };
 
 constexpr std::uint32_t certificate_sets = 5;
+constexpr std::uint64_t most_kept_arena_bytes = std::uint64_t{256} << 20;  // of a task that is not at hand
 
 }  // namespace
 
-Attempt::Attempt(Context& context, const Job& job) : context_(context), job_(job) {
+Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop)
+    : context_(context), job_(job), settings_(std::move(settings)), stop_(stop) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
   verdict_.sample_number = job.sample_number;
@@ -51,7 +54,7 @@ Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const {
 
 // An oracle's work is not the candidate's time.
 Deadline Attempt::oracle_deadline(std::chrono::milliseconds at_most) const {
-  return Deadline::in(std::min(at_most, context_.settings.timeout));
+  return Deadline::in(std::min(at_most, settings_.timeout));
 }
 
 async::Task<> Attempt::run() {
@@ -65,13 +68,20 @@ async::Task<> Attempt::run() {
     // device.
     step = co_await take_oracle();
     lease_ = co_await context_.desk.share();
-    deadline_ = Deadline::in(context_.settings.timeout);
-    if (step == Step::go_on) step = co_await (context_.settings.device == Device::cpu ? on_cpu() : on_cuda());
+    deadline_ = Deadline::in(settings_.timeout);
+    if (stop_.requested()) {
+      stopped_ = true;
+      step = Step::ended;
+    }
+    if (step == Step::go_on) step = co_await (settings_.device == Device::cpu ? on_cpu() : on_cuda());
     if (step == Step::go_on) finish_correct();
     co_await end_runner();
     if (retire_oracle_ && oracle_) co_await oracle_->end();
     lease_.give_back();
-    if (oracle_) co_await context_.oracles.give_back(std::move(oracle_));
+    if (oracle_) {
+      oracle_->worker().heed(&context_.stop);
+      co_await context_.oracles.give_back(std::move(oracle_));
+    }
   }
   forgive_at_reduced_shapes(verdict_);
 }
@@ -79,31 +89,34 @@ async::Task<> Attempt::run() {
 async::Task<Step> Attempt::take_oracle() {
   auto oracle = co_await context_.oracles.take(job_.task.task_id, Deadline::in(spawn_limit));
   if (!oracle) {
-    stopped_ = context_.stop.requested();
+    stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::prepare, oracle.error());
     co_return Step::ended;
   }
   oracle_ = std::move(*oracle);
+  oracle_->worker().heed(&stop_);
   co_return Step::go_on;
 }
 
 async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvings) {
   StageTimer timer(verdict_, Stage::prepare);
-  const Settings& settings = context_.settings;
   wire::PrepareT request;
-  request.task_key = fmt::format("{}+{}", job_.task.task_id, halvings);
+  request.task_key = task_key(job_.task, settings_, halvings);
+  if (auto kept = std::static_pointer_cast<KeptReference>(oracle_->kept))
+    if (kept->key != request.task_key && kept->player->arena_bytes() > most_kept_arena_bytes)
+      oracle_->kept.reset();
   request.entry_point = job_.task.entry_point;
   request.input_shapes = job_.task.input_shapes;
-  request.precision = settings.precision;
-  request.tf32 = settings.tf32;
-  request.move_weights = settings.move_weights;
+  request.precision = settings_.precision;
+  request.tf32 = settings_.tf32;
+  request.move_weights = settings_.move_weights;
   request.init_seed = init_seed_;
   for (std::uint32_t set = 0; set < certificate_sets; ++set)
     request.certificate_seeds.push_back(context_.seeds.of(fmt::format("{}#{}", job_.task.task_id, set)));
   request.tolerance = std::make_unique<wire::ToleranceT>();
-  request.tolerance->name = settings.tolerance.name;
-  request.tolerance->rtol = settings.tolerance.rtol;
-  request.tolerance->atol = settings.tolerance.atol;
+  request.tolerance->name = settings_.tolerance.name;
+  request.tolerance->rtol = settings_.tolerance.rtol;
+  request.tolerance->atol = settings_.tolerance.atol;
   request.max_bytes = max_bytes;
   request.halvings = halvings;
   auto task =
@@ -121,7 +134,7 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
   halvings_ = halvings;
   verdict_.shapes = prepared_.reduced ? Shapes::reduced : Shapes::given;
   verdict_.comparison.emplace();
-  verdict_.comparison->tolerance.name = settings.tolerance.name;
+  verdict_.comparison->tolerance.name = settings_.tolerance.name;
   verdict_.comparison->findings = prepared_.findings;
   if (prepared_.reduced) verdict_.comparison->findings.push_back("shapes reduced to " + prepared_.sizes);
   co_return Step::go_on;
@@ -141,10 +154,11 @@ async::Task<Step> Attempt::start_gpu_runner() {
 Step Attempt::take_worker(Result<std::unique_ptr<engine::Worker>> worker) {
   auto page = engine::ProgressPage::create();
   if (!worker || !page) {
-    stopped_ = context_.stop.requested();
+    stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::import_, !worker ? worker.error() : page.error());
     return Step::ended;
   }
+  (*worker)->heed(&stop_);
   std::uint32_t layers = (*worker)->layers();
   auto level = from_string<IsolationLevel>(engine::isolation_level(layers));
   verdict_.isolation = Isolation{level.value_or(IsolationLevel::process), engine::layer_names(layers)};
@@ -160,7 +174,7 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
   request.entry = job_.candidate.entry;
   request.file_name = "kernel.py";
   request.weights = weights;
-  request.tf32 = context_.settings.tf32;
+  request.tf32 = settings_.tf32;
   request.poison = std::move(poison);
   request.poison_seed = context_.seeds.next();
   auto loaded = co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(),
@@ -247,8 +261,7 @@ Step Attempt::refused_by_candidate(const engine::Refusal& refusal, Stage stage) 
     stopped_ = true;
     return Step::ended;
   }
-  blame_candidate(verdict_, refusal,
-                  {stage, context_.settings.device, runner_->in_launch(), runner_->printed()});
+  blame_candidate(verdict_, refusal, {stage, settings_.device, runner_->in_launch(), runner_->printed()});
   return Step::ended;
 }
 
@@ -270,7 +283,7 @@ void Attempt::record_launches() {
     if (from->registers >= 0) launch.registers = from->registers;
     if (from->spills >= 0) launch.spills = from->spills;
     if (from->shared_bytes >= 0) launch.shared_bytes = from->shared_bytes;
-    if (from->ms >= 0 && context_.settings.device == Device::cuda) launch.time_ms = from->ms;
+    if (from->ms >= 0 && settings_.device == Device::cuda) launch.time_ms = from->ms;
     verdict_.launches->push_back(std::move(launch));
   }
 }

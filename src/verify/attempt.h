@@ -20,7 +20,8 @@ enum class Step { go_on, ended };
 
 class Attempt {
  public:
-  Attempt(Context& context, const Job& job);
+  // Under the settings of this job; `stop` is its own.
+  Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop);
 
   // Runs the whole of it, and gives everything back.
   async::Task<> run();
@@ -75,8 +76,8 @@ class Attempt {
   async::Task<std::expected<engine::Recorded, std::string>> recorded_reference(engine::Runner& runner,
                                                                                bool compiled);
   async::Task<std::expected<Fd, engine::Refusal>> drawn_for_reference();
-  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(
-      std::shared_ptr<const Tape> tape);
+  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(std::shared_ptr<const Tape> tape,
+                                                                             std::shared_ptr<Player> earlier);
   async::Task<std::string> checked_player(Player& player, std::shared_ptr<const Tape> tape);
 
   // The candidate's (replay_path.cpp, replay_timing.cpp, provenance.cpp).
@@ -95,6 +96,7 @@ class Attempt {
   async::Task<Step> sample_replays();
   bool both_settled(std::size_t least, Precision wanted) const;
   bool is_enough(bool beside_neighbours) const;
+  bool is_wild() const;
   async::Task<Step> time_round();
   async::Task<Step> time_reference_by_events();
   async::Task<Step> compare_clocks();
@@ -128,6 +130,8 @@ class Attempt {
 
   Context& context_;
   const Job& job_;
+  Settings settings_;
+  async::Stop& stop_;
   Verdict verdict_;
   bool stopped_ = false;
 

@@ -27,8 +27,8 @@ class ReferenceTapes;
 
 struct Context {
   async::Loop& loop;
-  async::Stop& stop;
-  const Settings& settings;
+  async::Stop& stop;         // of all; a job has its own
+  const Settings& settings;  // of jobs without options
   Servers& servers;
   SecretSeeds& seeds;
   engine::OraclePool& oracles;

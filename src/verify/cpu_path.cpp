@@ -35,7 +35,7 @@ bool stands_without_launches(ErrorClass error_class) {
 async::Task<Step> Attempt::on_cpu() {
   verdict_.timing.why_null = "no GPU: speed is not measured";
   verdict_.trust = Trust::interpreter;
-  std::uint64_t max_bytes = context_.settings.reduce_shapes ? cpu_max_bytes : 0;
+  std::uint64_t max_bytes = settings_.reduce_shapes ? cpu_max_bytes : 0;
   if (co_await prepare(max_bytes, 0) == Step::ended) co_return Step::ended;
   if (co_await fit_shapes() == Step::ended) co_return Step::ended;
   Step step = co_await interpret(wire::Weights::automatic);
@@ -61,7 +61,7 @@ async::Task<Step> Attempt::fit_shapes() {
       co_return Step::go_on;
     }
     co_await end_runner();
-    if (!context_.settings.reduce_shapes || halvings_ >= max_halvings) break;
+    if (!settings_.reduce_shapes || halvings_ >= max_halvings) break;
     std::uint32_t before = halvings_;
     std::string sizes = prepared_.sizes;
     if (co_await prepare(cpu_max_bytes, before + halvings_for(programs)) == Step::ended)
@@ -105,7 +105,7 @@ async::Task<Step> Attempt::interpret(wire::Weights weights) {
     bool too_slow = false;
     Step step = co_await interpret_at_size(weights, &too_slow);
     co_await end_runner();
-    if (!too_slow || !context_.settings.reduce_shapes || halvings_ >= max_halvings) co_return step;
+    if (!too_slow || !settings_.reduce_shapes || halvings_ >= max_halvings) co_return step;
     std::string sizes = prepared_.sizes;
     if (co_await prepare(cpu_max_bytes, halvings_ + 2) == Step::ended) co_return Step::ended;
     if (prepared_.sizes != sizes) continue;
@@ -123,11 +123,11 @@ async::Task<Step> Attempt::interpret_at_size(wire::Weights weights, bool* too_sl
   static constexpr const char* poisons[] = {"nan", "data", "zeros"};
   if (co_await load(wire::Mode::interpret, weights, poisons[context_.seeds.next() % 3]) == Step::ended)
     co_return Step::ended;
-  std::uint32_t trials = context_.settings.correctness_trials;
+  std::uint32_t trials = settings_.correctness_trials;
   // The first call shows what a call costs; the others have what it took, with room.
   milliseconds budget(static_cast<long>(cpu_call_budget_ms * 4));
   for (std::uint32_t k = 0; k < trials; ++k) {
-    if (co_await trial(k, std::min(budget, context_.settings.timeout)) == Step::go_on) continue;
+    if (co_await trial(k, std::min(budget, settings_.timeout)) == Step::go_on) continue;
     *too_slow = verdict_.error_class == ErrorClass::too_large && !deadline_.passed();
     co_return Step::ended;
   }

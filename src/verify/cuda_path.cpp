@@ -22,8 +22,8 @@ async::Task<Step> Attempt::on_cuda() {
   if (prepared == Step::ended && !full) co_return Step::ended;
   if (full || spec_.input_bytes + spec_.output_bytes > heavy_bytes)
     if (co_await prepare_alone() == Step::ended) co_return Step::ended;
-  if (context_.settings.replay) co_await start_reference();
-  deadline_ = async::Deadline::in(context_.settings.timeout);
+  if (settings_.replay) co_await start_reference();
+  deadline_ = async::Deadline::in(settings_.timeout);
   wire::Weights weights = wire::Weights::automatic;
   Step step = co_await try_weights(weights);
   if (step == Step::ended && verdict_.status == Status::incorrect && loaded_.weights_differ) {
@@ -50,16 +50,17 @@ async::Task<Step> Attempt::prepare_alone() {
   verdict_.error_detail.reset();
   retire_oracle_ = true;
   if (auto renewed = co_await context_.oracles.renew(oracle_, async::Deadline::in(spawn_limit)); !renewed) {
-    stopped_ = context_.stop.requested();
+    stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::prepare, renewed.error());
     co_return Step::ended;
   }
+  oracle_->worker().heed(&stop_);
   co_return co_await prepare(0, 0);
 }
 
 // Judged with these weights, by replays where that can be.
 async::Task<Step> Attempt::try_weights(wire::Weights weights) {
-  if (context_.settings.replay) {
+  if (settings_.replay) {
     Step step = co_await try_recorded(weights);
     if (step == Step::ended || why_not_replayed_.empty()) co_return step;
   } else {
@@ -72,12 +73,12 @@ async::Task<Step> Attempt::try_weights(wire::Weights weights) {
 
 // The very first call must be right, and its result must still be when the second has been made.
 async::Task<Step> Attempt::first_calls() {
-  if (co_await trial(0, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  if (co_await trial(0, settings_.timeout) == Step::ended) co_return Step::ended;
   std::uint64_t first_seed = trial_seed_;
-  if (co_await trial(1, context_.settings.timeout) == Step::ended) co_return Step::ended;
+  if (co_await trial(1, settings_.timeout) == Step::ended) co_return Step::ended;
   wire::CallT request;
   request.previous = true;
-  auto returned = co_await runner_->call(std::move(request), -1, own_deadline(context_.settings.timeout));
+  auto returned = co_await runner_->call(std::move(request), -1, own_deadline(settings_.timeout));
   if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
   if (!returned->outputs) co_return Step::go_on;  // it handed an input back, whose memory is drawn anew
   wire::JudgeT judge;

@@ -28,18 +28,17 @@ constexpr double believable_share = 0.5;
 }  // namespace
 
 async::Task<Step> Attempt::try_in_process(wire::Weights weights) {
-  deadline_ = async::Deadline::in(context_.settings.timeout);
+  deadline_ = async::Deadline::in(settings_.timeout);
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   if (co_await first_calls() == Step::ended) co_return Step::ended;
-  for (std::uint32_t k = 2; k < context_.settings.correctness_trials; ++k)
-    if (co_await trial(k, context_.settings.timeout) == Step::ended) co_return Step::ended;
-  live_calls_ = context_.settings.correctness_trials;
+  for (std::uint32_t k = 2; k < settings_.correctness_trials; ++k)
+    if (co_await trial(k, settings_.timeout) == Step::ended) co_return Step::ended;
+  live_calls_ = settings_.correctness_trials;
   if (launches_seen_ == 0) co_return Step::go_on;
   // Without its launches an honest candidate may well fail, so what goes wrong here is no fault of its own.
   Verdict before = verdict_;
-  bool returned =
-      co_await call(context_.settings.correctness_trials, {.skip_launches = true}, 20s) == Step::go_on;
+  bool returned = co_await call(settings_.correctness_trials, {.skip_launches = true}, 20s) == Step::go_on;
   verdict_ = std::move(before);
   if (stopped_) co_return Step::ended;
   if (returned) {
@@ -57,7 +56,7 @@ async::Task<Step> Attempt::clock_calls(double* least_wall_ms) {
     std::uint32_t number = live_calls_++;
     if (co_await draw(number) == Step::ended) co_return Step::ended;
     auto began = async::SteadyClock::now();
-    if (co_await call(number, {}, context_.settings.timeout) == Step::ended) co_return Step::ended;
+    if (co_await call(number, {}, settings_.timeout) == Step::ended) co_return Step::ended;
     *least_wall_ms = std::min(*least_wall_ms, async::ms_since(began));
     if (co_await judge(number) == Step::ended) co_return Step::ended;
   }
@@ -69,8 +68,7 @@ async::Task<Step> Attempt::timed_calls(std::uint32_t count) {
   for (std::uint32_t each = 0; each < count; ++each) {
     std::uint32_t number = live_calls_++;
     if (co_await draw(number) == Step::ended) co_return Step::ended;
-    if (co_await call(number, {.timed = true}, context_.settings.timeout) == Step::ended)
-      co_return Step::ended;
+    if (co_await call(number, {.timed = true}, settings_.timeout) == Step::ended) co_return Step::ended;
     double claimed_ms = returned_.device_ms;
     if (co_await judge(number) == Step::ended) co_return Step::ended;
     if (claimed_ms >= 0) verdict_.timing.kernel_samples_ms.push_back(claimed_ms);
@@ -79,22 +77,21 @@ async::Task<Step> Attempt::timed_calls(std::uint32_t count) {
 }
 
 async::Task<Step> Attempt::time_in_process() {
-  const Settings& settings = context_.settings;
-  if (settings.timing_trials == 0) co_return Step::go_on;
+  if (settings_.timing_trials == 0) co_return Step::go_on;
   co_await drain_device();
   auto start = async::SteadyClock::now();
-  deadline_ = async::Deadline::in(settings.timeout);
+  deadline_ = async::Deadline::in(settings_.timeout);
   Timing& timing = verdict_.timing;
   auto limit = async::Deadline::in(timing_limit);
-  const Precision wanted{.share = settings.timing_precision};
+  const Precision wanted{.share = settings_.timing_precision};
   double least_wall_ms = 1e300;
   if (co_await clock_calls(&least_wall_ms) == Step::ended) co_return Step::ended;
   if (co_await timed_calls(1) == Step::ended) co_return Step::ended;
   timing.kernel_samples_ms.clear();
-  while (timing.kernel_samples_ms.size() < settings.timing_trials && !limit.passed()) {
+  while (timing.kernel_samples_ms.size() < settings_.timing_trials && !limit.passed()) {
     wire::TimeReferenceT reference;
     reference.seed = trial_seed_;
-    reference.warmup = timing.reference_samples_ms.empty() ? settings.timing_warmup : 1;
+    reference.warmup = timing.reference_samples_ms.empty() ? settings_.timing_warmup : 1;
     reference.calls = calls_a_round;
     reference.budget_ms = round_budget_ms;
     reference.flush_l2 = true;
@@ -133,7 +130,7 @@ void Attempt::bound_by_outside_clock(double least_wall_ms) {
 
 // Median milliseconds of whole calls, the host's part included, of candidate and reference: a claim.
 async::Task<> Attempt::time_whole_calls() {
-  if (context_.settings.timing_trials == 0) co_return;
+  if (settings_.timing_trials == 0) co_return;
   wire::TimeCandidateT candidate;
   candidate.warmup = 1;
   candidate.calls = 1;

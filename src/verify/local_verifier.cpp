@@ -18,6 +18,11 @@ namespace {
 constexpr int tries = 3;  // of what failed through no fault of task or kernel
 constexpr auto start_limit = 180s;
 
+// Contexts that nobody needs yet would be made before those that somebody waits for.
+std::size_t spares(std::size_t width) {
+  return (width + 2) / 3;
+}
+
 std::size_t cores() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
@@ -29,9 +34,9 @@ struct LocalVerifier::Lane {
   Lane(LocalVerifier& of, int device, std::size_t width, Environment environment)
       : oracles(of.loop_, of.servers_.oracle,
                 {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
-        runners(of.loop_, of.servers_.cuda, of.spare_runners(device, width, true)),
+        runners(of.loop_, of.servers_.cuda, of.spare_runners(device, spares(width), true)),
         plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(device, of.audits_at_once(width), false)),
-        replayers(of.loop_, of.servers_.replayer, of.spare_replayers(device, width)),
+        replayers(of.loop_, of.servers_.replayer, of.spare_replayers(device, spares(width))),
         desk(of.loop_, width),
         timing_turns(of.loop_, std::max<std::size_t>(1, width / 4)),
         context{of.loop_,
@@ -166,8 +171,7 @@ async::Task<> LocalVerifier::revive_servers() {
 
 void LocalVerifier::open_lanes() {
   const wire::ReadyT& versions = servers_.oracle->versions();
-  std::string gpu = options_.gpus.empty() ? "" : options_.gpus.front().name;
-  protocol_ = protocol_hash(options_.settings, versions, gpu);
+  protocol_ = protocol_with({});
   Environment environment;
   environment.torch = versions.torch;
   environment.triton = versions.triton;
@@ -185,6 +189,11 @@ void LocalVerifier::open_lanes() {
   }
 }
 
+std::string LocalVerifier::protocol_with(const JobOptions& options) const {
+  std::string gpu = options_.gpus.empty() ? "" : options_.gpus.front().name;
+  return protocol_hash(with_options(options_.settings, options), servers_.oracle->versions(), gpu);
+}
+
 LocalVerifier::Lane& LocalVerifier::least_busy() {
   return **std::ranges::min_element(lanes_, {}, [](const auto& lane) { return lane->busy; });
 }
@@ -194,16 +203,18 @@ std::size_t LocalVerifier::width() const {
   return lanes_.size() * (options_.gpus.empty() ? options_.jobs : options_.jobs * 2);
 }
 
-async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job) {
+async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job, async::Stop& stop) {
+  const Settings settings = with_options(options_.settings, job.options);
   std::optional<Verdict> verdict;
   for (int left = tries; left > 0; --left) {
     Lane& lane = least_busy();
     ++lane.busy;
-    Attempt attempt(lane.context, job);
+    Attempt attempt(lane.context, job, settings, stop);
     co_await attempt.run();
     --lane.busy;
-    if (attempt.stopped() || stop_.requested()) co_return std::nullopt;
+    if (attempt.stopped() || stop.requested() || stop_.requested()) co_return std::nullopt;
     verdict = std::move(attempt.verdict());
+    verdict->environment.protocol = protocol_with(job.options);
     if (verdict->fault != Fault::infrastructure) break;
     co_await revive_servers();
   }

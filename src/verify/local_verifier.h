@@ -28,9 +28,10 @@ class LocalVerifier : public Verifier {
   static async::Task<Result<std::unique_ptr<LocalVerifier>>> start(async::Loop& loop, async::Stop& stop,
                                                                    Options options);
 
-  async::Task<std::optional<Verdict>> verify(const Job& job) override;
+  async::Task<std::optional<Verdict>> verify(const Job& job, async::Stop& stop) override;
   std::size_t width() const override;
   const std::string& protocol() const override { return protocol_; }
+  std::string protocol_with(const JobOptions& options) const override;
 
   // Ends all that was started, in order.
   async::Task<> end();

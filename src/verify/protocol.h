@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "schema/task.h"
 #include "verify/settings.h"
 #include "wire/message.h"
 
@@ -9,5 +10,9 @@ namespace kw::verify {
 
 // 16 hex digits over everything that can change a verdict (contracts, "Names").
 std::string protocol_hash(const Settings& settings, const wire::ReadyT& versions, const std::string& gpu);
+
+// What an oracle's preparation and a reference's recording may be kept under: the task, by its text and not
+// only by the name that somebody gave it, and the settings that shape it.
+std::string task_key(const Task& task, const Settings& settings, std::uint32_t halvings);
 
 }  // namespace kw::verify

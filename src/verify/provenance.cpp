@@ -77,7 +77,7 @@ void Attempt::take_replayed_launches() {
 }
 
 async::Task<Step> Attempt::time_each_launch() {
-  if (context_.settings.timing_trials == 0 || verdict_.launches->empty()) co_return Step::go_on;
+  if (settings_.timing_trials == 0 || verdict_.launches->empty()) co_return Step::go_on;
   wire::ReplayT how;
   how.order = wire::Order::serial;
   how.each_launch = true;

@@ -42,7 +42,7 @@ async::Task<Step> Attempt::live_and_recorded() {
   for (std::uint32_t each = 0; each < recordings && why_not_replayed_.empty(); ++each)
     if (co_await record_call(live++) == Step::ended) co_return Step::ended;
   for (auto late = 1 + context_.seeds.next() % 2; late > 0; --late)
-    if (co_await trial(live++, context_.settings.timeout) == Step::ended) co_return Step::ended;
+    if (co_await trial(live++, settings_.timeout) == Step::ended) co_return Step::ended;
   live_calls_ = live;
   co_return Step::go_on;
 }
@@ -54,10 +54,9 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   wire::RecordT request;
   request.trial = trial;
   request.seed = trial_seed_;
-  request.budget_ms = static_cast<double>(context_.settings.timeout.count());
+  request.budget_ms = static_cast<double>(settings_.timeout.count());
   request.input_address = recording::arena_address;
-  auto recorded =
-      co_await runner_->record(std::move(request), arena.get(), own_deadline(context_.settings.timeout));
+  auto recorded = co_await runner_->record(std::move(request), arena.get(), own_deadline(settings_.timeout));
   verdict_.stages_ms[Stage::record] += async::ms_since(began);
   if (!recorded && is_unsupported(recorded.error())) {
     why_not_replayed_ = words(recorded.error());
@@ -80,12 +79,12 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
 
 // For whoever wants to look into it; that it cannot be kept is worth a finding and no more.
 void Attempt::keep_recording(const engine::Recorded& recorded, std::size_t number) {
-  if (context_.settings.recordings.empty()) return;
+  if (settings_.recordings.empty()) return;
   std::string name = job_.id;
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '~' && c != '#') c = '_';
   constexpr std::size_t longest_name = 150;
-  auto file = std::filesystem::path(context_.settings.recordings) /
+  auto file = std::filesystem::path(settings_.recordings) /
               fmt::format("{}.{}.kwr", name.substr(0, longest_name), number);
   std::error_code ignored;
   std::filesystem::create_directories(file.parent_path(), ignored);
@@ -107,9 +106,9 @@ Step Attempt::replay_trouble(const Trouble& trouble) {
 }
 
 async::Task<Step> Attempt::load_tapes() {
-  player_ = std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot);
+  player_ = std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot, stop_);
   if (auto started = co_await player_->start(); !started) {
-    stopped_ = context_.stop.requested();
+    stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::replay, started.error());
     co_return Step::ended;
   }
@@ -122,7 +121,7 @@ async::Task<Step> Attempt::load_tapes() {
 async::Task<Step> Attempt::replay_trials() {
   auto began = async::SteadyClock::now();
   Step step = co_await load_tapes();
-  for (std::uint32_t k = 0; step == Step::go_on && k < context_.settings.correctness_trials; ++k) {
+  for (std::uint32_t k = 0; step == Step::go_on && k < settings_.correctness_trials; ++k) {
     if (!why_not_replayed_.empty()) break;
     step = co_await replay_trial(k);
   }
@@ -178,7 +177,7 @@ async::Task<Step> Attempt::replay_trial(std::uint32_t k) {
 async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
   why_not_replayed_.clear();
   tapes_.clear();
-  deadline_ = async::Deadline::in(context_.settings.timeout);
+  deadline_ = async::Deadline::in(settings_.timeout);
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   if (co_await live_and_recorded() == Step::ended) co_return Step::ended;
@@ -201,11 +200,11 @@ async::Task<Step> Attempt::audit(wire::Weights weights) {
   if (take_worker(co_await context_.plain_runners.take(async::Deadline::in(spawn_limit))) == Step::ended)
     co_return Step::ended;
   Verdict before = verdict_;
-  deadline_ = async::Deadline::in(context_.settings.timeout);
+  deadline_ = async::Deadline::in(settings_.timeout);
   Step step = co_await load(wire::Mode::cuda, weights, "nan");
   std::uint32_t calls = 2 + static_cast<std::uint32_t>(context_.seeds.next() % 2);
   for (std::uint32_t k = 0; step == Step::go_on && k < calls; ++k)
-    step = co_await trial(live_calls_ + context_.settings.correctness_trials + k, context_.settings.timeout);
+    step = co_await trial(live_calls_ + settings_.correctness_trials + k, settings_.timeout);
   if (step == Step::go_on) {
     co_await time_whole_calls();
     double call_speedup = verdict_.timing.call_speedup.value_or(0);
@@ -223,8 +222,7 @@ async::Task<Step> Attempt::audit(wire::Weights weights) {
 
 bool Attempt::is_audited() const {
   constexpr std::uint64_t parts = 1'000'000;
-  return static_cast<double>(context_.seeds.next() % parts) <
-         context_.settings.audit * static_cast<double>(parts);
+  return static_cast<double>(context_.seeds.next() % parts) < settings_.audit * static_cast<double>(parts);
 }
 
 }  // namespace kw::verify

@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "schema/job_options.h"
+
 namespace kw::verify {
 
-struct Tolerance {
-  std::string name = "kernelbench";  // "kernelbench", "seed", "strict", "custom"
-  double rtol = -1;                  // negative: by dtype
-  double atol = -1;
-};
+using Tolerance = ToleranceOption;
 
 enum class Device { cpu, cuda };
 
@@ -32,6 +30,9 @@ struct Settings {
   double audit = 0.25;            // share of replayed candidates that are judged again without the recorder
   std::chrono::milliseconds timeout{180'000};  // of one candidate's own running
 };
+
+// Those of one job. Nothing that its options leave open changes.
+Settings with_options(Settings settings, const JobOptions& options);
 
 // CPU path: what the interpreter is asked to do at most (cpu_path.md: a program costs 0.4 to 0.7 ms).
 inline constexpr std::uint64_t cpu_max_bytes = std::uint64_t{24} << 20;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "async/loop.h"
+#include "async/stop.h"
 #include "schema/job.h"
 #include "schema/verdict.h"
 
@@ -13,14 +14,17 @@ class Verifier {
  public:
   virtual ~Verifier() = default;
 
-  // Nothing where a stop was requested before there was a verdict. `job` must outlive the wait.
-  virtual async::Task<std::optional<Verdict>> verify(const Job& job) = 0;
+  // Nothing where `stop`, of this job or of all, was requested before there was a verdict. Both must outlive
+  // the wait.
+  virtual async::Task<std::optional<Verdict>> verify(const Job& job, async::Stop& stop) = 0;
 
   // How many verifications at once keep the machine busy.
   virtual std::size_t width() const = 0;
 
-  // Identifies everything that can change a verdict.
+  // Identifies everything that can change a verdict, of a job without options of its own.
   virtual const std::string& protocol() const = 0;
+  // The same of a job with these options.
+  virtual std::string protocol_with(const JobOptions& options) const = 0;
 };
 
 }  // namespace kw::verify

@@ -117,11 +117,11 @@ async::Task<FakeChat::Answer> FakeChat::chat(const llm::ChatRequest& request) {
   co_return script(request);
 }
 
-async::Task<std::optional<Verdict>> FakeVerifier::verify(const Job& job) {
+async::Task<std::optional<Verdict>> FakeVerifier::verify(const Job& job, async::Stop& stop) {
   jobs.push_back(job);
   Counted counted(in_flight, most);
-  if (time && !co_await clock_.pause(time(job), stop_)) co_return std::nullopt;
-  if (stop_.requested()) co_return std::nullopt;
+  if (time && !co_await clock_.pause(time(job), stop)) co_return std::nullopt;
+  if (stop.requested()) co_return std::nullopt;
   co_return verdict_on(job);
 }
 

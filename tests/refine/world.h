@@ -71,10 +71,11 @@ class FakeChat : public llm::ChatClient {
 
 class FakeVerifier : public verify::Verifier {
  public:
-  FakeVerifier(async::Stop& stop, Clock& clock) : stop_(stop), clock_(clock) {}
-  async::Task<std::optional<Verdict>> verify(const Job& job) override;
+  explicit FakeVerifier(Clock& clock) : clock_(clock) {}
+  async::Task<std::optional<Verdict>> verify(const Job& job, async::Stop& stop) override;
   std::size_t width() const override { return wide; }
   const std::string& protocol() const override { return protocol_; }
+  std::string protocol_with(const JobOptions&) const override { return protocol_; }
 
   std::size_t wide = 2;
   std::function<milliseconds(const Job&)> time;
@@ -83,7 +84,6 @@ class FakeVerifier : public verify::Verifier {
   std::size_t most = 0;
 
  private:
-  async::Stop& stop_;
   Clock& clock_;
   std::string protocol_ = "p";
 };
@@ -139,7 +139,7 @@ struct World {
   async::Stop stop{loop};
   Clock clock{loop};
   FakeChat chat{stop, clock};
-  FakeVerifier verifier{stop, clock};
+  FakeVerifier verifier{clock};
   FakeLog& log;
   refine::Settings settings;
   refine::Hooks hooks;

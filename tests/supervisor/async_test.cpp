@@ -61,6 +61,28 @@ TEST(Within, AStopThatCameBeforeEndsAtOnce) {
   EXPECT_EQ(waited.ended, Ended::stop);
 }
 
+TEST(Stop, APartIsRequestedWithTheWhole) {
+  Loop loop;
+  Stop whole(loop);
+  Stop part(loop, whole);
+  whole.request("Ctrl-C");
+  EXPECT_TRUE(part.requested());
+  EXPECT_EQ(part.cause(), "Ctrl-C");
+  EXPECT_TRUE(Stop(loop, whole).requested());
+}
+
+TEST(Stop, OfAPartLeavesTheWholeAlone) {
+  Loop loop;
+  Stop whole(loop);
+  {
+    Stop part(loop, whole);
+    part.request("one job");
+    EXPECT_FALSE(whole.requested());
+  }
+  whole.request("later");  // knows the part no more
+  EXPECT_TRUE(whole.requested());
+}
+
 TEST(Stop, TheFirstCauseStands) {
   Loop loop;
   Stop stop(loop);

@@ -101,11 +101,21 @@ TEST(ReferenceTapes, WhatIsNotKnownIsNull) {
 
 TEST(ReferenceTapes, TheEntryUsedLongestAgoGoesFirst) {
   ReferenceTapes tapes;
-  for (int i = 0; i < 12; ++i) tapes.put(std::to_string(i), {nullptr, "why " + std::to_string(i)});
+  for (int i = 0; i < 1024; ++i) tapes.put(std::to_string(i), {nullptr, "why " + std::to_string(i)});
   ASSERT_NE(tapes.find("0"), nullptr);
   tapes.put("one more", {nullptr, ""});
   EXPECT_NE(tapes.find("0"), nullptr);
   EXPECT_EQ(tapes.find("1"), nullptr);
+}
+
+TEST(ReferenceTapes, TheStateOfAllOfThemLiesOnTheDeviceAndIsBounded) {
+  ReferenceTapes tapes;
+  auto large = std::make_shared<Tape>();
+  large->recorded.facts.state_bytes = std::uint64_t{1} << 30;
+  for (const char* key : {"a", "b", "c"}) tapes.put(key, {large, ""});
+  EXPECT_EQ(tapes.find("a"), nullptr);
+  EXPECT_NE(tapes.find("b"), nullptr);
+  EXPECT_NE(tapes.find("c"), nullptr);
 }
 
 TEST(ReferenceTapes, ANewEntryReplacesTheOldOne) {

@@ -67,6 +67,35 @@ TEST(Protocol, ChangesWithWhatCanChangeAVerdict) {
   EXPECT_NE(protocol_hash(settings, versions, ""), before);
 }
 
+TEST(Protocol, AJobsOptionsAreItsSettings) {
+  Settings settings;
+  JobOptions options;
+  EXPECT_EQ(with_options(settings, options).correctness_trials, settings.correctness_trials);
+  options.correctness_trials = 7;
+  options.tolerance = ToleranceOption{"strict"};
+  options.timeout_s = 1.5;
+  Settings own = with_options(settings, options);
+  EXPECT_EQ(own.correctness_trials, 7);
+  EXPECT_EQ(own.tolerance.name, "strict");
+  EXPECT_EQ(own.timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(own.timing_trials, settings.timing_trials);
+}
+
+TEST(TaskKey, IsOfTheTextAndNotOfTheNameAlone) {
+  Task task;
+  task.task_id = "same name";
+  task.reference_code = "one";
+  Task other = task;
+  other.reference_code = "another";
+  Settings settings;
+  Settings loose = settings;
+  loose.tolerance.name = "strict";
+  EXPECT_EQ(task_key(task, settings, 0), task_key(task, settings, 0));
+  EXPECT_NE(task_key(task, settings, 0), task_key(other, settings, 0));
+  EXPECT_NE(task_key(task, settings, 0), task_key(task, loose, 0));
+  EXPECT_NE(task_key(task, settings, 0), task_key(task, settings, 1));
+}
+
 TEST(Policy, EveryWorkerHasItsOwnCgroupAndUid) {
   auto first = engine::to_message({}, 0);
   auto second = engine::to_message({}, 1);
