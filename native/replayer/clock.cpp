@@ -17,7 +17,8 @@ Clock::Clock(Clock&& other) noexcept
     : device_(other.device_),
       events_(std::move(other.events_)),
       joint_(std::exchange(other.joint_, nullptr)),
-      floor_ms_(other.floor_ms_) {}
+      floor_ms_(other.floor_ms_),
+      found_at_work_(other.found_at_work_) {}
 
 Clock::~Clock() {
   for (CUevent each : events_) device_.driver().cuEventDestroy(each);
@@ -40,6 +41,10 @@ Outcome<double> Clock::between_ms(CUevent begin, CUevent end) const {
       device_.checked(device_.driver().cuEventElapsedTime(&ms, begin, end), "reading the device's clock");
   if (!read) return std::unexpected(read.error());
   return std::max(0.0, static_cast<double>(ms) - floor_ms_);
+}
+
+Outcome<> Clock::find_floor_at_work(CUstream stream) {
+  return std::exchange(found_at_work_, true) ? Outcome<>{} : find_floor(stream);
 }
 
 Outcome<> Clock::find_floor(CUstream stream) {

@@ -27,6 +27,8 @@ class Clock {
   // device that idles reads more than one at work, so it is looked for again then; it never grows, since by
   // then foreign code has run.
   Outcome<> find_floor(CUstream stream);
+  // The same, the first time that it is asked for and then never again: it takes as long as many replays.
+  Outcome<> find_floor_at_work(CUstream stream);
 
  private:
   explicit Clock(Device& device) : device_(device) {}
@@ -35,6 +37,7 @@ class Clock {
   std::vector<CUevent> events_;
   CUevent joint_ = nullptr;
   double floor_ms_ = 0;
+  bool found_at_work_ = false;
 };
 
 }  // namespace kw::replayer

@@ -92,7 +92,8 @@ Outcome<Memory> Memory::imported(const driver::Driver& driver, const Fd& exporte
   return result;
 }
 
-Outcome<Mapped> Mapped::make(const driver::Driver& driver, int device, Extent at, const Memory& memory) {
+Outcome<Mapped> Mapped::make(const driver::Driver& driver, int device, Extent at, const Memory& memory,
+                             Access allowed) {
   auto done = checked(driver, driver.cuMemMap(at.address, at.bytes, 0, memory.handle(), 0), "mapping memory");
   if (!done) return std::unexpected(done.error());
   Mapped result;
@@ -100,7 +101,7 @@ Outcome<Mapped> Mapped::make(const driver::Driver& driver, int device, Extent at
   result.release_ = Release([&driver, at] { driver.cuMemUnmap(at.address, at.bytes); });
   CUmemAccessDesc access{};
   access.location = properties(device).location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  access.flags = allowed == Access::read ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   done = checked(driver, driver.cuMemSetAccess(at.address, at.bytes, &access, 1), "opening mapped memory");
   if (!done) return std::unexpected(done.error());
   return result;

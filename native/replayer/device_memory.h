@@ -57,11 +57,14 @@ class Memory {
   Release release_;
 };
 
-// Memory that can be read and written at an address, until this goes.
+enum class Access { read, write };
+
+// Memory that can be read, and written where that was asked for, at an address until this goes.
 class Mapped {
  public:
   Mapped() = default;
-  static Outcome<Mapped> make(const driver::Driver& driver, int device, Extent at, const Memory& memory);
+  static Outcome<Mapped> make(const driver::Driver& driver, int device, Extent at, const Memory& memory,
+                              Access allowed = Access::write);
 
   Extent extent() const { return extent_; }
 

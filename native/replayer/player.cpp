@@ -206,8 +206,9 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   // The flush waits as well, and each wait is one for every neighbour on the device.
   if (!request.flush_l2 || request.guard)
     if (auto ready = settle(device_); !ready) return std::unexpected(ready.error());
-  if (request.timed && slot.warm && !std::exchange(floor_found_, true))
-    if (auto found = clock_.find_floor(device_.stream()); !found) return std::unexpected(found.error());
+  if (request.timed && slot.warm)
+    if (auto found = clock_.find_floor_at_work(device_.stream()); !found)
+      return std::unexpected(found.error());
   Guards guards(device_);
   if (request.guard)
     if (auto kept = guards.remember(guarded(slot.recording())); !kept) return std::unexpected(kept.error());

@@ -46,7 +46,6 @@ class Player {
   Flush& flush_;
   std::size_t enqueued_ = 0;  // since the gate was closed
   bool gated_ = false;
-  bool floor_found_ = false;  // with the device at work
   Outcome<> first_;
 };
 

@@ -129,6 +129,10 @@ Outcome<> Slot::import_state(const Fd& state) {
   if (!addresses) return std::unexpected(addresses.error());
   state_ = std::move(*memory);
   state_addresses_ = std::move(*addresses);
+  // To map memory at every replay is to wait, each time, for whoever else asks the driver for something.
+  auto readable =
+      Mapped::make(device_.driver(), device_.ordinal(), state_addresses_.extent(), state_, Access::read);
+  if (readable) readable_state_ = std::move(*readable);
   return {};
 }
 
@@ -159,8 +163,17 @@ Outcome<> Slot::make_streams() {
 
 Outcome<> Slot::restore_state() const {
   if (state_addresses_.extent().bytes == 0 || recording().state() == nullptr) return {};
+  if (readable_state_.extent().bytes > 0) return copy_state();
   auto mapped = Mapped::make(device_.driver(), device_.ordinal(), state_addresses_.extent(), state_);
   if (!mapped) return infrastructure("the state: " + mapped.error().error);
+  auto done = copy_state();
+  // Copied before the mapping goes, whatever became of it.
+  auto copied =
+      device_.checked(device_.driver().cuStreamSynchronize(device_.stream()), "restoring the state");
+  return done ? copied : done;
+}
+
+Outcome<> Slot::copy_state() const {
   Outcome<> done;
   for (const recording::Block* each : *recording().state()) {
     if (each->bytes() == 0) continue;
@@ -169,10 +182,7 @@ Outcome<> Slot::restore_state() const {
         device_.driver().cuMemcpyDtoDAsync(each->address(), from, each->bytes(), device_.stream());
     if (done = device_.checked(result, "restoring the state"); !done) break;
   }
-  // Copied before the mapping goes, whatever became of it.
-  auto copied =
-      device_.checked(device_.driver().cuStreamSynchronize(device_.stream()), "restoring the state");
-  return done ? copied : done;
+  return done;
 }
 
 }  // namespace kw::replayer

@@ -46,8 +46,8 @@ class Slot {
   CUstream stream(std::size_t index) const { return streams_[index]; }
   CUevent event(std::size_t step) const { return events_[step]; }
 
-  // Copies the blocks of the state to where they were; mapped meanwhile only, so that no kernel can change
-  // them.
+  // Copies the blocks of the state to where they were. It is mapped for reading alone, or where the driver
+  // knows no such thing, meanwhile only, so that no kernel can change it.
   Outcome<> restore_state() const;
   // Enqueues one operation of the recording; events and waits of the host are none.
   CUresult enqueue(std::size_t operation, CUstream stream) const;
@@ -61,6 +61,7 @@ class Slot {
   Outcome<> check() const;
   Outcome<> prepare(const Fd& state);
   Outcome<> import_state(const Fd& state);
+  Outcome<> copy_state() const;
   Outcome<> make_streams();
 
   Device& device_;
@@ -70,6 +71,7 @@ class Slot {
   recording::Plan plan_;
   Memory state_;
   Reserved state_addresses_;
+  Mapped readable_state_;  // none where the driver maps nothing for reading alone
   Program program_;
   HostCopies host_;
   std::vector<CUstream> streams_;

@@ -14,7 +14,6 @@ async::Task<std::expected<PreparedTask, Refusal>> Oracle::prepare(wire::PrepareT
                                                                   async::Deadline deadline) {
   auto source = memory_file("reference", reference_code);
   if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
-  if (task_key_ != request.task_key) kept.reset();
   task_key_ = request.task_key;
   auto answer = co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)),
                                                    {source->get()}, deadline);

@@ -32,7 +32,7 @@ class Oracle {
 
   async::Task<> end();
 
-  // What its user keeps with it as long as it serves one task; a prepare of another lets it go.
+  // What its user keeps with it from task to task.
   std::shared_ptr<void> kept;
 
   const std::string& task_key() const { return task_key_; }

@@ -10,6 +10,7 @@ using async::Deadline;
 async::Task<Result<>> Player::start() {
   auto worker = co_await context_.replayers.take(Deadline::in(spawn_limit));
   if (!worker) co_return std::unexpected(worker.error());
+  (*worker)->heed(&stop_);
   replayer_ = std::make_unique<engine::Replayer>(std::move(*worker));
   co_return Result<>{};
 }

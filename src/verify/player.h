@@ -27,13 +27,17 @@ struct Trouble {
 
 class Player {
  public:
-  Player(Context& context, engine::Oracle& oracle, const wire::CallSpecT& spec, std::uint32_t slot)
-      : context_(context), oracle_(oracle), spec_(spec), slot_(slot) {}
+  Player(Context& context, engine::Oracle& oracle, const wire::CallSpecT& spec, std::uint32_t slot,
+         async::Stop& stop)
+      : context_(context), oracle_(oracle), spec_(spec), slot_(slot), stop_(stop) {}
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
   // Takes a replayer; nothing of the recordings has been looked at yet.
   async::Task<Result<>> start();
+  // Takes over that of another, which has none then: its first recording takes the place of all that were
+  // there.
+  void take_over(Player& other) { replayer_ = std::move(other.replayer_); }
 
   // Loads one more recording. Trouble whose refusal is of class unsupported_candidate: it cannot be replayed.
   async::Task<std::expected<void, Trouble>> add(std::shared_ptr<const Tape> tape);
@@ -53,6 +57,7 @@ class Player {
   async::Task<> end();
 
   std::size_t tapes() const { return tapes_.size(); }
+  std::uint64_t arena_bytes() const { return spec_.arena_bytes; }
   const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
   std::uint32_t layers() const { return replayer_->layers(); }
 
@@ -63,9 +68,16 @@ class Player {
   engine::Oracle& oracle_;
   wire::CallSpecT spec_;
   std::uint32_t slot_;
+  async::Stop& stop_;
   std::unique_ptr<engine::Replayer> replayer_;
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::vector<wire::ReplayableT> facts_;
+};
+
+// A reference's player stays with the oracle whose arena it maps, for the next candidate on the same task.
+struct KeptReference {
+  std::string key;  // task_key
+  std::shared_ptr<Player> player;
 };
 
 }  // namespace kw::verify

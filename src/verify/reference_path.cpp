@@ -7,6 +7,7 @@
 #include "recording/limits.h"
 #include "verify/attempt.h"
 #include "verify/limits.h"
+#include "verify/protocol.h"
 
 namespace kw::verify {
 
@@ -29,6 +30,7 @@ async::Task<ReferenceTapes::Entry> Attempt::record_reference(bool compiled) {
   auto worker = co_await context_.runners.take(Deadline::in(spawn_limit));
   auto page = engine::ProgressPage::create();
   if (!worker || !page) co_return ReferenceTapes::Entry{nullptr, "no process for it could be started"};
+  (*worker)->heed(&stop_);
   engine::Runner runner(std::move(*worker), std::move(*page));
   auto recorded = co_await recorded_reference(runner, compiled);
   co_await runner.end();
@@ -50,7 +52,7 @@ async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_refe
   load.file_name = "reference.py";
   load.weights = wire::Weights::automatic;
   load.reference = true;
-  load.tf32 = context_.settings.tf32;
+  load.tf32 = settings_.tf32;
   load.compiled = compiled;
   auto limit = std::chrono::seconds(compiled ? 120 : 60);
   auto loaded = co_await runner.load(std::move(load), job_.task.reference_code, call_spec_.get(),
@@ -75,15 +77,23 @@ async::Task<std::expected<Fd, engine::Refusal>> Attempt::drawn_for_reference() {
   co_return co_await oracle_->draw(std::move(request), oracle_deadline(prepare_limit));
 }
 
-// A replayer with this recording, whose replays were found right.
+// A replayer with this recording, whose replays were found right. That of an earlier reference serves where
+// there is one: a context costs more than most references, and these are not candidates.
 async::Task<std::expected<std::shared_ptr<Player>, std::string>> Attempt::player_of(
-    std::shared_ptr<const Tape> tape) {
-  auto player = std::make_shared<Player>(context_, *oracle_, spec_, reference_slot);
-  if (auto started = co_await player->start(); !started) co_return std::unexpected(started.error().what);
-  auto checked = co_await checked_player(*player, std::move(tape));
-  if (checked.empty()) co_return player;
-  co_await player->end();
-  co_return std::unexpected(std::move(checked));
+    std::shared_ptr<const Tape> tape, std::shared_ptr<Player> earlier) {
+  std::string why_not;
+  for (bool reused : {true, false}) {
+    if (reused && !earlier) continue;
+    auto player = std::make_shared<Player>(context_, *oracle_, spec_, reference_slot, context_.stop);
+    if (reused)
+      player->take_over(*earlier);
+    else if (auto started = co_await player->start(); !started)
+      co_return std::unexpected(started.error().what);
+    why_not = co_await checked_player(*player, tape);
+    if (why_not.empty()) co_return player;
+    co_await player->end();
+  }
+  co_return std::unexpected(std::move(why_not));
 }
 
 // Empty, or why not.
@@ -108,23 +118,29 @@ async::Task<> Attempt::start_reference() {
     reference_why_not_ = "it draws random numbers";
     co_return;
   }
-  if (oracle_->kept) {
-    reference_ = std::static_pointer_cast<Player>(oracle_->kept);
-    co_return;
+  const std::string key = task_key(job_.task, settings_, halvings_);
+  std::shared_ptr<Player> earlier;
+  if (auto kept = std::static_pointer_cast<KeptReference>(std::exchange(oracle_->kept, nullptr))) {
+    if (kept->key == key) {
+      reference_ = kept->player;
+      oracle_->kept = std::move(kept);
+      co_return;
+    }
+    earlier = std::move(kept->player);
   }
-  const std::string key = job_.task.task_id;
   const ReferenceTapes::Entry* known = context_.tapes.find(key);
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record_reference(false);
   if (entry.tape) {
-    auto player = co_await player_of(entry.tape);
+    auto player = co_await player_of(entry.tape, std::move(earlier));
     if (player) {
       context_.tapes.launched((*player)->facts(0));
       reference_ = std::move(*player);
-      oracle_->kept = reference_;
+      oracle_->kept = std::make_shared<KeptReference>(key, reference_);
     } else {
       entry = {nullptr, player.error()};
     }
   }
+  if (stop_.requested()) co_return;  // what was cut short says nothing of the reference
   reference_why_not_ = entry.why_not;
   // What is kept holds its state in device memory, that of large references for this one candidate only.
   bool large = entry.tape && entry.tape->recorded.facts.state_bytes > most_kept_state_bytes;

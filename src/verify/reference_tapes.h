@@ -27,8 +27,11 @@ class ReferenceTapes {
   void launched(const wire::ReplayableT& facts);
 
  private:
-  // Each may hold device memory: the state of its reference.
-  static constexpr std::size_t kept = 12;
+  void make_room();
+
+  static constexpr std::size_t most_kept = 1024;
+  // What may lie on the device: the state of references, in chunks of a page.
+  static constexpr std::uint64_t most_state_bytes = std::uint64_t{2} << 30;
   std::set<std::string> library_cubins_;
   std::list<std::pair<std::string, Entry>> entries_;  // the last used first
 };

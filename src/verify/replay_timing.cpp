@@ -8,6 +8,7 @@
 #include "verify/blame.h"
 #include "verify/gpu_clocks.h"
 #include "verify/limits.h"
+#include "verify/protocol.h"
 #include "verify/roofline.h"
 #include "verify/statistics.h"
 
@@ -20,12 +21,14 @@ namespace {
 constexpr auto timing_limit = 20s;
 constexpr std::size_t least_samples = 12;
 constexpr std::size_t patience = 40;  // samples with neighbours before less agreement is enough
-// Beside neighbours less is enough, and less still after some patience; where even that is missing the device
-// is drained, which stops them all. A tenth of a microsecond is never worth that.
+// Beside neighbours less is enough, and less still after some patience. Only where all samples that were
+// asked for are far from agreement is the device drained, which stops all neighbours for seconds.
 constexpr double beside_others = 2;  // times the share that was asked for
 constexpr double beside_others_ms = 3e-5;
 constexpr double at_last = 2.5;
 constexpr double at_last_ms = 1e-4;
+constexpr double wild = 5;
+constexpr double wild_ms = 3e-4;
 constexpr double long_call_ms = 1.0;  // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
@@ -92,8 +95,8 @@ Step Attempt::lost_reference(const Trouble& trouble) {
 async::Task<Step> Attempt::time_reference_by_events() {
   wire::TimeReferenceT request;
   request.seed = context_.seeds.next();
-  request.warmup = context_.settings.timing_warmup;
-  request.calls = context_.settings.timing_trials;
+  request.warmup = settings_.timing_warmup;
+  request.calls = settings_.timing_trials;
   request.budget_ms = 5'000;
   request.flush_l2 = true;
   auto timed = co_await oracle_->time_reference(request, oracle_deadline(60s));
@@ -105,8 +108,7 @@ async::Task<Step> Attempt::time_reference_by_events() {
 }
 
 async::Task<Step> Attempt::time_replays() {
-  const Settings& settings = context_.settings;
-  if (settings.timing_trials == 0) co_return Step::go_on;
+  if (settings_.timing_trials == 0) co_return Step::go_on;
   auto start = async::SteadyClock::now();
   Step step = co_await sample_replays();
   verdict_.timing.clocks = gpu_clocks(context_.device);
@@ -132,10 +134,16 @@ bool Attempt::both_settled(std::size_t least, Precision wanted) const {
 }
 
 bool Attempt::is_enough(bool beside_neighbours) const {
-  const double share = context_.settings.timing_precision;
+  const double share = settings_.timing_precision;
   if (!beside_neighbours) return both_settled(least_samples, {.share = share});
   return both_settled(least_samples, {.share = beside_others * share, .ms = beside_others_ms}) ||
          both_settled(patience, {.share = at_last * share, .ms = at_last_ms});
+}
+
+// So far from agreement that neighbours must be it.
+bool Attempt::is_wild() const {
+  return verdict_.timing.kernel_samples_ms.size() >= patience &&
+         !both_settled(patience, {.share = wild * settings_.timing_precision, .ms = wild_ms});
 }
 
 // Few verdicts sample at a time. Each sample goes five times between processes, and many that do so at once
@@ -155,10 +163,10 @@ async::Task<Step> Attempt::sample_replays() {
       timing.reference_samples_ms.clear();
       continue;
     }
-    if (alone_ || !long_call)
-      if (own.size() >= context_.settings.timing_trials) break;
     if (is_enough(!alone_ && !long_call)) break;
-    if (!alone_ && (long_call || own.size() >= patience)) {
+    bool all = own.size() >= settings_.timing_trials;
+    if (all && (alone_ || !(long_call || is_wild()))) break;
+    if (!alone_ && (long_call || all)) {
       turn.give_back();  // who waits for it holds a share of the device
       co_await drain_device();
       limit = async::Deadline::in(timing_limit);  // the wait for the device is not the kernel's
@@ -171,18 +179,19 @@ async::Task<Step> Attempt::sample_replays() {
 
 // The reference under torch.compile, by the same instrument; where that cannot be, a finding says why.
 async::Task<Step> Attempt::time_compiled_reference() {
-  if (!context_.settings.compile_baseline || !reference_) co_return Step::go_on;
-  const std::string key = job_.task.task_id + "+compile";
+  if (!settings_.compile_baseline || !reference_) co_return Step::go_on;
+  const std::string key = task_key(job_.task, settings_, halvings_) + "+compile";
   const ReferenceTapes::Entry* known = context_.tapes.find(key);
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record_reference(true);
   std::string why_not = entry.why_not;
   if (entry.tape) {
-    auto player = co_await player_of(entry.tape);
+    auto player = co_await player_of(entry.tape, nullptr);
     if (player)
       why_not = co_await sample_compiled(**player);
     else
       why_not = player.error();
   }
+  if (stop_.requested()) co_return Step::go_on;
   context_.tapes.put(key, std::move(entry));
   if (!why_not.empty())
     verdict_.comparison->findings.push_back("torch.compile of the reference was not timed: " + why_not);
