@@ -153,8 +153,8 @@ class _Front:
         return body
 
     def _check_key(self, request):
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if self._key is not None and not hmac.compare_digest(given.encode(), self._key.encode()):
+        given = request.headers.get("authorization", "")
+        if self._key is not None and not hmac.compare_digest(given.encode(), f"Bearer {self._key}".encode()):
             raise Refusal(401, "unauthorized", "a key is needed: Authorization: Bearer KEY")
 
 
