@@ -1,5 +1,5 @@
 # What is installed: bin/, lib/ and python/ side by side, by which the program finds its parts wherever the folder
-# lies (src/engine/installation.h). `make dist` packs it; a wheel carries it as kernelwright/program.
+# lies (src/engine/installation.h), and licences/. `make dist` packs it; a wheel carries it as kernelwright/program.
 #     cmake --install build --component program --prefix FOLDER
 install(TARGETS kernelwright RUNTIME DESTINATION bin COMPONENT program)
 install(TARGETS kwconfine LIBRARY DESTINATION lib COMPONENT program)
@@ -30,6 +30,9 @@ install(CODE [[
   endif()
   file(INSTALL ${folder} DESTINATION ${CMAKE_INSTALL_PREFIX}/python PATTERN __pycache__ EXCLUDE)
 ]] COMPONENT program)
+
+install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/licences.sh \${CMAKE_INSTALL_PREFIX}/licences COMMAND_ERROR_IS_FATAL ANY)"
+  COMPONENT program)
 
 # In a wheel the package itself holds what programs of others import; the rest is the program's, and lies in its folder.
 set(KW_CLIENT_PREFIX .. CACHE STRING "Where the importable package goes, seen from the program's folder")

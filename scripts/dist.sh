@@ -14,7 +14,7 @@ if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 top=$out/$name
-mkdir -p "$top"/{bin,lib,python,licences}
+mkdir -p "$top"
 
 # copy FOLDER TO: without what Python compiled.
 copy() {
@@ -31,18 +31,6 @@ copy docs "$top"
 if [ -f README.md ]; then cp README.md "$top"; fi
 cp LICENSE "$top"
 echo "$VERSION" >"$top/VERSION"
-
-# Of everything that is linked statically or packed; gcc's covers libstdc++ and libgcc.
-boost=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' | awk '$1 == "installed" { print $2; exit }')
-for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev libsqlite3-dev libsqlitecpp-dev \
-  libtomlplusplus-dev libarchive-dev nettle-dev liblzma-dev libzstd-dev liblz4-dev libbz2-dev zlib1g-dev libcmark-dev \
-  libgumbo-dev libseccomp-dev gcc-12-base; do
-  if [ -f "/usr/share/doc/$package/copyright" ]; then
-    cp -L "/usr/share/doc/$package/copyright" "$top/licences/$package"
-  fi
-done
-for licence in third_party/*/LICENSE; do cp "$licence" "$top/licences/$(basename "$(dirname "$licence")")"; done
-for licence in Apache-2.0 LGPL-2.1; do cp -L "/usr/share/common-licenses/$licence" "$top/licences/$licence"; done
 
 if [ "$tests" = yes ]; then
   copy tests "$top"

@@ -23,10 +23,10 @@ def free_port():
 class Served:
     """A service with a store of its own, at one port however often it starts."""
 
-    def __init__(self, folder, *words):
+    def __init__(self, folder, *words, python=sys.executable):
         self.folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._words = [str(each) for each in words]
+        self._words = ["--python", python, *map(str, words)]
         self._process = None
 
     def __enter__(self):
@@ -38,11 +38,20 @@ class Served:
 
     def start(self):
         command = [program.binary(), "serve", "--port", str(self.port), "--store", str(self.folder / "service.db"),
-                   "--device", program.DEVICE, "--python", sys.executable, "--drain", "2s", "--parent-death",
+                   "--device", program.DEVICE, "--drain", "2s", "--parent-death",
                    *self._words]
         with (self.folder / "service.log").open("ab") as log:
             self._process = program.start(command, self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                           environment={"KERNELWRIGHT_API_KEY": KEY})
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def start_beside(self):
+        """A second one with the same store, as a process."""
+        return program.start([*self._command(), "--port", "0"], self.folder, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def kill(self):
         """As the machine would for want of memory: at once, with all that it started."""

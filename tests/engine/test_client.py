@@ -1,6 +1,5 @@
 """The Python client with a real service behind it."""
 import asyncio
-import socket
 import sys
 import threading
 
@@ -12,7 +11,7 @@ sys.path.insert(0, str(program.ROOT / "python"))
 
 from kernelwright.client import Evaluator, Refused  # noqa: E402
 
-from .evaluation_service import EvaluationService  # noqa: E402
+from .served import KEY, Served  # noqa: E402
 
 PAIR = program.ROOT / "examples" / "pair"
 REFERENCE, KERNEL = ((PAIR / name).read_text(encoding="utf-8") for name in ("reference.py", "kernel.py"))
@@ -24,21 +23,16 @@ def numbered(number, **fields):
 
 
 @pytest.fixture(scope="module")
-def folder(scratch):
-    made = scratch / "client"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture(scope="module")
-def service(folder):
-    with EvaluationService(folder, sys.executable) as running:
-        yield running
+def service(scratch):
+    folder = scratch / "client"
+    folder.mkdir()
+    with Served(folder) as running:
+        yield running.ready()
 
 
 @pytest.fixture
 def evaluator(service):
-    return Evaluator(service.url)
+    return Evaluator(service.url, KEY)
 
 
 def test_one_verdict(evaluator):
@@ -86,25 +80,24 @@ def test_what_is_cancelled_says_so(evaluator):
     assert (late.state, late.cause) == ("cancelled", "deadline")
 
 
-def test_a_service_that_is_killed_and_comes_back_loses_nothing(folder):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    own = folder / "killed"
-    own.mkdir()
-    with EvaluationService(own, sys.executable, port=port) as first:
-        found, ended = [], threading.Event()
-        evaluator = Evaluator(first.url, patience_s=30)
+def test_a_key_is_needed(service):
+    with pytest.raises(Refused) as refused:
+        Evaluator(service.url, "another").service()
+    assert refused.value.status == 401
 
-        def ask():
-            for number, evaluation in evaluator.as_completed([numbered(number) for number in range(8)]):
-                found.append((number, evaluation.correct))
-                ended.set()
 
-        asking = threading.Thread(target=ask, daemon=True)
-        asking.start()
-        assert ended.wait(30)
-        first.kill()
-        with EvaluationService(own, sys.executable, port=port):
-            asking.join(120)
+def test_a_service_that_is_killed_and_comes_back_loses_nothing(service):
+    evaluator, found, ended = Evaluator(service.url, KEY, patience_s=30), [], threading.Event()
+
+    def ask():
+        for number, evaluation in evaluator.as_completed([numbered(number) for number in range(10, 18)]):
+            found.append((number, evaluation.correct))
+            ended.set()
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    assert ended.wait(60)
+    service.kill()
+    service.start()
+    asking.join(120)
     assert sorted(found) == [(number, True) for number in range(8)]

@@ -5,12 +5,13 @@ import os
 import pickle
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 import torch
 from datasets import Dataset
 from engine import program
-from engine.evaluation_service import EvaluationService
+from engine.served import KEY, Served
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
@@ -33,9 +34,27 @@ GROUP = 4
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory, python):
-    folder = tmp_path_factory.mktemp("service")
-    with EvaluationService(folder, python) as running:
-        yield running
+    with Served(tmp_path_factory.mktemp("service"), python=python) as running:
+        yield running.ready()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("KERNELWRIGHT_EVALUATOR_KEY", KEY)
+
+
+def oracles(service):
+    """Pids of the processes in which references run: children of a fork server."""
+    found = []
+    for pid in program.descendants(service.pid):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if b"oracle" in words and parent != service.pid:
+            found.append(pid)
+    return found
 
 
 class Watched(KernelReward):
@@ -94,7 +113,7 @@ def test_a_fault_of_ours_earns_nothing(service):
 
     def kill_oracles():
         while not over.wait(0.2):
-            for pid in service.oracles():
+            for pid in oracles(service):
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
