@@ -305,6 +305,7 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskS
               {},
               {},
               {},
+              {},
               0};
   return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
 }
