@@ -38,8 +38,7 @@ class Served:
 
     def start(self):
         command = [program.binary(), "serve", "--port", str(self.port), "--store", str(self.folder / "service.db"),
-                   "--device", program.DEVICE, "--drain", "2s", "--parent-death",
-                   *self._words]
+                   "--device", program.DEVICE, "--drain", "2s", "--parent-death", *self._words]
         with (self.folder / "service.log").open("ab") as log:
             self._process = program.start(command, self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                           environment={"KERNELWRIGHT_API_KEY": KEY})
@@ -48,10 +47,10 @@ class Served:
     def pid(self):
         return self._process.pid
 
-    def start_beside(self):
-        """A second one with the same store, as a process."""
-        return program.start([*self._command(), "--port", "0"], self.folder, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    @property
+    def exit_code(self):
+        """Once it has ended."""
+        return self._process.returncode
 
     def kill(self):
         """As the machine would for want of memory: at once, with all that it started."""
