@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -29,8 +30,10 @@ Result<std::string> checked(std::string_view text, std::string_view from) {
 }  // namespace
 
 Result<std::string> read_service_key(const std::string& file) {
-  const char* value = std::getenv(variable);
+  char* value = std::getenv(variable);
   std::string from_environment = value ? value : "";
+  // /proc shows the environment as it lies in memory, whatever was unset since.
+  if (value) std::memset(value, 0, from_environment.size());
   ::unsetenv(variable);
   if (file.empty()) return value ? checked(from_environment, variable) : Result<std::string>("");
   auto text = read_text_file(file, largest_key_file);
