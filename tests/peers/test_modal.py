@@ -186,7 +186,8 @@ def engine():
 
 
 def facts(verdict):
-    return {name: verdict[name] for name in ("status", "correctness", "error_class", "counts", "candidate_sha256", "kernel_name")}
+    names = ("status", "correctness", "error_class", "counts", "candidate_sha256", "kernel_name")
+    return {name: verdict[name] for name in names}
 
 
 def test_a_pair_gets_the_verdict_that_it_gets_here(engine):

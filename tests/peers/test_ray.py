@@ -21,7 +21,8 @@ from kernelwright.client import Evaluator, Refused
 PYTHON = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
 EXAMPLES = program.ROOT / "examples"
 LIMIT_S, LONG_S = 60, 1.5
-SAME = ("id", "task_id", "candidate_sha256", "status", "correctness", "fault", "error_class", "counts", "counts_reason", "trust")
+SAME = ("id", "task_id", "candidate_sha256", "status", "correctness", "fault", "error_class", "counts", "counts_reason",
+        "trust")
 
 
 class Cluster:
@@ -29,8 +30,8 @@ class Cluster:
 
     def __init__(self, gpus):
         self.port, self.folder = free_port(), Path(tempfile.mkdtemp(prefix="kw-ray-", dir="/tmp"))  # sockets: short names
-        words = ["--head", "--block", "--node-ip-address=127.0.0.1", f"--port={self.port}", f"--num-gpus={gpus}", "--num-cpus=4",
-                 "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}",
+        words = ["--head", "--block", "--node-ip-address=127.0.0.1", f"--port={self.port}", f"--num-gpus={gpus}",
+                 "--num-cpus=4", "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}",
                  "--object-store-memory=100000000"]
         # Ray counts the GPUs that it is told of only where it may see all, and keeps the cluster's token in HOME. Load
         # is measured oftener than once in ten seconds, so that replicas come and go while a test waits.

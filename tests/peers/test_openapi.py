@@ -1,0 +1,44 @@
+"""The service against its description, docs/openapi.json: requests that schemathesis makes up, and what it checks."""
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from engine import program
+
+sys.path.insert(0, str(program.ROOT / "python"))
+
+from kernelwright.fleet.child import ServiceChild
+
+PYTHON = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
+PROGRAM = Path(sys.executable).with_name("schemathesis")
+EXAMPLES, LIMIT_S = 15, 100
+
+
+@pytest.fixture(scope="module")
+def service():
+    os.environ["KERNELWRIGHT"] = program.binary()
+    running = ServiceChild(["--quiet", "--device", "cpu", "--jobs", "1", "--python", PYTHON], key="key-of-this-test")
+    yield running
+    running.close()
+
+
+def test_the_description_is_the_one_of_the_documentation(service):
+    request = urllib.request.Request(service.url + "/openapi.json", headers={"Authorization": "Bearer key-of-this-test"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert json.load(answer) == json.loads((program.ROOT / "docs/openapi.json").read_text())
+
+
+def test_the_service_does_as_its_description_says(service, tmp_path):
+    """Every operation, alone and one after another, with what is allowed and what is not."""
+    done = subprocess.run(
+        [PROGRAM, "--config-file", Path(__file__).with_name("schemathesis.toml"), "--no-color", "run",
+         service.url + "/openapi.json", "--header", "Authorization: Bearer key-of-this-test",
+         "--generation-deterministic", "--max-examples", str(EXAMPLES), "--no-shrink"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    assert done.returncode == 0, "\n".join(line[:600] for line in done.stdout.splitlines())[-9000:] + done.stderr[-1000:]
+    assert "Tested: 9" in done.stdout, done.stdout[-2000:]
+    assert service.why_unhealthy() is None
