@@ -5,7 +5,7 @@
 namespace kw::service {
 namespace {
 
-bool admitted(http::Headers headers) {
+bool admitted(const http::Headers& headers) {
   return KeyCheck("secret").admits(headers);
 }
 
