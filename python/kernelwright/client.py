@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from .client_batch import POLL_S, Batch, cancel_all, path_of
+from .client_batch import MOST_LOST, POLL_S, Batch, cancel_all, forgotten, path_of
 from .client_http import Refused, ServiceError, Unreachable, Wire
 from .client_types import AnyRequest, Evaluation, Options, Request, RewardTerms, Tolerance, evaluation_of, with_id
 
@@ -106,7 +106,7 @@ class Evaluator:
             return False
 
     def _evaluate(self, asked: dict[str, Any]) -> Evaluation:
-        while True:
+        for _ in range(1 + MOST_LOST):
             self._wire.call("POST", "/v1/evaluations", asked)
             try:
                 while not (found := self.get(asked["id"], POLL_S)).over:
@@ -118,6 +118,7 @@ class Evaluator:
             except KeyboardInterrupt:
                 cancel_all(self._wire, [asked["id"]])
                 raise
+        raise forgotten(asked["id"])
 
     def _batch_limits(self) -> tuple[int, int]:
         if self._limits is None:

@@ -13,6 +13,8 @@ from .client_types import Evaluation, evaluation_of
 
 POLL_S = 30.0
 MOST_IDS = 1000
+MOST_LOST = 5  # times that a service may forget one that it took
+ROOM_S = 0.2
 BODY_SLACK = 64  # bytes around the list
 _PLACE = re.compile(r"^evaluations\[(\d+)\]")
 
@@ -26,6 +28,7 @@ class Batch:
         self._requests = {request["id"]: request for request in requests}
         self._waiting = list(reversed(self._requests))  # the next one last
         self._in_flight: dict[str, None] = {}  # in the order of their submission
+        self._lost: dict[str, int] = {}
         self._chunk = max_batch
         self._next_try = self._progress = time.monotonic()
 
@@ -59,7 +62,7 @@ class Batch:
     def _wait_for_room(self, tried: int, refused: Refused) -> None:
         # There may be room for fewer, and what is in flight makes some.
         self._chunk = max(1, tried // 2)
-        self._next_try = time.monotonic() + (refused.retry_after_s or 0)
+        self._next_try = time.monotonic() + max(ROOM_S, refused.retry_after_s or 0)
         if not self._in_flight and time.monotonic() - self._progress > self._wire.patience_s:
             raise Unreachable(f"nothing was taken for {self._wire.patience_s:g} s: {refused}") from refused
 
@@ -93,19 +96,31 @@ class Batch:
         found = [evaluation_of(each) for each in answer["evaluations"]]
         for each in found:
             self._in_flight.pop(each.id, None)
-            if not each.over:  # a service that has lost it is told again
-                self._waiting.append(each.id)
+            if not each.over:
+                self._tell_again(each.id)
         if found:
             self._progress = time.monotonic()
         return [each for each in found if each.over]
+
+    def _tell_again(self, evaluation_id: str) -> None:
+        self._lost[evaluation_id] = self._lost.get(evaluation_id, 0) + 1
+        if self._lost[evaluation_id] > MOST_LOST:
+            raise forgotten(evaluation_id)
+        self._waiting.append(evaluation_id)
+
+
+def forgotten(evaluation_id: str) -> ServiceError:
+    return ServiceError(f"the service has forgotten {evaluation_id} {MOST_LOST} times: is its --retention too short?")
 
 
 def cancel_all(wire: Wire, ids: Iterable[str]) -> None:
     for each in ids:
         try:
             wire.call("DELETE", path_of(each), patience_s=0)
-        except ServiceError:
-            return  # whoever is not there judges nothing
+        except Refused:
+            pass  # it is not there
+        except Unreachable:
+            return  # and neither is whoever would judge the others
 
 
 def path_of(evaluation_id: str) -> str:

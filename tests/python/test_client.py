@@ -134,6 +134,15 @@ def test_a_batch_that_is_lost_is_told_again(evaluator, service):
     assert sorted(number for number, _ in ended) == [0, 1]
 
 
+def test_a_service_that_keeps_nothing_is_not_asked_for_ever(evaluator, service):
+    service._record = lambda evaluation_id: {"id": evaluation_id, "state": "unknown"}
+    with pytest.raises(ServiceError, match="forgotten e0"):
+        evaluator.evaluate_many(asked(1))
+    service.troubles = [("/mine", 404)] * 20
+    with pytest.raises(ServiceError, match="forgotten mine"):
+        evaluator.evaluate(id="mine", reference_code="r", kernel_code="k")
+
+
 def test_a_bad_one_of_many_is_named_by_its_number(evaluator, service):
     service.max_batch = 4
     requests = asked(10)
