@@ -52,7 +52,7 @@ typedef struct {
   const char* const* readable;   // NULL-terminated; shown read-only at the same path, missing ones skipped
   const char* cgroup_name;       // unique on this host; NULL: no cgroup
   uint32_t require;              // layers without which nothing is run
-  uint32_t padding;
+  uint32_t gpu_node;             // 0: every GPU; N + 1: /dev/nvidiaN alone
 } kw_policy;
 
 // ---- packets to the supervisor, on the SOCK_SEQPACKET socket status_fd ---------------------------------

@@ -69,7 +69,8 @@ void kw_keep_capabilities(uint64_t mask);
 
 // paths.c, mounts.c, root.c
 int kw_collect_paths(kw_job* job);
-int kw_each_device(const char* folder, bool gpu, int (*visit)(void*, const char* name), void* argument);
+int kw_each_device(const char* folder, const kw_policy* policy, int (*visit)(void*, const char* name),
+                   void* argument);
 int kw_bind(const char* source, const char* target, uint64_t attributes);
 int kw_build_root(kw_job* job);
 int kw_mount_proc(kw_job* job);

@@ -94,7 +94,7 @@ static int allow_writing(const kw_job* job, rules_t* rules) {
   // All of /proc, where ownership guards: a rule for /proc/PID hangs on an inode that the kernel may forget,
   // and would not hold for children.
   if (error == 0) error = allow(rules, "/proc", READ | WRITE_FILE | TRUNCATE);
-  if (error == 0) error = kw_each_device("/dev", job->policy->gpu != 0, allow_device, rules);
+  if (error == 0) error = kw_each_device("/dev", job->policy, allow_device, rules);
   return error;
 }
 

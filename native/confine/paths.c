@@ -55,16 +55,24 @@ int kw_collect_paths(kw_job* job) {
   return error;
 }
 
+// A process that is shown one GPU opens no other: CUDA makes that many times cheaper where there are several.
+static bool is_shown(const kw_policy* policy, const char* name) {
+  if (strncmp(name, "nvidia", 6) != 0) return false;
+  if (policy->gpu_node == 0 || name[6] < '0' || name[6] > '9') return true;
+  return strtoul(name + 6, NULL, 10) + 1 == policy->gpu_node;
+}
+
 // Names in `folder`, a /dev: the harmless ones, and nvidia0, nvidiactl, nvidia-uvm, nvidia-caps and so on.
-int kw_each_device(const char* folder, bool gpu, int (*visit)(void*, const char* name), void* argument) {
+int kw_each_device(const char* folder, const kw_policy* policy, int (*visit)(void*, const char* name),
+                   void* argument) {
   int error = 0;
   for (size_t i = 0; error == 0 && i < sizeof devices / sizeof *devices; ++i)
     error = visit(argument, devices[i]);
-  DIR* dir = gpu ? opendir(folder) : NULL;
+  DIR* dir = policy->gpu != 0 ? opendir(folder) : NULL;
   if (dir == NULL) return error;
   const struct dirent* entry = NULL;
   while (error == 0 && (entry = readdir(dir)) != NULL)
-    if (strncmp(entry->d_name, "nvidia", 6) == 0) error = visit(argument, entry->d_name);
+    if (is_shown(policy, entry->d_name)) error = visit(argument, entry->d_name);
   closedir(dir);
   return error;
 }

@@ -82,7 +82,7 @@ static int show_device(void* argument, const char* name) {
 
 static int make_dev(kw_job* job) {
   if (mkdir("/dev", 0755) != 0) return step(job, "root: /dev", errno);
-  int error = kw_each_device(KW_OLD_ROOT "/dev", job->policy->gpu != 0, show_device, NULL);
+  int error = kw_each_device(KW_OLD_ROOT "/dev", job->policy, show_device, NULL);
   if (error != 0) return step(job, "root: devices", error);
   symlink("/proc/self/fd", "/dev/fd");
   symlink("/proc/self/fd/0", "/dev/stdin");

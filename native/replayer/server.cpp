@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -43,6 +44,16 @@ void set_environment(const wire::SpawnT& spawn) {
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);
 }
 
+// Set by the supervisor to the one GPU that a process serves.
+constexpr const char* visible = "CUDA_VISIBLE_DEVICES";
+
+// As kw_policy has it: the only /dev/nvidiaN that is shown, where the GPU is named by a number.
+std::uint32_t gpu_node(const wire::SpawnT& spawn) {
+  const char* named = std::getenv(visible);
+  bool number = named != nullptr && *named >= '0' && *named <= '9';
+  return spawn.device >= 0 && number ? static_cast<std::uint32_t>(spawn.device) + 1 : 0;
+}
+
 void confine(const wire::SpawnT& spawn, int status) {
   std::vector<const char*> readable;
   for (const std::string& each : spawn.readable) readable.push_back(each.c_str());
@@ -58,6 +69,7 @@ void confine(const wire::SpawnT& spawn, int status) {
   policy.open_files = spawn.open_files;
   policy.cpu_s = spawn.cpu_s;
   policy.gpu = spawn.device >= 0 ? 1 : 0;
+  policy.gpu_node = gpu_node(spawn);
   policy.readable = readable.data();
   policy.cgroup_name = spawn.cgroup.empty() ? nullptr : spawn.cgroup.c_str();
   policy.require = spawn.required_layers;
@@ -86,6 +98,7 @@ void isolate(const wire::SpawnT& spawn, int status) {
     settle(folder);
   } else {
     confine(spawn, status);
+    if (gpu_node(spawn) > 0) ::setenv(visible, "0", 1);  // it is the only one here
     settle(new_folder(pattern));
   }
 }
@@ -97,7 +110,7 @@ void isolate(const wire::SpawnT& spawn, int status) {
   isolate(spawn, fds[status_fd].get());
   int control = fds[control_fd].get();
   kw_close_others(&control, 1);
-  int status = serve(control, spawn.device);
+  int status = serve(control, std::min(spawn.device, 0));
   std::fflush(nullptr);
   ::_exit(status);
 }

@@ -29,7 +29,7 @@ class _Policy(ctypes.Structure):
         ("readable", ctypes.POINTER(ctypes.c_char_p)),
         ("cgroup_name", ctypes.c_char_p),
         ("require", ctypes.c_uint32),
-        ("padding", ctypes.c_uint32),
+        ("gpu_node", ctypes.c_uint32),
     ]
 
 
@@ -55,6 +55,7 @@ class Policy:
     open_files: int = 0
     cpu_s: int = 0
     gpu: bool = False
+    gpu_node: int | None = None  # the number of the only one that is shown; None: all
     readable: list[str] = field(default_factory=list)
     cgroup_name: str | None = None
     require: int = 0
@@ -72,6 +73,7 @@ class Policy:
             open_files=self.open_files,
             cpu_s=self.cpu_s,
             gpu=int(self.gpu),
+            gpu_node=0 if self.gpu_node is None else self.gpu_node + 1,
             readable=(ctypes.c_char_p * (len(paths) + 1))(*paths, None),
             cgroup_name=None if self.cgroup_name is None else self.cgroup_name.encode(),
             require=self.require,

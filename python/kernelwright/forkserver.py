@@ -19,6 +19,7 @@ from .backends import BACKENDS, set_environment
 
 # A context with one connection takes the driver a third of the time.
 ORACLE_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "TORCHDYNAMO_DISABLE": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # set by the supervisor to the one GPU that a process serves
 DESCRIPTORS = 4
 NOBODY = 65534
 
@@ -83,7 +84,7 @@ class Server:
         self._isolate(spawn, status)
         _close_others([control])
         from . import packets
-        self._serve(packets.Channel(control), spawn.device)
+        self._serve(packets.Channel(control), min(spawn.device, 0))
 
     def _isolate(self, spawn, status):
         """Returns in the process that will run the candidate, in a private folder."""
@@ -100,6 +101,8 @@ class Server:
             _leave(1)
         else:
             self._confine.confine(_policy(self._confine, spawn), status)
+            if _node(spawn) is not None:
+                os.environ[VISIBLE] = "0"  # it is the only one here
             folder = tempfile.mkdtemp(prefix="kernelwright-", dir="/tmp")
         _settle(folder)
 
@@ -129,8 +132,13 @@ def _policy(confine, spawn):
     return confine.Policy(
         uid=spawn.uid or NOBODY, address_space_bytes=spawn.addressSpaceBytes, memory_bytes=spawn.memoryBytes,
         tmp_bytes=spawn.tmpBytes, file_bytes=spawn.fileBytes, processes=spawn.processes, open_files=spawn.openFiles,
-        cpu_s=spawn.cpuS, gpu=spawn.device >= 0, readable=texts(spawn.readable) + _own_folders(),
+        cpu_s=spawn.cpuS, gpu=spawn.device >= 0, gpu_node=_node(spawn), readable=texts(spawn.readable) + _own_folders(),
         cgroup_name=text(spawn.cgroup) or None, require=spawn.requiredLayers)
+
+
+def _node(spawn):
+    """The number N of /dev/nvidiaN, where the GPU is named by a number; a GPU named otherwise is left to CUDA."""
+    return spawn.device if spawn.device >= 0 and os.environ.get(VISIBLE, "").isdigit() else None
 
 
 def _own_folders():

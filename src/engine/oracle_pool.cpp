@@ -24,7 +24,7 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_k
   }
   auto oracle = co_await spawn(deadline);
   if (!oracle) {
-    --taken_;
+    leave();
     co_return std::unexpected(oracle.error());
   }
   tasks_.emplace_back(oracle->get(), 0);
@@ -36,6 +36,7 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline d
   request.role = Role::oracle;
   request.device = options_.device;
   request.limits = options_.limits;
+  request.environment = options_.environment;
   std::shared_ptr<ForkServer> server = server_;
   auto worker = co_await server->spawn(std::move(request), deadline);
   if (!worker) co_return std::unexpected(worker.error());
@@ -59,8 +60,12 @@ async::Task<> OraclePool::give_back(std::unique_ptr<Oracle> oracle) {
     idle_.push_back({std::move(oracle), tasks});
   else
     co_await oracle->end();
+  leave();
+}
+
+void OraclePool::leave() {
   --taken_;
-  if (waiting_.empty()) co_return;
+  if (waiting_.empty()) return;
   waiting_.front()->set();
   waiting_.pop_front();
 }

@@ -17,14 +17,15 @@ class OraclePool {
  public:
   struct Options {
     std::size_t size = 1;
-    int device = -1;
+    int device = -1;  // N of /dev/nvidiaN
+    std::vector<std::string> environment = {};
     Limits limits;
     unsigned tasks_before_renewal = 64;  // what a reference leaves behind unseen does not pile up
   };
 
   // The server is looked up at each spawn, since one that died is replaced.
   OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
-      : loop_(loop), server_(server), options_(options) {}
+      : loop_(loop), server_(server), options_(std::move(options)) {}
 
   // Exclusive use of one oracle, given back by give_back; one that knows the task is preferred.
   async::Task<Result<std::unique_ptr<Oracle>>> take(std::string task_key, async::Deadline deadline);
@@ -37,6 +38,7 @@ class OraclePool {
   async::Task<> end();
 
  private:
+  void leave();
   async::Task<Result<std::unique_ptr<Oracle>>> spawn(async::Deadline deadline);
 
   struct Idle {

@@ -23,7 +23,7 @@ const char* to_string(Role role);
 
 struct SpawnRequest {
   Role role = Role::runner;
-  int device = -1;
+  int device = -1;  // N of /dev/nvidiaN, the only one that it sees; -1: none
   Limits limits;
   std::uint64_t mapped_bytes = 0;  // by the fork server; 0: no address space limit
   std::vector<std::string> readable;

@@ -15,7 +15,7 @@ class SpareWorkers {
   struct Options {
     std::size_t count = 0;  // kept ready; 0: each is forked when it is asked for
     Role role = Role::runner;
-    int device = -1;
+    int device = -1;  // N of /dev/nvidiaN
     Limits limits;
     std::vector<std::string> environment = {};  // NAME=value, set in each
   };

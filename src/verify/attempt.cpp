@@ -87,7 +87,7 @@ async::Task<> Attempt::run() {
 }
 
 async::Task<Step> Attempt::take_oracle() {
-  auto oracle = co_await context_.oracles.take(job_.task.task_id, Deadline::in(spawn_limit));
+  auto oracle = co_await context_.oracles.take(task_key(job_.task, settings_, 0), Deadline::in(spawn_limit));
   if (!oracle) {
     stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::prepare, oracle.error());

@@ -50,15 +50,19 @@ std::vector<Gpu> visible_gpus() {
   std::vector<Gpu> gpus;
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   if (visible == nullptr) {
-    for (int minor : all) gpus.push_back({static_cast<int>(gpus.size()), name_of_minor(minor)});
+    for (int minor : all) {
+      auto ordinal = static_cast<int>(gpus.size());
+      gpus.push_back({ordinal, minor, std::to_string(ordinal), name_of_minor(minor)});
+    }
     return gpus;
   }
   std::istringstream names(visible);
   for (std::string name; std::getline(names, name, ',') && gpus.size() < all.size();) {
     bool number = !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
     if (name == "-1") break;  // CUDA stops at the first it does not know
-    int minor = number ? std::atoi(name.c_str()) : all.front();
-    gpus.push_back({static_cast<int>(gpus.size()), name_of_minor(minor)});
+    auto index = number ? static_cast<std::size_t>(std::atoi(name.c_str())) : 0;
+    if (index >= all.size()) break;
+    gpus.push_back({static_cast<int>(gpus.size()), all[index], name, name_of_minor(all[index])});
   }
   return gpus;
 }

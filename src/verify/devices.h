@@ -7,7 +7,9 @@
 namespace kw::verify {
 
 struct Gpu {
-  int ordinal = 0;  // among the visible ones, as CUDA counts
+  int ordinal = 0;            // among the visible ones, as CUDA counts
+  int node = 0;               // N of /dev/nvidiaN
+  std::string visible = "0";  // as CUDA_VISIBLE_DEVICES names it
   std::string name;
 };
 

@@ -23,6 +23,11 @@ std::size_t spares(std::size_t width) {
   return (width + 2) / 3;
 }
 
+std::vector<std::string> seeing(const Gpu* gpu) {
+  if (gpu == nullptr) return {};
+  return {"CUDA_VISIBLE_DEVICES=" + gpu->visible};
+}
+
 std::size_t cores() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
@@ -31,12 +36,15 @@ std::size_t cores() {
 
 // One device with its oracles and leases.
 struct LocalVerifier::Lane {
-  Lane(LocalVerifier& of, int device, std::size_t width, Environment environment)
+  Lane(LocalVerifier& of, const Gpu* gpu, std::size_t width, Environment environment)
       : oracles(of.loop_, of.servers_.oracle,
-                {width, device, engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}, 64}),
-        runners(of.loop_, of.servers_.cuda, of.spare_runners(device, spares(width), true)),
-        plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(device, of.audits_at_once(width), false)),
-        replayers(of.loop_, of.servers_.replayer, of.spare_replayers(device, spares(width))),
+                {.size = width,
+                 .device = gpu == nullptr ? -1 : gpu->node,
+                 .environment = seeing(gpu),
+                 .limits = engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}}),
+        runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, spares(width), true)),
+        plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, of.audits_at_once(width), false)),
+        replayers(of.loop_, of.servers_.replayer, of.spare_replayers(gpu, spares(width))),
         desk(of.loop_, width),
         timing_turns(of.loop_, std::max<std::size_t>(1, width / 4)),
         context{of.loop_,
@@ -52,7 +60,7 @@ struct LocalVerifier::Lane {
                 timing_turns,
                 engine::Limits{.memory_bytes = of.options_.memory_bytes},
                 tapes,
-                device,
+                gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
                 std::move(environment)} {}
 
@@ -132,22 +140,24 @@ async::Task<Result<>> LocalVerifier::start_replay_servers() {
   co_return Result<>{};
 }
 
-engine::SpareWorkers::Options LocalVerifier::spare_runners(int device, std::size_t count,
+engine::SpareWorkers::Options LocalVerifier::spare_runners(const Gpu* gpu, std::size_t count,
                                                            bool recorded) const {
   engine::SpareWorkers::Options spares;
-  spares.count = device < 0 ? 0 : count;
-  spares.device = device;
+  spares.count = gpu == nullptr ? 0 : count;
+  spares.device = gpu == nullptr ? -1 : gpu->node;
+  spares.environment = seeing(gpu);
   spares.limits.memory_bytes = options_.memory_bytes;
   if (recorded && options_.settings.replay)
     spares.environment.push_back("KERNELWRIGHT_RECORDER=" + options_.installation.recorder.string());
   return spares;
 }
 
-engine::SpareWorkers::Options LocalVerifier::spare_replayers(int device, std::size_t count) const {
+engine::SpareWorkers::Options LocalVerifier::spare_replayers(const Gpu* gpu, std::size_t count) const {
   engine::SpareWorkers::Options spares;
-  spares.count = device < 0 || !options_.settings.replay ? 0 : count;
+  spares.count = gpu == nullptr || !options_.settings.replay ? 0 : count;
   spares.role = engine::Role::replayer;
-  spares.device = device;
+  spares.device = gpu == nullptr ? -1 : gpu->node;
+  spares.environment = seeing(gpu);
   spares.limits.memory_bytes = options_.memory_bytes;
   // A connection each for a call's streams would be better, but most have one, and a context costs more with
   // more.
@@ -178,14 +188,14 @@ void LocalVerifier::open_lanes() {
   environment.program_version = options_.program_version;
   environment.protocol = protocol_;
   if (options_.gpus.empty()) {
-    lanes_.push_back(std::make_unique<Lane>(*this, -1, options_.jobs, environment));
+    lanes_.push_back(std::make_unique<Lane>(*this, nullptr, options_.jobs, environment));
     return;
   }
   environment.driver = driver_version();
   if (!versions.cuda.empty()) environment.cuda = versions.cuda;
   for (const Gpu& each : options_.gpus) {
     environment.gpu = each.name;
-    lanes_.push_back(std::make_unique<Lane>(*this, each.ordinal, options_.jobs, environment));
+    lanes_.push_back(std::make_unique<Lane>(*this, &each, options_.jobs, environment));
   }
 }
 

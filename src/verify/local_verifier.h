@@ -43,8 +43,8 @@ class LocalVerifier : public Verifier {
   async::Task<Result<>> start_servers();
   async::Task<Result<>> start_replay_servers();
   async::Task<> revive_servers();
-  engine::SpareWorkers::Options spare_runners(int device, std::size_t count, bool recorded) const;
-  engine::SpareWorkers::Options spare_replayers(int device, std::size_t count) const;
+  engine::SpareWorkers::Options spare_runners(const Gpu* gpu, std::size_t count, bool recorded) const;
+  engine::SpareWorkers::Options spare_replayers(const Gpu* gpu, std::size_t count) const;
   std::size_t audits_at_once(std::size_t width) const;
   void open_lanes();
   Lane& least_busy();
