@@ -26,6 +26,7 @@ from .fleet.child import ServiceChild, ServiceFailed
 from .fleet.dispatch import Dispatcher, ReplicaLost, Saturated
 from .fleet.front import Refusal
 from .fleet.front import application as front
+from .fleet.known_calls import blames_accelerator
 from .fleet.relay import Relay, unavailable
 
 APP = "kernelwright"
@@ -78,7 +79,8 @@ class Evaluator:
         """The evaluation's state when it is over."""
         calls = self._service.calls
         try:
-            return await self._call(calls.evaluate, evaluation)
+            state = await self._call(calls.evaluate, evaluation)
+            return {**state, "again": True} if blames_accelerator(state) else state
         except asyncio.CancelledError:
             self._threads.submit(calls.cancel, evaluation["id"])
             raise
@@ -138,7 +140,8 @@ class Desk:
 
     def _keep_service(self, url, key):
         """Starts the service again when it ends: its store has what is unfinished."""
-        words = ["--evaluator", url, *self._settings.desk_words]
+        # Of the same words, since it says for each evaluation how it is to be judged.
+        words = ["--evaluator", url, *self._settings.words, *self._settings.desk_words]
         if self._settings.api_key_file:
             words += ["--api-key-file", self._settings.api_key_file]
         store = os.path.expanduser(self._settings.store)

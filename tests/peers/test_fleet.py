@@ -75,6 +75,17 @@ def test_an_evaluation_that_takes_every_replica_along_ends():
     run(work())
 
 
+def test_a_verdict_that_blames_a_gpu_stands_only_where_no_replica_does_better():
+    broken = {"state": "done", "cause": None, "verdict": {"fault": "infrastructure"}, "again": True}
+
+    async def work(endings):
+        over = dispatcher(Replicas(*[dict(each) for each in endings]))
+        await over.submit([ONE])
+        return (await ending(over))["verdict"]
+    assert run(work([broken, DONE])) == DONE["verdict"]
+    assert run(work([broken] * dispatch.TRIES)) == broken["verdict"]
+
+
 def test_waiting_for_room_is_no_loss():
     async def work():
         over = dispatcher(Replicas(*[Saturated()] * (3 * dispatch.TRIES)))

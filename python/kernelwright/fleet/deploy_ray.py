@@ -53,6 +53,7 @@ def deploy(request):
         from ray import serve
     except ImportError as error:
         raise package_missing(error.name or "ray", RAY) from error
+    logging.getLogger("ray.serve").setLevel(logging.WARNING)
     connect(ray, request["address"])
     settings = complete(request["settings"], ray.nodes())
     say(f"deploying {settings['min_replicas']} to {settings['max_replicas']} replicas, each with {settings['cpus']:g} CPUs")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from .front import Refusal, is_over
 
-TRIES = 5  # of one evaluation, each of which took its replica along: then it may well be the reason
+TRIES = 5  # of one evaluation, each of which its replica did not survive: then it may well be the reason
 KEEP_S = 600  # an ended one stays to be fetched again
 BACKOFF_S = 0.5
 
@@ -39,8 +39,8 @@ class _Entry:
 
 
 class Dispatcher:
-    """A front's backend. `place(evaluation)` gives the state of an evaluation that is over; its exceptions are those
-    above. `about()` and `protocol(options)` ask any replica."""
+    """A front's backend. `place(evaluation)` gives the state of an evaluation that is over, with `again` where another
+    replica may do better; its exceptions are those above. `about()` and `protocol(options)` ask any replica."""
 
     def __init__(self, place, about, protocol):
         self._place, self.service, self.protocol = place, about, protocol
@@ -85,7 +85,7 @@ class Dispatcher:
         return state, True
 
     async def _see_through(self, entry):
-        lost, why = 0, None
+        lost, why, last = 0, None, None
         # Its own id for all its places: a replica that has it already goes on, and none remembers an earlier one.
         placed = {**entry.evaluation, "id": uuid.uuid4().hex}
         while lost < TRIES:
@@ -98,12 +98,15 @@ class Dispatcher:
             except ReplicaLost as error:
                 why = str(error)
             else:
-                if found["state"] == "done" or not found.get("again"):
+                again = found.pop("again", False)
+                if not again:
                     return self._end(entry, found)
-                why = found["cause"]
+                why, last = found["cause"], found
             lost += 1
             await asyncio.sleep(BACKOFF_S * 2 ** lost)
-        self._end(entry, {"state": "cancelled", "cause": f"{TRIES} replicas were lost with it: {why}"})
+        if last is None or last["state"] != "done":
+            last = {"state": "cancelled", "cause": f"{TRIES} replicas were lost with it: {why}"}
+        self._end(entry, last)
 
     def _end(self, entry, change):
         """The first ending stands."""
