@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <csignal>
 #include <cstdlib>
 
 #include "evaluator.h"
@@ -193,6 +194,7 @@ int serve(const ServeOptions& options) {
   if (!plan) return refuse(plan.error(), exit_failure);
   if (auto owner = own_processes(); !owner) return refuse(owner.error(), exit_failure);
   allow_descriptors(descriptors);
+  std::signal(SIGPIPE, SIG_IGN);  // whoever read our log may be gone
   Session session;
   Serving serving(session);
   if (auto opened = serving.open(options.serve, service_options(options.serve, *store, *key)); !opened)

@@ -9,6 +9,7 @@
 
 #include "service/desk.h"
 #include "service/routes.h"
+#include "service/workbench.h"
 
 namespace kw::service {
 
@@ -17,7 +18,8 @@ struct EvaluationLimits {
 };
 
 // /v1/evaluations and all below it.
-void add_evaluation_endpoints(Routes& routes, EvaluationDesk& desk, EvaluationLimits limits);
+void add_evaluation_endpoints(Routes& routes, EvaluationDesk& desk, Workbench& workbench,
+                              EvaluationLimits limits);
 
 // What the service says of itself.
 struct SelfPortrait {

@@ -73,24 +73,42 @@ Refusal of_batch(Refusal refusal, std::size_t index) {
   return refusal;
 }
 
-async::Task<http::Response> submit(EvaluationDesk* desk, const Call& call) {
+// Where evaluations are asked for, and what is needed to read that.
+struct Counter {
+  EvaluationDesk& desk;
+  Workbench& workbench;
+  EvaluationLimits limits;
+};
+
+using Submissions = Answered<std::vector<Submission>>;
+
+Submissions read_one(const Call& call) {
   auto body = json_body(call);
-  if (!body) co_return refusal_response(body.error());
+  if (!body) return refuse(std::move(body.error()));
   auto submission = read_submission(std::move(*body), call.request.body);
-  if (!submission) co_return refusal_response(submission.error());
+  if (!submission) return refuse(std::move(submission.error()));
   std::vector<Submission> one;
   one.push_back(std::move(*submission));
-  auto receipts = co_await desk->submit(std::move(one));
+  return one;
+}
+
+async::Task<http::Response> submit(Counter counter, const Call& call) {
+  auto one = co_await counter.workbench.result_of<Submissions>(call.request.body.size(),
+                                                               [&call] { return read_one(call); });
+  if (!one) co_return refusal_response(one.error());
+  auto receipts = co_await counter.desk.submit(std::move(*one));
   if (!receipts) co_return refusal_response(of_single(std::move(receipts.error())));
   const Receipt& receipt = receipts->front();
   co_return json_response(receipt.repeated ? 200 : 202, receipt_json(receipt));
 }
 
-Answered<std::vector<Submission>> read_batch(json::object body, std::size_t most) {
-  const json::value* list = body.if_contains("evaluations");
+Submissions read_batch(const Call& call, std::size_t most) {
+  auto body = json_body(call);
+  if (!body) return refuse(std::move(body.error()));
+  json::value* list = body->if_contains("evaluations");
   if (!list || !list->is_array() || list->get_array().empty())
     return refuse({400, "invalid", "evaluations is not a list of at least one", "evaluations"});
-  json::array& rows = body["evaluations"].get_array();
+  json::array& rows = list->get_array();
   if (rows.size() > most)
     return refuse({413, "too_large",
                    fmt::format("{} evaluations are more than the {} of a batch", rows.size(), most),
@@ -105,12 +123,11 @@ Answered<std::vector<Submission>> read_batch(json::object body, std::size_t most
   return submissions;
 }
 
-async::Task<http::Response> submit_batch(EvaluationDesk* desk, EvaluationLimits limits, const Call& call) {
-  auto body = json_body(call);
-  if (!body) co_return refusal_response(body.error());
-  auto submissions = read_batch(std::move(*body), limits.max_batch);
+async::Task<http::Response> submit_batch(Counter counter, const Call& call) {
+  auto submissions = co_await counter.workbench.result_of<Submissions>(
+      call.request.body.size(), [&call, most = counter.limits.max_batch] { return read_batch(call, most); });
   if (!submissions) co_return refusal_response(submissions.error());
-  auto receipts = co_await desk->submit(std::move(*submissions));
+  auto receipts = co_await counter.desk.submit(std::move(*submissions));
   if (!receipts) co_return refusal_response(receipts.error());
   json::array list;
   for (const Receipt& receipt : *receipts) list.push_back(receipt_json(receipt));
@@ -176,14 +193,16 @@ async::Task<http::Response> poll(EvaluationDesk* desk, const Call& call) {
 
 }  // namespace
 
-void add_evaluation_endpoints(Routes& routes, EvaluationDesk& desk, EvaluationLimits limits) {
+void add_evaluation_endpoints(Routes& routes, EvaluationDesk& desk, Workbench& workbench,
+                              EvaluationLimits limits) {
+  Counter counter{desk, workbench, limits};
   auto at = &desk;
-  routes.add({"POST", "/v1/evaluations", [at](const Call& call) { return submit(at, call); }});
+  routes.add({"POST", "/v1/evaluations", [=](const Call& call) { return submit(counter, call); }});
   routes.add(
-      {"POST", "/v1/evaluations/batch", [=](const Call& call) { return submit_batch(at, limits, call); }});
-  routes.add({"POST", "/v1/evaluations/poll", [at](const Call& call) { return poll(at, call); }});
-  routes.add({"GET", "/v1/evaluations/*", [at](const Call& call) { return look_up(at, call); }});
-  routes.add({"DELETE", "/v1/evaluations/*", [at](const Call& call) { return cancel(at, call); }});
+      {"POST", "/v1/evaluations/batch", [=](const Call& call) { return submit_batch(counter, call); }});
+  routes.add({"POST", "/v1/evaluations/poll", [=](const Call& call) { return poll(at, call); }});
+  routes.add({"GET", "/v1/evaluations/*", [=](const Call& call) { return look_up(at, call); }});
+  routes.add({"DELETE", "/v1/evaluations/*", [=](const Call& call) { return cancel(at, call); }});
 }
 
 }  // namespace kw::service

@@ -23,6 +23,7 @@ namespace json = boost::json;
 constexpr std::size_t longest_id = 256;
 constexpr std::size_t longest_name = 1024;
 constexpr int most_urgent = 100;
+constexpr std::size_t most_carried_bytes = std::size_t{256} << 10;
 constexpr double longest_deadline_s = 366.0 * 24 * 3600;
 
 // Fields that become a part of the submission; all others are carried through.
@@ -167,6 +168,26 @@ std::string digest_of(const json::object& fields, const Job& job) {
   return sha256_hex_of({job.task.reference_code, job.candidate.code, canonical_json(rest)});
 }
 
+// Verdicts are given out by the thousand, with all that they carry.
+std::optional<Refusal> heaviest(const json::object& carried, std::size_t request_bytes) {
+  if (request_bytes <= most_carried_bytes) return {};
+  std::size_t all = 0;
+  std::size_t most = 0;
+  std::string name;
+  for (const auto& [key, value] : carried) {
+    std::size_t bytes = json::serialize(value).size();
+    all += bytes;
+    if (bytes < most) continue;
+    most = bytes;
+    name = key;
+  }
+  if (all <= most_carried_bytes) return {};
+  return Refusal{400, "invalid",
+                 fmt::format("the fields that are not ours take {} bytes, more than {}: leave out {}", all,
+                             most_carried_bytes, name),
+                 name};
+}
+
 }  // namespace
 
 Answered<json::object> read_object(std::string_view body) {
@@ -203,6 +224,7 @@ Answered<Submission> read_submission(json::object fields, std::string text) {
   submission.digest = digest_of(fields, job);
   submission.request = text.empty() ? json::serialize(fields) : std::move(text);
   for (std::string_view key : ours) fields.erase(key);
+  if (auto heavy = heaviest(fields, submission.request.size())) return refuse(std::move(*heavy));
   job.carried = std::move(fields);
   return submission;
 }

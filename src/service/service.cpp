@@ -88,6 +88,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   Metrics metrics;
   Health health;
   Ledger ledger;
+  Workbench workbench;
   Routes routes;
   Facts facts;
   verify::Verifier* verifier = nullptr;
@@ -155,7 +156,7 @@ std::string Service::State::metrics_text() const {
 }
 
 void Service::State::add_endpoints() {
-  add_evaluation_endpoints(routes, ledger, {options.max_batch});
+  add_evaluation_endpoints(routes, ledger, workbench, {options.max_batch});
   add_service_endpoints(routes,
                         {.service = [this] { return portrait(); },
                          .protocol = [this](const JobOptions& wanted) { return protocol_with(wanted); },
@@ -230,6 +231,7 @@ Service::Service(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Service::~Service() {
   state_->closed = true;
+  state_->workbench.close();
   state_->store->close();
 }
 

@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <csignal>
 
 #include "service_world.h"
 
@@ -240,6 +241,27 @@ TEST(Requests, WhatIsCarriedDoesNotPassForTheVerdict) {
   EXPECT_EQ(verdict.at("verdict"), 1);
 }
 
+TEST(Requests, WhatIsCarriedIsBounded) {
+  World world;
+  auto answer = world.submit("a", {{"small", "x"}, {"large", std::string(300'000, 'x')}});
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_EQ(answer.error("field"), "large");
+  EXPECT_EQ(world.submit("b", {{"kernel_code", std::string(300'000, 'x')}}).status, 202);
+}
+
+TEST(Requests, ALargeBodyIsReadBesideTheLoop) {
+  World world;
+  std::string body = "{\"evaluations\":[" + std::string(20'000'000, ' ') + "]}";
+  std::optional<Answer> large;
+  std::optional<Answer> small;
+  world.begin({"POST", "/v1/evaluations/batch", {}, body}, &large);
+  world.begin({"GET", "/health"}, &small);
+  world.until([&] { return small.has_value(); });
+  EXPECT_FALSE(large);
+  world.until([&] { return large.has_value(); });
+  EXPECT_EQ(large->status, 400);
+}
+
 TEST(Self, TheServiceDescribesItself) {
   World world;
   auto body = world.get("/v1/service").body();
@@ -294,6 +316,19 @@ TEST(Log, LinesNameTheRequestAndHoldNoCode) {
   ::close(ends[0]);
   EXPECT_THAT(text, HasSubstr("\"target\":\"/v1/evaluations\",\"status\":202"));
   EXPECT_THAT(text, Not(HasSubstr("secret code")));
+}
+
+TEST(Log, AReaderWhoHasGoneHoldsUpNothing) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  World world;
+  reopen(world, [&](Options& options) { options.log_descriptor = ends[1]; });
+  ::close(ends[0]);
+  EXPECT_EQ(world.submit("a").status, 202);
+  world.until_state("a", "done");
+  world.end();
+  ::close(ends[1]);
 }
 
 TEST(Log, AReaderWhoDoesNotReadHoldsUpNothing) {
