@@ -33,6 +33,7 @@ class RateLimit {
 
   // Seconds to wait before the next request, or 0 where this one may pass.
   int seconds_to_wait(std::string_view address, Time now);
+  std::size_t remembered() const { return buckets_.size(); }
 
  private:
   struct Bucket {
