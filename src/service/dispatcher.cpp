@@ -26,7 +26,7 @@ bool Dispatcher::join(const EntryPtr& entry) {
 }
 
 void Dispatcher::leave(const EntryPtr& entry) {
-  auto work = std::exchange(entry->work, nullptr);
+  auto work = std::exchange(entry->work, {}).lock();
   if (!work) return;
   std::erase(work->sharing, entry);
   if (work->sharing.empty()) work->stop.request("nobody waits for it any more");
@@ -48,7 +48,8 @@ void Dispatcher::start(const EntryPtr& entry) {
   work->key = entry->work_key;
   work->first = entry;
   works_.insert(work);
-  by_key_.try_emplace(work->key, work);
+  auto& joined = by_key_[work->key];
+  if (!joined || joined->stop.requested()) joined = work;
   share(work, entry);
   for (const EntryPtr& equal : queue_.take_equal(work->key)) share(work, equal);
   spawn_(run(work));
@@ -69,7 +70,7 @@ async::Task<> Dispatcher::run(std::shared_ptr<Work> work) {
   works_.erase(work);
   if (auto found = by_key_.find(work->key); found != by_key_.end() && found->second == work)
     by_key_.erase(found);
-  hooks_.judged(work, std::move(verdict));
+  hooks_.judged(work, verdict);
   pump();
 }
 

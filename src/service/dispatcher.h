@@ -36,7 +36,7 @@ class Dispatcher {
     // An evaluation begins to run.
     std::function<void(const EntryPtr& entry)> started;
     // Nothing where it was stopped before there was a verdict.
-    std::function<void(const std::shared_ptr<Work>& work, std::optional<Verdict> verdict)> judged;
+    std::function<void(const std::shared_ptr<Work>& work, const std::optional<Verdict>& verdict)> judged;
   };
 
   // All of them must outlive it.

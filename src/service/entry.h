@@ -29,7 +29,7 @@ struct Entry {
   bool repeated = false;        // the latter
   bool ending = false;          // its end is being written
   Record record;                // as the world knows it
-  std::shared_ptr<Work> work;   // that gives it its verdict, while it runs
+  std::weak_ptr<Work> work;     // that gives it its verdict, while it runs
   std::vector<Watch*> watches;  // sorted
 };
 

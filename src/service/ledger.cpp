@@ -68,7 +68,7 @@ Ledger::Ledger(const Parts& parts, Bounds bounds, Hooks hooks)
           parts.spawn, parts.whole, queue_,
           {.may_start = [this] { return !draining_ && unsaved_ < most_unsaved && hooks_.may_judge(); },
            .started = [this](const EntryPtr& entry) { started(entry); },
-           .judged = [this](const auto& work, auto verdict) { judged(work, verdict); }}) {}
+           .judged = [this](const auto& work, const auto& verdict) { judged(work, verdict); }}) {}
 
 EntryPtr Ledger::open_entry(const std::string& id) const {
   auto found = open_.find(id);

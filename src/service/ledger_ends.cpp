@@ -79,7 +79,7 @@ async::Task<> Ledger::answer_known(Entries waiting) {
   if (!known) co_return;  // then they are judged
   for (std::size_t i = 0; i < known->size(); ++i) {
     const EntryPtr& entry = waiting[i];
-    if (!(*known)[i] || entry->ending || entry->work) continue;
+    if (!(*known)[i] || entry->ending || !entry->work.expired()) continue;
     queue_.remove(*entry);
     ++metrics_.shared;
     EndRow row = ending(entry, State::done);
@@ -101,7 +101,7 @@ void Ledger::judged(const std::shared_ptr<Work>& work, const std::optional<Verdi
   Entries entries;
   std::vector<EndRow> rows;
   for (const EntryPtr& entry : std::exchange(work->sharing, {})) {
-    entry->work = nullptr;
+    entry->work.reset();
     // Stopped, or another's bad luck: it has its turn again.
     if (!verdict || (!shareable && entry != work->first)) {
       entry->record.state = State::queued;

@@ -215,6 +215,21 @@ TEST(Evaluations, WhoSharesGoesOnWhenTheFirstIsCancelled) {
   EXPECT_EQ(world.state_of("a"), "cancelled");
 }
 
+TEST(Evaluations, WorkThatIsBeingStoppedIsNotJoined) {
+  World world;
+  world.verifier.wide = 2;
+  world.verifier.hold();
+  world.verifier.ignores_stops = true;
+  world.submit("a", {{"kernel_code", "same"}});
+  world.del("/v1/evaluations/a");
+  world.submit("b", {{"kernel_code", "same"}});
+  world.submit("c", {{"kernel_code", "same"}});
+  world.verifier.release();
+  world.until_state("c", "done");
+  world.until_state("b", "done");
+  EXPECT_THAT(world.verifier.begun, ElementsAre("a", "b"));
+}
+
 TEST(Evaluations, AnInfrastructureFaultIsNotShared) {
   World world;
   world.verifier.hold();

@@ -91,10 +91,11 @@ async::Task<std::optional<Verdict>> FakeVerifier::verify(const Job& job, async::
   most_running = std::max(most_running, ++running);
   auto gate = gate_;
   if (gate)
-    co_await async::within(async::Deadline::never(), &stop, [](auto open) -> async::Task<bool> {
-      co_await open->wait();
-      co_return true;
-    }(gate));
+    co_await async::within(async::Deadline::never(), ignores_stops ? nullptr : &stop,
+                           [](auto open) -> async::Task<bool> {
+                             co_await open->wait();
+                             co_return true;
+                           }(gate));
   --running;
   if (stop.requested()) {
     stopped.push_back(job.id);

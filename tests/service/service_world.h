@@ -35,6 +35,7 @@ class FakeVerifier : public verify::Verifier {
   void release();
 
   std::size_t wide = 1;
+  bool ignores_stops = false;                                    // ends with what it is asked, but late
   std::function<Verdict(const Job&)> verdict = correct_verdict;  // may throw
   std::vector<std::string> begun;                                // ids, in order
   std::vector<std::string> stopped;
