@@ -1,0 +1,25 @@
+#!/bin/sh
+# Everything about the service: run.sh [SOAK_SECONDS] > results.json
+# PEER_PYTHON: with fastapi, uvicorn, uvloop, httptools, redis, hiredis and orjson. PYTHON: with PyTorch and Triton, for
+# the soak. BUILD: the build folder, which has the targets kernelwright, noop_service and service_load.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=${BUILD:-$root/build}
+python=${PYTHON:-$root/.venv/bin/python}
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+ulimit -n 16384
+
+"$python" "$here/compare.py" --build "$build" --peer-python "${PEER_PYTHON:-python3}" --output "$results/compare.json" >&2
+"$python" "$here/places.py" --build "$build" --output "$results/places.json" >&2
+"$python" "$here/steady.py" --build "$build" --output "$results/steady.json" >&2
+code=0
+"$python" "$here/soak.py" --kernelwright "$build/kernelwright" --seconds "${1:-600}" --output "$results/soak.json" >&2 || code=$?
+"$python" - "$results" <<'END'
+import json
+import pathlib
+import sys
+print(json.dumps({each.stem: json.loads(each.read_text()) for each in sorted(pathlib.Path(sys.argv[1]).glob("*.json"))}, indent=1))
+END
+exit $code
