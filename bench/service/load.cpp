@@ -113,6 +113,7 @@ int main(int argc, char** argv) {
       json::serialize(json::object{
           {"clients", load.clients},
           {"seconds", seconds},
+          {"answered", load.answered},
           {"requests_a_second", static_cast<double>(load.submit_ms.size() + load.poll_ms.size()) / seconds},
           {"submit", summed_up(std::move(load.submit_ms))},
           {"poll", summed_up(std::move(load.poll_ms))},
