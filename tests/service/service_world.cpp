@@ -20,7 +20,7 @@ class FakeResponder : public http::Responder {
   FakeResponder(std::shared_ptr<async::Event> gone) : gone_(std::move(gone)) {}
 
   async::Task<> send(http::Response response) override {
-    answer = {response.status, std::move(response.headers), std::move(response.body)};
+    answer = {response.status, std::move(response.headers), std::move(response.body), 0};
     co_return;
   }
   async::Task<> begin(http::Response) override { co_return; }
@@ -37,9 +37,10 @@ class FakeResponder : public http::Responder {
 };
 
 async::Task<> handled(Service* service, http::Request request, std::shared_ptr<async::Event> gone,
-                      std::optional<Answer>* into) {
+                      std::optional<Answer>* into, int* answers) {
   FakeResponder responder(gone);
   co_await service->handle(request, responder);
+  responder.answer.number = ++*answers;
   *into = std::move(responder.answer);
 }
 
@@ -178,7 +179,7 @@ void World::settle() {
 
 std::shared_ptr<async::Event> World::begin(http::Request request, std::optional<Answer>* into) {
   auto gone = std::make_shared<async::Event>(loop);
-  boost::asio::co_spawn(loop, handled(service.get(), std::move(request), gone, into), rethrow);
+  boost::asio::co_spawn(loop, handled(service.get(), std::move(request), gone, into, &answers), rethrow);
   return gone;
 }
 

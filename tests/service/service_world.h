@@ -53,6 +53,7 @@ struct Answer {
   int status = 0;
   http::Headers headers;
   std::string text;
+  int number = 0;  // of all answers, in the order in which they came
 
   json::object body() const;
   std::string at(std::string_view key) const;  // a member as text: "done", "null", "3"
@@ -96,6 +97,7 @@ struct World {
   Options options;
   Facts facts;
   std::unique_ptr<Service> service;
+  int answers = 0;
 };
 
 // The body of a submission. Candidates of different ids differ, unless `code` says otherwise.
