@@ -29,6 +29,9 @@ struct Options {
   std::size_t in_flight = 0;  // evaluations at once; 0: what the service says
   std::string run{};   // part of every evaluation's id: a run that goes on finds those of its beginning
   bool fresh = false;  // no verdict will do that the service has already
+  // A service that was started anew under another protocol is followed, not refused: for who lives longer
+  // than one run.
+  bool follows = false;
   Pace pace{};
   http::ClientOptions http{};
   std::function<void(const std::string& line)> say{};  // what a person may want to know while it waits

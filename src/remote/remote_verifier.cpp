@@ -38,6 +38,7 @@ RemoteVerifier::RemoteVerifier(async::Loop& loop, Options options, std::shared_p
       api_(std::move(api)),
       facts_(std::move(facts)),
       protocol_(std::move(protocol)),
+      nobody_(loop),
       courier_(std::make_unique<Courier>(loop, api_, options_, facts_)) {}
 
 RemoteVerifier::~RemoteVerifier() {
@@ -55,6 +56,32 @@ std::string RemoteVerifier::protocol_with(const JobOptions& options) const {
   return sha256_hex_of({protocol_, boost::json::serialize(options_json(all))}).substr(0, digits);
 }
 
+async::Task<Result<std::string>> RemoteVerifier::find_protocol(JobOptions options) {
+  JobOptions all = overlaid(options_.settings, options);
+  if (all == options_.settings) co_return protocol_;
+  const std::string key = boost::json::serialize(options_json(all));
+  if (auto known = found_.find(key); known != found_.end()) co_return known->second;
+  auto protocol = co_await api_->protocol(all, nobody_);
+  if (!protocol) co_return std::unexpected(protocol.error().error());
+  found_[key] = *protocol;
+  co_return std::move(*protocol);
+}
+
+// A verdict under another protocol is one of a service that was started anew, or of a fleet whose machines
+// differ.
+async::Task<Result<Verdict>> RemoteVerifier::believed(const Delivery& delivery, const Job& job,
+                                                      async::Stop& stop) {
+  bool is_known = job.options == JobOptions();
+  auto verdict = read_verdict(delivery.said, job, is_known && !options_.follows ? protocol_ : std::string());
+  if (!verdict || !is_known || verdict->environment.protocol == protocol_) co_return verdict;
+  auto now = co_await api_->protocol(options_.settings, stop);
+  if (now && *now != protocol_) {
+    protocol_ = std::move(*now);
+    found_.clear();
+  }
+  co_return read_verdict(delivery.said, job, protocol_);
+}
+
 // The number of the try that is due. One id is under way once at a time.
 unsigned RemoteVerifier::begin_try(const std::string& work) {
   auto known = tried_.find(work);
@@ -65,8 +92,7 @@ unsigned RemoteVerifier::begin_try(const std::string& work) {
 
 async::Task<std::optional<Verdict>> RemoteVerifier::carry_out(const Job& job, boost::json::object request,
                                                               async::Stop& stop) {
-  const std::string work = work_name(options_.run, request);
-  const std::string expected = job.options == JobOptions() ? protocol_ : std::string();
+  const std::string work = work_name(options_.run, job.id, request);
   for (unsigned passed_by = 0;; ++passed_by) {
     unsigned tried = begin_try(work);
     std::string id = evaluation_id(work, tried);
@@ -75,8 +101,8 @@ async::Task<std::optional<Verdict>> RemoteVerifier::carry_out(const Job& job, bo
     Delivery delivery = co_await courier_->carry({id, request, bytes}, stop);
     under_way_.erase(id);
     if (delivery.end == Delivery::End::stopped) co_return std::nullopt;
-    Result<Verdict> verdict =
-        delivery.end == Delivery::End::done ? read_verdict(delivery.said, job, expected) : fail("");
+    Result<Verdict> verdict = fail("");
+    if (delivery.end == Delivery::End::done) verdict = co_await believed(delivery, job, stop);
     bool is_vain = !verdict || verdict->fault == Fault::infrastructure;
     if (is_vain && delivery.end != Delivery::End::failed) tried_[work] = tried + 1;
     if (is_worth_another_try(delivery, verdict) && passed_by < most_passed_by) continue;

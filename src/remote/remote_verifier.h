@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 
 #include "remote/courier.h"
 #include "remote/options.h"
@@ -22,8 +23,9 @@ class RemoteVerifier : public verify::Verifier {
   async::Task<std::optional<Verdict>> verify(const Job& job, async::Stop& stop) override;
   std::size_t width() const override;
   const std::string& protocol() const override { return protocol_; }
-  // The service is not asked again: of options that it has not been asked about, a name of their own.
+  // The service is not asked: options that are not those of all have a name of their own.
   std::string protocol_with(const JobOptions& options) const override;
+  async::Task<Result<std::string>> find_protocol(JobOptions options) override;
 
   const Facts& facts() const { return facts_; }
 
@@ -36,6 +38,7 @@ class RemoteVerifier : public verify::Verifier {
   unsigned begin_try(const std::string& work);
   async::Task<std::optional<Verdict>> carry_out(const Job& job, boost::json::object request,
                                                 async::Stop& stop);
+  async::Task<Result<Verdict>> believed(const Delivery& delivery, const Job& job, async::Stop& stop);
   void look_again();
 
   async::Loop& loop_;
@@ -43,6 +46,8 @@ class RemoteVerifier : public verify::Verifier {
   std::shared_ptr<Api> api_;
   Facts facts_;
   std::string protocol_;
+  async::Stop nobody_;                        // for what no job's stop ends
+  std::map<std::string, std::string> found_;  // protocols by options, as JSON
   std::unique_ptr<Courier> courier_;
   std::map<std::string, unsigned> tried_;  // by work: tries that gave no verdict
   std::set<std::string> under_way_;        // ids

@@ -45,8 +45,8 @@ JobOptions overlaid(JobOptions settings, const JobOptions& own) {
   return settings;
 }
 
-std::string work_name(const std::string& run, const json::object& request) {
-  return sha256_hex_of({run, json::serialize(request)});
+std::string work_name(const std::string& run, const std::string& row, const json::object& request) {
+  return sha256_hex_of({run, row, json::serialize(request)});
 }
 
 std::string evaluation_id(const std::string& work, unsigned tried) {

@@ -14,8 +14,8 @@ boost::json::object request_of(const Job& job, const JobOptions& options, bool f
 // What one evaluation asks for where it does not say otherwise itself.
 JobOptions overlaid(JobOptions settings, const JobOptions& own);
 
-// Names a piece of work of one run; equal requests of one run have one name.
-std::string work_name(const std::string& run, const boost::json::object& request);
+// Names a piece of work of one run: a row, and what is asked of it.
+std::string work_name(const std::string& run, const std::string& row, const boost::json::object& request);
 
 // The id of one try at it. Another run, another request and another try have others.
 std::string evaluation_id(const std::string& work, unsigned tried);

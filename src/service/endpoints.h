@@ -23,10 +23,10 @@ void add_evaluation_endpoints(Routes& routes, EvaluationDesk& desk, Workbench& w
 
 // What the service says of itself.
 struct SelfPortrait {
-  std::function<Answered<boost::json::object>()> service;            // GET /v1/service
-  std::function<Answered<std::string>(const JobOptions&)> protocol;  // POST /v1/protocol
-  std::function<http::Response()> health;                            // GET /health
-  std::function<std::string()> metrics;                              // GET /metrics
+  std::function<Answered<boost::json::object>()> service;                  // GET /v1/service
+  std::function<async::Task<Answered<std::string>>(JobOptions)> protocol;  // POST /v1/protocol
+  std::function<http::Response()> health;                                  // GET /health
+  std::function<std::string()> metrics;                                    // GET /metrics
 };
 
 void add_service_endpoints(Routes& routes, SelfPortrait portrait);

@@ -30,7 +30,7 @@ Answered<JobOptions> options_of(const Call& call) {
 async::Task<http::Response> protocol(std::shared_ptr<const SelfPortrait> self, const Call& call) {
   auto options = options_of(call);
   if (!options) co_return refusal_response(options.error());
-  auto hash = self->protocol(*options);
+  auto hash = co_await self->protocol(std::move(*options));
   if (!hash) co_return refusal_response(hash.error());
   co_return json_response(200, json::object{{"protocol", *hash}});
 }

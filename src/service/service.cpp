@@ -68,7 +68,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   void wrote(const std::optional<Error>& failed);
   http::Response health_response() const;
   Answered<json::object> portrait() const;
-  Answered<std::string> protocol_with(const JobOptions& wanted) const;
+  async::Task<Answered<std::string>> find_protocol(JobOptions wanted);
   std::string metrics_text() const;
 
   std::optional<Refusal> refusal_of(const http::Request& request, const Routes::Found& found,
@@ -141,9 +141,11 @@ Answered<json::object> Service::State::portrait() const {
                                               {"max_batch", options.max_batch}}}};
 }
 
-Answered<std::string> Service::State::protocol_with(const JobOptions& wanted) const {
-  if (verifier == nullptr) return refuse({503, "starting", "the verifier has not started yet", "", 5});
-  return verifier->protocol_with(wanted);
+async::Task<Answered<std::string>> Service::State::find_protocol(JobOptions wanted) {
+  if (verifier == nullptr) co_return refuse({503, "starting", "the verifier has not started yet", "", 5});
+  auto found = co_await verifier->find_protocol(std::move(wanted));
+  if (!found) co_return refuse({503, "unavailable", found.error().what, "", 5});
+  co_return std::move(*found);
 }
 
 std::string Service::State::metrics_text() const {
@@ -159,7 +161,7 @@ void Service::State::add_endpoints() {
   add_evaluation_endpoints(routes, ledger, workbench, {options.max_batch});
   add_service_endpoints(routes,
                         {.service = [this] { return portrait(); },
-                         .protocol = [this](const JobOptions& wanted) { return protocol_with(wanted); },
+                         .protocol = [this](JobOptions wanted) { return find_protocol(std::move(wanted)); },
                          .health = [this] { return health_response(); },
                          .metrics = [this] { return metrics_text(); }});
   add_kernelgym(routes, ledger);

@@ -56,6 +56,27 @@ TEST(Restart, AServiceThatForgotEverythingGetsItAgainUnderTheSameIds) {
   EXPECT_THAT(world.service.order, testing::UnorderedElementsAreArray(before));
 }
 
+TEST(Restart, WhoLivesLongFollowsAServiceToAnotherProtocol) {
+  World world;
+  world.options.follows = true;
+  ASSERT_TRUE(world.connect());
+  world.verify(job(1));
+  world.service.protocol = "another";
+  EXPECT_EQ(world.verify(job(2))->status, Status::correct);
+  EXPECT_EQ(world.verifier->protocol(), "another");
+}
+
+TEST(Restart, AMachineOfAFleetThatDiffersFromTheOthersIsNotFollowed) {
+  World world;
+  world.options.follows = true;
+  world.service.judging = [](Evaluation& evaluation) {
+    evaluation.verdict.at("environment").as_object()["protocol"] = "of another GPU";
+  };
+  ASSERT_TRUE(world.connect());
+  EXPECT_EQ(world.verify(job(1))->fault, Fault::infrastructure);
+  EXPECT_EQ(world.verifier->protocol(), world.service.protocol);
+}
+
 TEST(Restart, AnAbsenceLongerThanPatienceIsInfrastructuresFault) {
   World world;
   world.options.pace.patience = 80ms;
@@ -98,6 +119,16 @@ TEST(Restart, AClientThatGoesOnFindsItsEvaluations) {
   ASSERT_TRUE(world.connect());  // a new process of the same run
   EXPECT_EQ(world.verify(job(1))->status, Status::correct);
   EXPECT_THAT(world.service.judged, SizeIs(1));
+}
+
+TEST(Restart, EqualJobsOfTwoRowsAreTwoEvaluations) {
+  World world;
+  ASSERT_TRUE(world.connect());
+  Job one = job(1);
+  world.verify(one);
+  one.id = "another row";
+  world.verify(one);
+  EXPECT_THAT(world.service.judged, SizeIs(2));
 }
 
 TEST(Restart, AnotherRunHasEvaluationsOfItsOwn) {

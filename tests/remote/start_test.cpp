@@ -20,7 +20,7 @@ TEST(Start, TheServiceSaysHowMuchAtOnceAndUnderWhichProtocol) {
   world.options.settings.correctness_trials = 3;
   ASSERT_TRUE(world.connect());
   EXPECT_EQ(world.verifier->width(), 8U);
-  EXPECT_EQ(world.verifier->protocol(), world.service.protocol);
+  EXPECT_EQ(world.verifier->protocol(), world.service.protocol + "-3");
   ASSERT_EQ(world.service.options_seen.size(), 1U);
   EXPECT_EQ(world.service.options_seen[0].at("correctness_trials").to_number<int>(), 3);
 }
@@ -32,13 +32,19 @@ TEST(Start, WhoAsksMaySayHowMuchAtOnce) {
   EXPECT_EQ(world.verifier->width(), 3U);
 }
 
-TEST(Start, AnotherOptionIsAnotherProtocol) {
+TEST(Start, AnotherOptionIsAnotherProtocolWhichTheServiceKnows) {
   World world;
   ASSERT_TRUE(world.connect());
   JobOptions other;
-  other.tf32 = true;
+  other.correctness_trials = 2;
   EXPECT_EQ(world.verifier->protocol_with({}), world.service.protocol);
   EXPECT_NE(world.verifier->protocol_with(other), world.service.protocol);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(*run_task(world.loop, world.verifier->find_protocol(other)), world.service.protocol + "-2");
+  EXPECT_EQ(world.service.asked["POST /v1/protocol"], 2);  // once at the start
+  Job one = job(1);
+  one.options = other;
+  EXPECT_EQ(world.verify(one)->environment.protocol, world.service.protocol + "-2");
 }
 
 TEST(Start, WhereNobodyListensItSaysSoAtOnce) {

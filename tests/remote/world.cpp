@@ -47,12 +47,19 @@ void FakeService::start() {
   url_ = server_->url();
 }
 
+// The usual one, and for other trials another.
+std::string FakeService::protocol_of(const json::object& wanted) const {
+  const json::value* trials = wanted.if_contains("correctness_trials");
+  return trials == nullptr ? protocol : protocol + "-" + json::serialize(*trials);
+}
+
 void FakeService::judge(const std::string& id) {
   Evaluation& evaluation = store[id];
   if (evaluation.state != "queued") return;
   ++judged[id];
   evaluation.state = "done";
-  evaluation.verdict = correct_verdict(evaluation.request, protocol);
+  evaluation.verdict =
+      correct_verdict(evaluation.request, protocol_of(evaluation.request.at("options").as_object()));
   judging(evaluation);
 }
 
@@ -123,7 +130,7 @@ async::Task<> FakeService::handle(const http::Request& request, http::Responder&
     co_await responder.send(json_response(200, all));
   } else if (path == "/v1/protocol") {
     options_seen.push_back(body.at("options").as_object());
-    co_await responder.send(json_response(200, {{"protocol", protocol}}));
+    co_await responder.send(json_response(200, {{"protocol", protocol_of(options_seen.back())}}));
   } else if (path == "/v1/evaluations/batch") {
     co_await responder.send(submit(body.as_object()));
   } else if (path == "/v1/evaluations/poll") {

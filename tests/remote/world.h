@@ -59,6 +59,7 @@ class FakeService {
 
  private:
   async::Task<> handle(const http::Request& request, http::Responder& responder);
+  std::string protocol_of(const boost::json::object& options) const;
   http::Response submit(const boost::json::object& body);
   async::Task<http::Response> poll(boost::json::object body);
   void judge(const std::string& id);
