@@ -5,7 +5,7 @@ places.py --build BUILD [--clients 8,9,12,16,64] [--seconds 20] [--output F]
 
 Verdicts take 50 to 500 ms each, drawn anew. Clients submit over HTTP, wait for their verdict, and submit the next.
 "direct": they ask the service whose verifier it is. "behind": they ask a `kernelwright serve --evaluator` before it, as
-in a fleet. With eight clients no place can be taken while its client is on the way: what is missing is the way.
+in a fleet, and which has so many with it at once as there are places, or a quarter more. With eight clients no place can be taken while its client is on the way: what is missing is the way.
 """
 import argparse
 import json
@@ -45,11 +45,11 @@ def look(judging, asked, build, clients, seconds):
             "verdicts_a_second": round(ended["submit"]["count"] / ended["seconds"], 1), "failures": ended["failures"]}
 
 
-def front(program, folder, evaluator):
-    """The program itself, which lets another service judge."""
+def front(program, folder, evaluator, at_once):
+    """The program itself, which lets another service judge so many at once."""
     service = processes.Service()
-    service.start(program, "serve", "--port", 0, "--store", folder / "front.db", "--evaluator", evaluator, "--quiet",
-                  "--parent-death", stderr=subprocess.DEVNULL)
+    service.start(program, "serve", "--port", 0, "--store", folder / f"front-{at_once}.db", "--evaluator", evaluator, "--quiet",
+                  "--jobs", at_once, "--parent-death", stderr=subprocess.DEVNULL)
     return service.read_url("/health")
 
 
@@ -61,9 +61,10 @@ def measure(build, clients, seconds):
             for count in clients:
                 rows.append({"way": "direct", **look(judging.url, judging.url, build, count, seconds)})
                 print(json.dumps(rows[-1]), file=sys.stderr)
-            with front(build / "kernelwright", folder, judging.url) as before:
-                for count in clients[-2:]:
-                    rows.append({"way": "behind", **look(judging.url, before.url, build, count, seconds)})
+            for at_once in (PLACES, PLACES + PLACES // 4):
+                with front(build / "kernelwright", folder, judging.url, at_once) as before:
+                    rows.append({"way": "behind", "at_once": at_once,
+                                 **look(judging.url, before.url, build, clients[-1], seconds)})
                     print(json.dumps(rows[-1]), file=sys.stderr)
     return rows
 

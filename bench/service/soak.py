@@ -44,6 +44,7 @@ class Book:
         self.lock, self.random = threading.Lock(), random.Random(seed)
         self.requests, self.told = {}, {}
         self.counts, self.statuses, self.faults = Counter(), Counter(), []
+        self.blamed = []  # what was said of right candidates whose process was killed
         self.next_number = 0
 
     def number(self):
@@ -68,6 +69,8 @@ class Book:
             if known is evaluation and evaluation.verdict:
                 verdict = evaluation.verdict
                 self.statuses[f"{kind}: {verdict['status']}/{verdict['error_class']}"] += 1
+                if kind == "fresh" and verdict["status"] == "failed":
+                    self.blamed.append(verdict["error"])
 
     def fault(self, what):
         with self.lock:
@@ -298,7 +301,7 @@ def soak(flags, folder):
         service.end()
     return {"wall_s": round(wall_s, 1), "verdicts": sum(1 for each in book.told.values() if each.verdict),
             "evaluations": len(book.told), "steps": dict(book.counts), "crashes": dict(crashes.counts),
-            "lost_changed_or_doubled": len(book.faults), "examples": book.faults[:10], "statuses": dict(book.statuses),
+            "lost_changed_or_doubled": len(book.faults), "examples": book.faults[:10], "statuses": dict(book.statuses), "blamed": book.blamed[:10],
             "kill_to_ready_s": crashes.restarts_s, "orphans": crashes.orphans,
             "spared_service": samples.quarters(spared + flags.seconds * 0.05), "disk": disk(folder / "service.db"),
             "retention": forgotten(served.Served, folder, flags.python)}
