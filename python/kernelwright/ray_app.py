@@ -32,6 +32,7 @@ from .fleet.relay import Relay, unavailable
 APP = "kernelwright"
 HEAD_RESOURCE = "node:__internal_head__"  # Ray's name for the node whose disk has the store
 JOBS_MAX = 12  # of one GPU: what the program itself takes at most
+AT_HAND = 2  # evaluations that wait in a replica, so that its place is never empty while the next is on its way
 ABOUT_LIMIT_S = 20
 log = logging.getLogger("ray.serve")
 
@@ -179,7 +180,7 @@ class Replicas:
         """Of one replica, with the width of all there may be: what waits for a replica makes Ray start it."""
         if self._about is None:
             found = await self._ask(self._evaluator.about.remote())
-            self._about = {**found, "width": found["width"] * self._settings.max_replicas}
+            self._about = {**found, "width": (found["width"] + AT_HAND) * self._settings.max_replicas}
         return self._about
 
     async def protocol(self, options):
@@ -205,7 +206,7 @@ def application(args):
     evaluator = serve.deployment(
         Evaluator, name="Evaluator",
         ray_actor_options={"num_gpus": settings.gpus, "num_cpus": settings.cpus},
-        max_ongoing_requests=settings.width + 2,  # so that its service always has the next at hand
+        max_ongoing_requests=settings.width + AT_HAND,
         max_queued_requests=settings.width * settings.max_replicas * 4,
         autoscaling_config={"min_replicas": settings.min_replicas, "max_replicas": settings.max_replicas,
                             "target_ongoing_requests": settings.width, "upscale_delay_s": settings.upscale_delay_s,

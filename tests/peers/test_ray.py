@@ -1,4 +1,5 @@
 """The service on a Ray cluster of one machine: GPUs that are numbers, replicas that judge on the CPU."""
+import contextlib
 import json
 import os
 import shutil
@@ -28,10 +29,10 @@ SAME = ("id", "task_id", "candidate_sha256", "status", "correctness", "fault", "
 class Cluster:
     """Ray's processes, which end with ours, in a folder of their own."""
 
-    def __init__(self, gpus):
+    def __init__(self, gpus, cpus=4):
         self.port, self.folder = free_port(), Path(tempfile.mkdtemp(prefix="kw-ray-", dir="/tmp"))  # sockets: short names
         words = ["--head", "--block", "--node-ip-address=127.0.0.1", f"--port={self.port}", f"--num-gpus={gpus}",
-                 "--num-cpus=4", "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}",
+                 f"--num-cpus={cpus}", "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}",
                  "--object-store-memory=100000000"]
         # Ray counts the GPUs that it is told of only where it may see all, and keeps the cluster's token in HOME. Load
         # is measured oftener than once in ten seconds, so that replicas come and go while a test waits.
@@ -66,7 +67,8 @@ class Cluster:
     def end(self):
         """Killed, all at once: in order it takes half a minute."""
         for each in [*psutil.Process(self._process.pid).children(recursive=True), self._process]:
-            each.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # some end with others
+                each.kill()
         self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
