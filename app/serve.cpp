@@ -97,7 +97,10 @@ Result<EvaluatorPlan> plan_of(const ServeOptions& options, const fs::path& store
   if (!options.serve.evaluator.empty()) where.where = options.serve.evaluator;
   auto plan = plan_evaluator(where, host_options(options.engine, options.correctness, options.timing),
                              {.output = store.string()});
-  if (plan && plan->remote) plan->remote->fresh = true;
+  if (plan && plan->remote) {
+    plan->remote->fresh = true;
+    plan->remote->follows = true;
+  }
   return plan;
 }
 
