@@ -1,7 +1,8 @@
 #!/bin/sh
 # Everything about the service: run.sh [SOAK_SECONDS] > results.json
 # PEER_PYTHON: with fastapi, uvicorn, uvloop, httptools, redis, hiredis and orjson. PYTHON: with PyTorch and Triton, for
-# the soak. RAY_PYTHON, where on_ray.py is to run: with ray[serve] and psutil. BUILD: the build folder, which has the targets kernelwright, noop_service and service_load.
+# the soak. RAY_PYTHON, where on_ray.py is to run: with ray[serve] and psutil. BUILD: the build folder, which has the
+# targets kernelwright, noop_service and service_load.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -15,7 +16,8 @@ ulimit -n 16384
 "$python" "$here/places.py" --build "$build" --output "$results/places.json" >&2
 "$python" "$here/steady.py" --build "$build" --output "$results/steady.json" >&2
 # Where a Python with ray[serve] is named.
-[ -z "${RAY_PYTHON:-}" ] || KERNELWRIGHT_TEST_PYTHON=$python "$RAY_PYTHON" "$here/on_ray.py" --build "$build" --output "$results/on_ray.json" >&2
+[ -z "${RAY_PYTHON:-}" ] || KERNELWRIGHT_TEST_PYTHON=$python "$RAY_PYTHON" "$here/on_ray.py" --build "$build" \
+  --output "$results/on_ray.json" >&2
 code=0
 "$python" "$here/soak.py" --kernelwright "$build/kernelwright" --seconds "${1:-600}" --output "$results/soak.json" >&2 || code=$?
 "$python" - "$results" <<'END'

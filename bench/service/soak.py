@@ -301,7 +301,8 @@ def soak(flags, folder):
         service.end()
     return {"wall_s": round(wall_s, 1), "verdicts": sum(1 for each in book.told.values() if each.verdict),
             "evaluations": len(book.told), "steps": dict(book.counts), "crashes": dict(crashes.counts),
-            "lost_changed_or_doubled": len(book.faults), "examples": book.faults[:10], "statuses": dict(book.statuses), "blamed": book.blamed[:10],
+            "lost_changed_or_doubled": len(book.faults), "examples": book.faults[:10], "statuses": dict(book.statuses),
+            "blamed": book.blamed[:10],
             "kill_to_ready_s": crashes.restarts_s, "orphans": crashes.orphans,
             "spared_service": samples.quarters(spared + flags.seconds * 0.05), "disk": disk(folder / "service.db"),
             "retention": forgotten(served.Served, folder, flags.python)}

@@ -126,6 +126,10 @@ def test_verdicts_are_those_of_the_engine_on_this_machine(cluster, url):
     assert len({each["status"] for each in here.values()}) > 1, "rows that end differently"
 
 
+def test_more_is_on_the_way_than_replicas_judge_at_once(client):
+    assert client.service()["width"] > 2
+
+
 def test_load_makes_a_second_replica_and_a_dead_one_loses_nothing(cluster, client):
     names = [f"load-{number}" for number in range(8)]
     for name in names:
