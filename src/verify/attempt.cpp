@@ -144,10 +144,12 @@ async::Task<Step> Attempt::start_runner(std::shared_ptr<engine::ForkServer> serv
   engine::SpawnRequest request;
   request.role = engine::Role::runner;
   request.limits = context_.limits;
+  forked_by_ = server;
   co_return take_worker(co_await server->spawn(std::move(request), Deadline::in(spawn_limit)));
 }
 
 async::Task<Step> Attempt::start_gpu_runner() {
+  forked_by_ = context_.servers.cuda;
   co_return take_worker(co_await context_.runners.take(Deadline::in(spawn_limit)));
 }
 
@@ -259,6 +261,11 @@ async::Task<> Attempt::end_runner() {
 Step Attempt::refused_by_candidate(const engine::Refusal& refusal, Stage stage) {
   if (was_stopped(refusal)) {
     stopped_ = true;
+    return Step::ended;
+  }
+  // A runner ends with the process that forked it, which a candidate cannot reach.
+  if (refusal.lost && forked_by_ && !forked_by_->alive()) {
+    blame_infrastructure(verdict_, stage, Error{"the fork server of its process died", ""});
     return Step::ended;
   }
   blame_candidate(verdict_, refusal, {stage, settings_.device, runner_->in_launch(), runner_->printed()});

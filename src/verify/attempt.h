@@ -137,6 +137,7 @@ class Attempt {
 
   std::unique_ptr<engine::Oracle> oracle_;
   std::unique_ptr<engine::Runner> runner_;
+  std::shared_ptr<engine::ForkServer> forked_by_;
   engine::Lease lease_;
   async::Deadline deadline_;
 
