@@ -93,6 +93,15 @@ std::optional<bool> bool_at(const json::object& object, std::string_view key) {
   return value->get_bool();
 }
 
+std::optional<std::int64_t> integer_of(const json::value& value) {
+  if (value.is_int64()) return value.get_int64();
+  constexpr double most_exact = 9007199254740992;  // from there on a double stands for several integers
+  if (!value.is_double()) return {};
+  double number = value.get_double();
+  if (std::trunc(number) != number || std::abs(number) >= most_exact) return {};
+  return static_cast<std::int64_t>(number);
+}
+
 std::optional<std::string> text_at(const json::object& object, std::string_view key) {
   const json::value* value = find(object, key);
   if (!value) return {};

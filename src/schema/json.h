@@ -3,6 +3,7 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ Result<boost::json::value> parse_json(std::string_view text);
 std::optional<std::string> string_at(const boost::json::object& object, std::string_view key);
 std::optional<double> number_at(const boost::json::object& object, std::string_view key);
 std::optional<bool> bool_at(const boost::json::object& object, std::string_view key);
+
+// An integer, also one that is written 3.0, as JSON Schema counts them; nothing for anything else.
+std::optional<std::int64_t> integer_of(const boost::json::value& value);
 
 // A string as it is, an integer in digits, nothing for anything else: ids come as either.
 std::optional<std::string> text_at(const boost::json::object& object, std::string_view key);

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "schema/json.h"
+
 namespace kw::service {
 namespace {
 
@@ -33,9 +35,10 @@ bool is_one_of(const auto& words, const json::value& value) {
 
 Answered<> read_whole(std::string_view name, const json::value& value, std::int64_t most,
                       std::optional<std::uint32_t>& into) {
-  if (!value.is_int64() || value.get_int64() < 1 || value.get_int64() > most)
+  auto number = integer_of(value);
+  if (!number || *number < 1 || *number > most)
     return wrong(name, fmt::format("is not a whole number from 1 to {}", most));
-  into = static_cast<std::uint32_t>(value.get_int64());
+  into = static_cast<std::uint32_t>(*number);
   return {};
 }
 

@@ -41,6 +41,19 @@ const json::value* given(const json::object& fields, std::string_view key) {
   return value && !value->is_null() ? value : nullptr;
 }
 
+// The same with sizes that are written 4.0 as 4, which is what reads them later.
+json::value with_whole_sizes(json::value shapes) {
+  if (!shapes.is_object()) return shapes;
+  for (auto& input : shapes.get_object()) {
+    json::value* shape =
+        input.value().is_object() ? input.value().get_object().if_contains("shape") : nullptr;
+    if (shape == nullptr || !shape->is_array()) continue;
+    for (json::value& size : shape->get_array())
+      if (auto number = integer_of(size)) size = *number;
+  }
+  return shapes;
+}
+
 // The first thing that is wrong with a request; nothing is read after it.
 class Reader {
  public:
@@ -85,8 +98,8 @@ class Reader {
   std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most) {
     const json::value* value = given(fields_, key);
     if (!value) return 0;
-    if (value->is_int64() && value->get_int64() >= least && value->get_int64() <= most)
-      return value->get_int64();
+    auto number = integer_of(*value);
+    if (number && *number >= least && *number <= most) return *number;
     bad(key, fmt::format("is not a whole number from {} to {}", least, most));
     return 0;
   }
@@ -111,8 +124,9 @@ class Reader {
   std::string shapes(std::string_view key) {
     const json::value* value = given(fields_, key);
     if (!value) return {};
-    if (auto good = check_input_shapes(*value); !good) return bad(key, good.error().what, true);
-    return json::serialize(*value);
+    json::value shapes = with_whole_sizes(*value);
+    if (auto good = check_input_shapes(shapes); !good) return bad(key, good.error().what, true);
+    return json::serialize(shapes);
   }
 
   JobOptions options(std::string_view key) {

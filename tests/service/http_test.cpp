@@ -169,6 +169,23 @@ TEST(Requests, OptionsReachTheVerifier) {
   EXPECT_FALSE(seen->timing_trials);
 }
 
+TEST(Requests, AWholeNumberMayBeWrittenWithAPoint) {
+  World world;
+  std::optional<Job> seen;
+  world.verifier.verdict = [&](const Job& job) {
+    seen = job;
+    return correct_verdict(job);
+  };
+  world.submit("a", {{"sample_number", 7.0},
+                     {"options", {{"timing_trials", 20.0}}},
+                     {"input_shapes", {{"x", {{"shape", {4.0, 8}}, {"dtype", "float32"}}}}}});
+  world.until_state("a", "done");
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->sample_number, 7);
+  EXPECT_EQ(seen->options.timing_trials, 20U);
+  EXPECT_THAT(seen->task.input_shapes, HasSubstr("[4,8]"));
+}
+
 TEST(Requests, AnIdMayHoldWhatAPathCanCarry) {
   World world;
   world.submit("kernelbench/1/2 50% ü?#");
