@@ -2,12 +2,14 @@
 
     python3 scripts/tidy.py [BUILD_DIR]
 
-A file that passed is not looked at again until its text, a header of the project that it includes, its compile
-command or .clang-tidy changes.
+Most of its time goes into headers, so files of one library that can stand in one text are looked at together. Where
+they cannot after all, each is looked at alone. A file that passed is not looked at again until its text, a header of
+the project that it includes, its compile command or .clang-tidy changes.
 """
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -20,6 +22,12 @@ BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
 STAMPS = BUILD / "tidy"
 TIDY = "clang-tidy-19"
 LIMIT_S = 300
+TOGETHER = 8  # files; more leave some cores without work at the end
+# What a file keeps to itself and another may call the same: definitions at the left edge of its unnamed namespace.
+# Names that are only brought in may be brought in twice.
+DEFINED = re.compile(r"^(?=[\w\[])(?!using |namespace |return)(?:[\w:<>,*&\[\]\(\) ]+[ *&>])?(\w+)\s*(?:\(|=|\{|;|\[)",
+                     re.MULTILINE)
+KINDS = re.compile(r"^(?:struct|class|enum(?: class)?|#define|using(?= \w+ =)) (\w+)", re.MULTILINE)
 
 
 def own(path):
@@ -54,16 +62,61 @@ def key(entry, headers):
     return known.hexdigest()[:24]
 
 
-def check(entry):
-    """The complaints about one file, or nothing."""
-    started = time.monotonic()
+def own_names(text):
+    """Names in a .cpp that would clash with the same ones of another in one text: more than there are does no harm."""
+    hidden = "".join(re.findall(r"^namespace \{$(.*?)^\}  // namespace$", text, re.MULTILINE | re.DOTALL))
+    names = set(DEFINED.findall(hidden)) | set(KINDS.findall(hidden)) | set(KINDS.findall(text))
+    return names
+
+
+def flags(entry):
+    words = shlex.split(entry["command"])
+    return tuple(word for word in words if word not in (entry["file"], object_of(entry)))
+
+
+def together(entries):
+    """Lists of entries, each of one folder and one command, in which no name is two files' own."""
+    groups = []
+    for entry in entries:
+        names = own_names(Path(entry["file"]).read_text(encoding="utf-8"))
+        place = (Path(entry["file"]).parent, flags(entry))
+        for group in groups:
+            if group["place"] == place and len(group["entries"]) < TOGETHER and not names & group["names"]:
+                break
+        else:
+            group = {"place": place, "entries": [], "names": set()}
+            groups.append(group)
+        group["entries"].append(entry)
+        group["names"] |= names
+    return [group["entries"] for group in groups]
+
+
+def tidy(words, cwd):
+    """What clang-tidy complains of, or nothing."""
     try:
-        done = subprocess.run([TIDY, "--quiet", "-p", BUILD, entry["file"]], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=LIMIT_S)
-        complaints = "" if done.returncode == 0 else done.stdout + done.stderr
+        done = subprocess.run([TIDY, "--quiet", *words], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        complaints = f"{entry['file']}: clang-tidy took longer than {LIMIT_S} s\n"
-    return complaints, time.monotonic() - started
+        return f"{words[-1]}: clang-tidy took longer than {LIMIT_S} s\n"
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def check(group):
+    """([(entry, complaints)], seconds): all at once, and where that finds anything each alone."""
+    started = time.monotonic()
+    if len(group) > 1:
+        text = "".join(f'#include "{entry["file"]}"\n' for entry in group)
+        file = STAMPS / f"together_{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
+        file.write_text(text, encoding="utf-8")
+        entry = group[0]
+        command = [word if word != entry["file"] else str(file) for word in shlex.split(entry["command"])]
+        # A .cpp that is included counts as a header, and looks like a mistake.
+        words = ["--header-filter=(src|app|native)/.*", "--checks=-bugprone-suspicious-include", "--config-file",
+                 str(ROOT / ".clang-tidy"), str(file), "--", *command[1:]]
+        if not tidy(words, entry["directory"]):
+            return [(entry, "") for entry in group], time.monotonic() - started
+    found = [(entry, tidy(["-p", str(BUILD), entry["file"]], ROOT)) for entry in group]
+    return found, time.monotonic() - started
 
 
 def main():
@@ -77,14 +130,16 @@ def main():
     todo = [entry for entry in entries if not stamps[entry["file"]].exists()]
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for entry, (complaints, seconds) in zip(todo, pool.map(check, todo)):
-            name = Path(entry["file"]).relative_to(ROOT)
-            print(f"{name}: {'complaints' if complaints else 'good'} ({seconds:.0f} s)", flush=True)
-            if complaints:
-                failed += 1
-                print(complaints, flush=True)
-            else:
-                stamps[entry["file"]].touch()
+        for found, seconds in pool.map(check, together(todo)):
+            for entry, complaints in found:
+                name = Path(entry["file"]).relative_to(ROOT)
+                print(f"{name}: {'complaints' if complaints else 'good'}", flush=True)
+                if complaints:
+                    failed += 1
+                    print(complaints, flush=True)
+                else:
+                    stamps[entry["file"]].touch()
+            print(f"  {len(found)} files in {seconds:.0f} s", flush=True)
     print(f"clang-tidy: {len(entries)} files, {len(todo)} looked at, {failed} with complaints")
     return 1 if failed else 0
 
