@@ -136,7 +136,7 @@ void Ledger::abandon(const EntryPtr& entry, const std::string& cause) {
 EndRow Ledger::ending(const EntryPtr& entry, State state) {
   entry->ending = true;
   deadlines_.remove(entry);
-  EndRow row{entry->record};
+  EndRow row{entry->seq, entry->record};
   row.record.state = state;
   row.record.finished_at_ms = clock_.now_ms();
   return row;

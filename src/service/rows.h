@@ -39,6 +39,7 @@ struct KeptRow {
 
 // The end of an evaluation.
 struct EndRow {
+  std::int64_t seq = 0;
   Record record;
   std::string work{};  // empty: the verdict is not to be shared
 };
@@ -69,6 +70,8 @@ class Rows {
   std::size_t purge(std::int64_t finished_before_ms, std::size_t most);
 
  private:
+  bool insert_evaluation(const NewRow& row, const Record& record);
+
   struct Statements;
   std::unique_ptr<Statements> statements_;
 };

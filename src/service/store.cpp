@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr sqlite::Kind store_kind{
     .application_id = 0x4B575356,
     .format = 1,
+    .page_bytes = 8192,  // of verdicts of two kilobytes a page of 4096 bytes often holds but one
     .tables = tables,
     .when_full = "make sure that the disk is sound and has space: nothing that was accepted is lost",
     .when_damaged =

@@ -117,6 +117,7 @@ Result<std::unique_ptr<SQLite::Database>> open(const fs::path& path, const Kind&
     bool fresh = is_empty(*database);
     if (!fresh)
       if (auto good = check_format(*database, path, kind); !good) return std::unexpected(good.error());
+    if (fresh) database->exec(fmt::format("PRAGMA page_size = {}", kind.page_bytes));
     database->exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
     if (fresh)
       make_tables(*database, kind);

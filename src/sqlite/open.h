@@ -18,6 +18,7 @@ namespace kw::sqlite {
 struct Kind {
   int application_id = 0;  // says that an SQLite file is of this kind
   int format = 1;          // of the tables
+  int page_bytes = 4096;   // of a new file
   const char* tables = "";
   const char* when_full = "make sure that the disk is sound and has space";
   const char* when_damaged = "";

@@ -227,7 +227,7 @@ TEST(Restart, ARequestThatCannotBeReadAnyMoreIsCancelledAndHoldsUpNothing) {
   world.submit("b");
   world.kill();
   world.verifier.release();
-  change(world, "UPDATE evaluations SET request = '{\"kernel_code\": 7}' WHERE id = 'a'");
+  change(world, "UPDATE requests SET request = '{\"kernel_code\": 7}' WHERE seq = 1");
   world.open();
   world.judge();
   world.until_state("b", "done");
@@ -235,14 +235,20 @@ TEST(Restart, ARequestThatCannotBeReadAnyMoreIsCancelledAndHoldsUpNothing) {
   EXPECT_THAT(world.get("/v1/evaluations/a").at("cause"), HasSubstr("cannot be read any more"));
 }
 
-TEST(Restart, VerdictsTakeNoMoreThanTheirOwnBytes) {
+TEST(Restart, OfWhatIsDoneOnlyTheVerdictTakesSpace) {
   World world;
-  std::string code(50'000, 'x');
-  world.submit("a", {{"kernel_code", code}});
-  world.until_state("a", "done");
+  json::array list;
+  for (int i = 0; i < 100; ++i)
+    list.push_back(
+        evaluation(std::to_string(i), {{"kernel_code", std::string(20'000, 'x') + std::to_string(i)}}));
+  world.post("/v1/evaluations/batch", json::object{{"evaluations", list}});
+  for (int i = 0; i < 100; ++i) world.until_state(std::to_string(i), "done");
   world.end();
-  EXPECT_EQ(count(world, "SELECT count(*) FROM evaluations WHERE request IS NOT NULL"), 0);
-  EXPECT_LT(count(world, "SELECT length(verdict) FROM evaluations"), 3000);
+  EXPECT_EQ(count(world, "SELECT count(*) FROM requests"), 0);
+  std::int64_t used = count(world,
+                            "SELECT (p.page_count - f.freelist_count) * s.page_size FROM"
+                            " pragma_page_count p, pragma_freelist_count f, pragma_page_size s");
+  EXPECT_LT(used, count(world, "SELECT sum(length(verdict)) FROM verdicts") * 2 + 100'000);
 }
 
 // A file system that is full, as SQLite sees it.
