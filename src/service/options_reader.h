@@ -1,7 +1,7 @@
-// The options of one evaluation out of JSON, and as JSON.
+// The options of one evaluation out of JSON; schema/options_json.h writes them.
 #pragma once
 
-#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
 #include "schema/job_options.h"
 #include "service/evaluation.h"
@@ -10,8 +10,5 @@ namespace kw::service {
 
 // A refusal names the option: "options.tolerance.rtol". Unknown options are refused.
 Answered<JobOptions> read_options(const boost::json::value& value);
-
-// Those that are set; read_options reads them again.
-boost::json::object options_json(const JobOptions& options);
 
 }  // namespace kw::service

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "base/text.h"
+#include "schema/options_json.h"
 #include "service/access.h"
 #include "service/clock.h"
 #include "service/endpoints.h"
@@ -15,7 +16,6 @@
 #include "service/ledger.h"
 #include "service/log.h"
 #include "service/metrics.h"
-#include "service/options_reader.h"
 #include "service/responses.h"
 #include "service/spawner.h"
 #include "service/store.h"
