@@ -73,11 +73,15 @@ class Served:
                 time.sleep(0.1)
         raise AssertionError((self.folder / "service.log").read_text(encoding="utf-8")[-2000:])
 
-    def asked(self, path):
+    def text(self, path):
         """What it answers to a GET with the key."""
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {KEY}"})
         with urllib.request.urlopen(request, timeout=20) as answer:
-            return json.load(answer)
+            return answer.read().decode("utf-8")
+
+    def asked(self, path):
+        """The same, of JSON."""
+        return json.loads(self.text(path))
 
     def log(self):
         """Its log, a dict for each line of JSON."""
