@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace kw {
@@ -95,10 +96,13 @@ std::optional<bool> bool_at(const json::object& object, std::string_view key) {
 
 std::optional<std::int64_t> integer_of(const json::value& value) {
   if (value.is_int64()) return value.get_int64();
-  constexpr double most_exact = 9007199254740992;  // from there on a double stands for several integers
   if (!value.is_double()) return {};
-  double number = value.get_double();
-  if (std::trunc(number) != number || std::abs(number) >= most_exact) return {};
+  // Numbers are read to the last digit but one, so that 3.0 may have become its neighbour.
+  constexpr double reading_error = 2 * std::numeric_limits<double>::epsilon();
+  constexpr double past = 9223372036854775808.0;  // the first one that no longer fits
+  double number = std::nearbyint(value.get_double());
+  bool is_whole = std::abs(number - value.get_double()) <= reading_error * std::abs(number);
+  if (!is_whole || !(number >= -past && number < past)) return {};
   return static_cast<std::int64_t>(number);
 }
 
