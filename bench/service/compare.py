@@ -62,7 +62,8 @@ def compare(makers, build, clients, seconds, rounds):
     for name in list(makers)[1:]:
         # Above 1: ours is better.
         row[f"over_{name}"] = {"requests_a_second": round(mine["requests_a_second"] / row[name]["requests_a_second"], 2),
-                               **{key: round(row[name][key] / mine[key], 2) for key in ("submit_p99_ms", "poll_p99_ms", "cpu_us_a_request")
+                               **{key: round(row[name][key] / mine[key], 2)
+                                  for key in ("submit_p99_ms", "poll_p99_ms", "cpu_us_a_request")
                                   if mine[key]}}
     return row
 

@@ -60,7 +60,8 @@ def measure(flags, folder):
     try:
         done = cluster.call("deploy", "ray", "--address", f"127.0.0.1:{cluster.port}", "--port", test_ray.free_port(),
                             "--device", "cpu", "--cpus", 1, "--replicas", f"{PLACES}:{PLACES}", "--store",
-                            cluster.folder / "ray.db", "--wait", START_LIMIT_S, "--python", sys.executable, limit=START_LIMIT_S + 30)
+                            cluster.folder / "ray.db", "--wait", START_LIMIT_S, "--python", sys.executable,
+                            limit=START_LIMIT_S + 30)
         if done.returncode != 0:
             raise RuntimeError(done.stderr[-3000:])
         url = done.stdout.strip()

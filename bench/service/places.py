@@ -5,7 +5,8 @@ places.py --build BUILD [--clients 8,9,12,16,64] [--seconds 20] [--output F]
 
 Verdicts take 50 to 500 ms each, drawn anew. Clients submit over HTTP, wait for their verdict, and submit the next.
 "direct": they ask the service whose verifier it is. "behind": they ask a `kernelwright serve --evaluator` before it, as
-in a fleet, and which has so many with it at once as there are places, or a quarter more. With eight clients no place can be taken while its client is on the way: what is missing is the way.
+in a fleet, and which has so many with it at once as there are places, or a quarter more. With eight clients no place
+can be taken while its client is on the way: what is missing is the way.
 """
 import argparse
 import json
@@ -77,7 +78,8 @@ def main():
     parser.add_argument("--output", type=Path)
     flags = parser.parse_args()
     rows = measure(flags.build.resolve(), [int(each) for each in flags.clients.split(",")], flags.seconds)
-    text = json.dumps({"machine": processes.machine(), "places": PLACES, "verdict_ms": [FROM_MS, TO_MS], "rows": rows}, indent=1)
+    result = {"machine": processes.machine(), "places": PLACES, "verdict_ms": [FROM_MS, TO_MS], "rows": rows}
+    text = json.dumps(result, indent=1)
     print(text)
     if flags.output:
         flags.output.write_text(text + "\n", encoding="utf-8")

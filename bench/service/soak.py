@@ -188,7 +188,8 @@ class Crashes(threading.Thread):
         self.service.start()
         self.service.ready()
         self.restarts_s.append(round(time.monotonic() - began, 2))
-        self.orphans += len(program.settled(lambda: [pid for pid, words in below.items() if words and command_of(pid) == words]))
+        self.orphans += len(program.settled(
+            lambda: [pid for pid, words in below.items() if words and command_of(pid) == words]))
         self.counts["service"] += 1
 
 
@@ -230,7 +231,8 @@ class Samples(threading.Thread):
 
         def middle(part, column):
             return round(sorted(row[column] for row in part)[len(part) // 2], 2)
-        return {what: {"rss_mb": middle(part, 2), "descriptors": middle(part, 3), "threads": middle(part, 4), "verdicts": middle(part, 1)}
+        return {what: {"rss_mb": middle(part, 2), "descriptors": middle(part, 3), "threads": middle(part, 4),
+                       "verdicts": middle(part, 1)}
                 for what, part in (("first", rows[:size]), ("last", rows[-size:]))} if rows else {}
 
 
@@ -252,7 +254,8 @@ def read_all_again(book, evaluator):
 def disk(path):
     """Of the store, once its service has ended."""
     with closing(sqlite3.connect(path)) as store:
-        rows, done, verdicts = store.execute("SELECT count(*), sum(state = 1), sum(length(verdict)) FROM evaluations").fetchone()
+        rows, done = store.execute("SELECT count(*), sum(state = 1) FROM evaluations").fetchone()
+        verdicts = store.execute("SELECT sum(length(verdict)) FROM verdicts").fetchone()[0]
         sound = store.execute("PRAGMA integrity_check").fetchone()[0]
     size = sum(each.stat().st_size for each in path.parent.glob(path.name + "*"))
     return {"rows": rows, "done": done, "bytes": size, "bytes_a_verdict": round(size / max(1, done)),

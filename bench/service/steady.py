@@ -47,7 +47,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--output", type=Path)
     flags = parser.parse_args()
-    text = json.dumps({"machine": processes.machine(), **measure(flags.build.resolve(), flags.clients, flags.seconds)}, indent=1)
+    result = {"machine": processes.machine(), **measure(flags.build.resolve(), flags.clients, flags.seconds)}
+    text = json.dumps(result, indent=1)
     print(text)
     if flags.output:
         flags.output.write_text(text + "\n", encoding="utf-8")

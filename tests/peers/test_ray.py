@@ -32,8 +32,8 @@ class Cluster:
     def __init__(self, gpus, cpus=4):
         self.port, self.folder = free_port(), Path(tempfile.mkdtemp(prefix="kw-ray-", dir="/tmp"))  # sockets: short names
         words = ["--head", "--block", "--node-ip-address=127.0.0.1", f"--port={self.port}", f"--num-gpus={gpus}",
-                 f"--num-cpus={cpus}", "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}",
-                 "--object-store-memory=100000000"]
+                 f"--num-cpus={cpus}", "--include-dashboard=false", "--disable-usage-stats",
+                 f"--temp-dir={self.folder / 'ray'}", "--object-store-memory=100000000"]
         # Ray counts the GPUs that it is told of only where it may see all, and keeps the cluster's token in HOME. Load
         # is measured oftener than once in ten seconds, so that replicas come and go while a test waits.
         self.environment = {**os.environ, "HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder),
