@@ -57,7 +57,7 @@ class Client {
 
   // One request. A kept-alive connection that the server closed before its first byte is tried again once on
   // a fresh one; nothing else is tried again. `request` must outlive the wait. A redirect to another host
-  // loses the Authorization header; 301, 302 and 303 turn POST into GET, 307 and 308 keep it.
+  // loses every header that could be a secret; 301, 302 and 303 turn POST into GET, 307 and 308 keep it.
   async::Task<std::expected<Response, Failure>> send(const Request& request, async::Deadline deadline,
                                                      async::Stop* stop, OnBody on_body = {});
 

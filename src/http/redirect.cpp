@@ -25,6 +25,16 @@ void drop(Headers& headers, std::initializer_list<std::string_view> names) {
   });
 }
 
+// Services have headers of their own for keys, so what another host may see is named, not what it may not.
+void keep_harmless(Headers& headers) {
+  constexpr std::string_view harmless[] = {"Accept", "Accept-Encoding", "Accept-Language", "Content-Type",
+                                           "User-Agent"};
+  std::erase_if(headers, [&](const Header& header) {
+    return std::ranges::none_of(harmless,
+                                [&](std::string_view name) { return same_word(header.name, name); });
+  });
+}
+
 bool becomes_get(int status, const std::string& method) {
   if (status == 303) return method != "HEAD";
   return (status == 301 || status == 302) && method == "POST";
@@ -55,7 +65,7 @@ std::expected<Hop, Failure> follow(const Hop& hop, const Response& response) {
                    "if that is meant, give its address yourself");
   Hop next{std::move(*to), hop.method, hop.headers, hop.with_body};
   if (!may_keep_secrets(hop.url, next.url))
-    drop(next.headers, {"Authorization", "Cookie", "Proxy-Authorization", "Host"});
+    keep_harmless(next.headers);
   else if (next.url.userinfo.empty())
     next.url.userinfo = hop.url.userinfo;
   if (becomes_get(response.status, hop.method)) {

@@ -56,10 +56,14 @@ TEST(Redirect, AnotherHostDoesNotGetTheKey) {
   World world;
   auto other = world.serve(echo);
   auto server = world.serve(redirects_to(other->url() + "/there"));
-  auto answer = world.send(post(server->url() + "/307"));
+  Request request = post(server->url() + "/307");
+  request.headers.push_back({"Modal-Secret", "a key of another kind"});
+  auto answer = world.send(request);
   ASSERT_TRUE(answer) << answer.error().what;
   EXPECT_THAT(answer->body, HasSubstr("POST /there\n"));
+  EXPECT_THAT(answer->body, HasSubstr("Content-Type: text/plain\n"));
   EXPECT_THAT(answer->body, Not(HasSubstr("Authorization")));
+  EXPECT_THAT(answer->body, Not(HasSubstr("Modal-Secret")));
   EXPECT_THAT(answer->body, HasSubstr("Host: " + other->url().substr(7) + "\n"));
 }
 
