@@ -43,7 +43,7 @@ void Dispatcher::share(const std::shared_ptr<Work>& work, const EntryPtr& entry)
 }
 
 void Dispatcher::start(const EntryPtr& entry) {
-  auto work = std::make_shared<Work>(spawn_.loop(), whole_);
+  auto work = std::make_shared<Work>(spawn_.loop());
   work->job = entry->job;
   work->key = entry->work_key;
   work->first = entry;

@@ -20,7 +20,7 @@ namespace kw::service {
 
 // One verification, and the evaluations that share in it.
 struct Work {
-  Work(async::Loop& loop, async::Stop& whole) : stop(loop, whole) {}
+  explicit Work(async::Loop& loop) : stop(loop) {}
 
   std::shared_ptr<const Job> job;
   std::string key;
@@ -40,8 +40,8 @@ class Dispatcher {
   };
 
   // All of them must outlive it.
-  Dispatcher(const Spawner& spawn, async::Stop& whole, Queue& queue, Hooks hooks)
-      : spawn_(spawn), whole_(whole), queue_(queue), hooks_(std::move(hooks)) {}
+  Dispatcher(const Spawner& spawn, Queue& queue, Hooks hooks)
+      : spawn_(spawn), queue_(queue), hooks_(std::move(hooks)) {}
 
   void use(verify::Verifier& verifier) { verifier_ = &verifier; }
 
@@ -61,7 +61,6 @@ class Dispatcher {
   async::Task<> run(std::shared_ptr<Work> work);
 
   const Spawner& spawn_;
-  async::Stop& whole_;
   Queue& queue_;
   Hooks hooks_;
   verify::Verifier* verifier_ = nullptr;

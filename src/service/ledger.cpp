@@ -65,7 +65,7 @@ Ledger::Ledger(const Parts& parts, Bounds bounds, Hooks hooks)
       shelf_(shelf_bytes),
       deadlines_(parts.spawn, [this](const EntryPtr& entry) { abandon(entry, "deadline"); }),
       dispatcher_(
-          parts.spawn, parts.whole, queue_,
+          parts.spawn, queue_,
           {.may_start = [this] { return !draining_ && unsaved_ < most_unsaved && hooks_.may_judge(); },
            .started = [this](const EntryPtr& entry) { started(entry); },
            .judged = [this](const auto& work, const auto& verdict) { judged(work, verdict); }}) {}

@@ -36,7 +36,6 @@ class Ledger : public EvaluationDesk {
 
   struct Parts {
     const Spawner& spawn;
-    async::Stop& whole;
     Store& store;
     const Clock& clock;
     Metrics& metrics;
@@ -51,6 +50,8 @@ class Ledger : public EvaluationDesk {
   void judge_with(verify::Verifier& verifier);
   // Starts what may be started.
   void pump() { dispatcher_.pump(); }
+  // What runs is stopped, and waits for its turn again.
+  void stop_all(const std::string& cause) { dispatcher_.stop_all(cause); }
 
   async::Task<Answered<std::vector<Receipt>>> submit(std::vector<Submission> submissions) override;
   async::Task<Answered<std::vector<std::optional<Record>>>> find(std::vector<std::string> ids) override;

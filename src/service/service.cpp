@@ -57,8 +57,8 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
         key(options.key),
         rate(options.rate),
         health(spawn, stop, [this] { verdicts_work(); }),
-        ledger({spawn, stop, *store, clock, metrics}, {options.queue, options.queue_bytes},
-               {.may_judge = [this] { return health.may_judge(); },
+        ledger({spawn, *store, clock, metrics}, {options.queue, options.queue_bytes},
+               {.may_judge = [this] { return health.may_judge() && !stop.requested(); },
                 .judged = [this](const Verdict& verdict) { judged(verdict); },
                 .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}) {}
 
@@ -76,6 +76,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   async::Task<http::Response> response_to(const http::Request& request, http::Responder& responder);
   void log_request(const http::Request& request, const http::Response& response, double ms);
   static async::Task<> keep_purging(std::shared_ptr<State> state);
+  static async::Task<> heed_stop(std::shared_ptr<State> state);
 
   async::Stop& stop;
   Options options;
@@ -229,6 +230,11 @@ async::Task<> Service::State::keep_purging(std::shared_ptr<State> state) {
   }
 }
 
+async::Task<> Service::State::heed_stop(std::shared_ptr<State> state) {
+  co_await state->stop.wait();
+  state->ledger.stop_all(state->stop.cause());
+}
+
 Service::Service(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Service::~Service() {
@@ -248,6 +254,7 @@ Result<std::unique_ptr<Service>> Service::open(async::Loop& loop, async::Stop& s
   if (!left->empty()) state->log.line("resumed", {{"evaluations", left->size()}});
   state->ledger.restore(std::move(*left));
   state->spawn(State::keep_purging(state));
+  state->spawn(State::heed_stop(state));
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }
 

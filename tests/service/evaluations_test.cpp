@@ -215,6 +215,18 @@ TEST(Evaluations, WhoSharesGoesOnWhenTheFirstIsCancelled) {
   EXPECT_EQ(world.state_of("a"), "cancelled");
 }
 
+TEST(Evaluations, AStopOfAllStopsWhatRunsAndStartsNothing) {
+  World world;
+  world.verifier.hold();
+  world.submit("a");
+  world.submit("b");
+  world.stop.request("enough");
+  world.until([&] { return world.verifier.running == 0; });
+  world.settle();
+  EXPECT_THAT(world.verifier.begun, ElementsAre("a"));
+  EXPECT_EQ(world.state_of("a"), "queued");
+}
+
 TEST(Evaluations, WorkThatIsBeingStoppedIsNotJoined) {
   World world;
   world.verifier.wide = 2;
