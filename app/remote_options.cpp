@@ -4,26 +4,17 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 
 #include "base/hash.h"
 #include "base/random.h"
-#include "base/text.h"
+#include "evaluator_keys.h"
 #include "evaluators.h"
-#include "http/url.h"
 #include "version.h"
 
 namespace kw::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* key_variable = "KERNELWRIGHT_EVALUATOR_KEY";
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::string(trim(value)) : "";
-}
 
 // Where --evaluator leads to.
 Result<std::string> url_of(const std::string& where) {
@@ -36,37 +27,6 @@ Result<std::string> url_of(const std::string& where) {
   return fail(
       fmt::format("--evaluator {}: nothing was deployed there, says {}", where, file->string()),
       fmt::format("`kernelwright deploy {}` makes it; --evaluator URL takes one that is there", where));
-}
-
-// A key for Modal's proxy is sent to nobody else.
-bool is_at_modal(const std::string& where, const std::string& url) {
-  if (where == "modal") return true;
-  auto parsed = http::parse_url(url);
-  return parsed && parsed->host.ends_with(".modal.run");
-}
-
-struct Keys {
-  http::Headers headers;
-  std::string advice;
-};
-
-Keys keys_for(const std::string& where, const std::string& url) {
-  Keys keys;
-  std::string key = environment(key_variable);
-  if (!key.empty()) keys.headers.push_back({"Authorization", "Bearer " + key});
-  keys.advice = key.empty() ? fmt::format("set {} to the service's key", key_variable)
-                            : fmt::format("{} holds a key that it does not take", key_variable);
-  if (!is_at_modal(where, url)) return keys;
-  std::string token = environment("MODAL_KEY");
-  std::string secret = environment("MODAL_SECRET");
-  if (!token.empty() && !secret.empty()) {
-    keys.headers.push_back({"Modal-Key", token});
-    keys.headers.push_back({"Modal-Secret", secret});
-  }
-  keys.advice += token.empty() || secret.empty()
-                     ? "; set MODAL_KEY and MODAL_SECRET to a proxy token of the workspace"
-                     : "; MODAL_KEY and MODAL_SECRET may be of another workspace";
-  return keys;
 }
 
 std::string host_name() {
@@ -101,7 +61,7 @@ Result<remote::Options> remote_options(const EvaluatorFlags& evaluator, const Ho
                                        const RunPlace& place) {
   auto url = url_of(evaluator.where);
   if (!url) return std::unexpected(url.error());
-  Keys keys = keys_for(evaluator.where, *url);
+  EvaluatorKeys keys = evaluator_keys(evaluator.where, *url);
   remote::Options options;
   options.url = std::move(*url);
   options.keys = std::move(keys.headers);

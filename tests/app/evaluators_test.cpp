@@ -1,3 +1,4 @@
+// Where evaluators are, which keys they get, and which options only an engine here can heed.
 #include "evaluators.h"
 
 #include <gmock/gmock.h>
@@ -5,6 +6,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include "evaluator_keys.h"
+#include "flags/engine_flags.h"
+#include "flags/evaluator_flags.h"
 
 namespace kw::app {
 namespace {
@@ -77,6 +82,83 @@ TEST_F(EvaluatorsTest, ItLiesWhereTheEnvironmentSays) {
   unsetenv("XDG_CONFIG_HOME");
   unsetenv("HOME");
   EXPECT_FALSE(evaluators_file());
+}
+
+struct KeysTest : testing::Test {
+  KeysTest() {
+    setenv("KERNELWRIGHT_EVALUATOR_KEY", " secret\n", 1);
+    setenv("MODAL_KEY", "wk-1", 1);
+    setenv("MODAL_SECRET", "ws-1", 1);
+  }
+  ~KeysTest() override {
+    for (const char* name : {"KERNELWRIGHT_EVALUATOR_KEY", "MODAL_KEY", "MODAL_SECRET"}) unsetenv(name);
+  }
+};
+
+TEST_F(KeysTest, EveryEvaluatorGetsTheBearerKey) {
+  EvaluatorKeys keys = evaluator_keys("http://host:8471", "http://host:8471");
+  EXPECT_EQ(http::header(keys.headers, "Authorization"), "Bearer secret");
+}
+
+TEST_F(KeysTest, ModalsKeysGoToModalAlone) {
+  for (const char* url : {"https://host", "https://modal.run.example.com", "https://notmodal.run"})
+    EXPECT_EQ(http::header(evaluator_keys(url, url).headers, "Modal-Secret"), "") << url;
+  EXPECT_EQ(http::header(evaluator_keys("ray", "http://127.0.0.1:8000").headers, "Modal-Key"), "");
+  const std::string there = "https://me--kernels.modal.run";
+  for (const auto& where : {there, std::string("modal")}) {
+    EvaluatorKeys keys = evaluator_keys(where, there);
+    EXPECT_EQ(http::header(keys.headers, "Modal-Key"), "wk-1");
+    EXPECT_EQ(http::header(keys.headers, "Modal-Secret"), "ws-1");
+  }
+}
+
+TEST_F(KeysTest, TheAdviceSaysWhatIsMissingAndShowsNoKey) {
+  EXPECT_THAT(evaluator_keys("modal", "https://a.modal.run").advice, testing::Not(HasSubstr("secret")));
+  unsetenv("KERNELWRIGHT_EVALUATOR_KEY");
+  unsetenv("MODAL_SECRET");
+  EXPECT_THAT(evaluator_keys("modal", "https://a.modal.run").advice,
+              testing::AllOf(HasSubstr("set KERNELWRIGHT_EVALUATOR_KEY"), HasSubstr("set MODAL_KEY")));
+}
+
+// What the flags make of these words of a verb.
+struct Flags {
+  explicit Flags(std::string words) {
+    engine.add(app);
+    evaluator.add(app);
+    app.parse(std::move(words));
+  }
+  std::string refusal() const {
+    auto fits = evaluator.check(app);
+    return fits ? "" : fits.error().what + " -> " + fits.error().remedy;
+  }
+
+  CLI::App app{"", "verify"};
+  EngineFlags engine;
+  EvaluatorFlags evaluator;
+};
+
+TEST(EvaluatorFlags, AreAWordOrAUrl) {
+  for (const char* good : {"local", "modal", "ray", "http://h:1", "https://h/below"})
+    EXPECT_TRUE(parse_evaluator(good)) << good;
+  for (const char* bad : {"", "remote", "h:8471", "ftp://h"}) EXPECT_FALSE(parse_evaluator(bad)) << bad;
+}
+
+TEST(EvaluatorFlags, RefuseWhatAServiceDecides) {
+  EXPECT_EQ(Flags("--device cpu").refusal(), "");
+  EXPECT_EQ(Flags("--evaluator local --device cpu --memory 8G").refusal(), "");
+  EXPECT_EQ(Flags("--evaluator ray --timeout 5 --jobs 3 --python /x").refusal(), "");
+  for (const char* words : {"--device cpu", "--memory 8G", "--recordings x", "--allow-unsandboxed"}) {
+    std::string refusal = Flags(std::string("--evaluator ray ") + words).refusal();
+    EXPECT_THAT(refusal,
+                testing::AllOf(testing::StartsWith("--"), HasSubstr("ray"), HasSubstr("--evaluator local")));
+  }
+}
+
+TEST(EvaluatorFlags, TheEnvironmentNamesOneAndAFlagAnother) {
+  setenv("KERNELWRIGHT_EVALUATOR", "modal", 1);
+  EXPECT_EQ(Flags("").evaluator.where, "modal");
+  EXPECT_EQ(Flags("--evaluator local --device cpu").refusal(), "");
+  unsetenv("KERNELWRIGHT_EVALUATOR");
 }
 
 }  // namespace
