@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from pathlib import Path
 from typing import NamedTuple
 
 import jsonschema
@@ -191,6 +192,7 @@ def test_it_tells_what_it_is(served):
     assert (body["device"], body["width"], body["settings"]["correctness_trials"]) == ("cpu", 2, 2)
     assert body["environment"]["torch"] and body["protocol"]
     assert ask(served, "GET", "/health", key=None).body == {"status": "ready"}
+    assert KEY.encode() not in Path(f"/proc/{served.pid}/environ").read_bytes()
     served_document = ask(served, "GET", "/openapi.json").body
     assert served_document == json.loads((program.ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
 
@@ -305,3 +307,4 @@ def test_tls_is_spoken_where_a_certificate_is_given(tmp_path):
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
         assert answer.body["status"] in ("starting", "ready")
+    assert service.exit_code == 0, "told to end while it starts"
