@@ -67,13 +67,14 @@ service::Options service_options(const ServeFlags& flags, fs::path store, std::s
   return options;
 }
 
-http::ServerOptions server_options(const ServeFlags& flags) {
+http::ServerOptions server_options(const ServeFlags& flags, const service::Service& service) {
   http::ServerOptions options;
   options.address = http::is_address(flags.host) ? flags.host : "127.0.0.1";
   options.port = static_cast<std::uint16_t>(flags.port);
   options.max_body_bytes = flags.max_body_bytes;
   options.tls = {flags.tls_certificate, flags.tls_key};
   options.refusal = service::unread_response;
+  options.turn_away = [&service](const http::Request& head) { return service.turn_away(head); };
   return options;
 }
 
@@ -138,7 +139,7 @@ Result<> Serving::open(const ServeFlags& flags, service::Options options) {
   auto opened = service::Service::open(session.loop, session.stop, std::move(options));
   if (!opened) return std::unexpected(opened.error());
   service = std::move(*opened);
-  auto listening = http::Server::listen(session.loop, server_options(flags),
+  auto listening = http::Server::listen(session.loop, server_options(flags, *service),
                                         [this](const http::Request& request, http::Responder& responder) {
                                           return service->handle(request, responder);
                                         });

@@ -23,13 +23,21 @@ target_link_libraries(kw_archive INTERFACE kw_nettle kw_lzma kw_zstd kw_lz4 kw_b
 
 add_library(kw_json INTERFACE)
 target_link_libraries(kw_json INTERFACE kw_boost_json)
-add_library(kw_fmt INTERFACE)
-target_link_libraries(kw_fmt INTERFACE fmt::fmt-header-only)
+if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
+  add_library(kw_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cpp)
+  get_target_property(KW_FMT_INCLUDE fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+  target_include_directories(kw_fmt SYSTEM PUBLIC ${KW_FMT_INCLUDE})
+else()
+  add_library(kw_fmt INTERFACE)
+  target_link_libraries(kw_fmt INTERFACE fmt::fmt-header-only)
+  add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:FMT_HEADER_ONLY=1>)  # also where headers are precompiled
+endif()
 
 # Headers of others are not held to our warnings.
 add_library(kw_boost INTERFACE)
 target_include_directories(kw_boost SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
-target_compile_definitions(kw_boost INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)
+# For all: what is precompiled is compiled once, and so with one set of macros.
+add_compile_definitions(BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)
 
 find_path(KW_TOML_DIR toml++/toml.h REQUIRED)
 add_library(kw_toml INTERFACE)

@@ -69,6 +69,20 @@ def own_names(text):
     return names
 
 
+def command(entry):
+    """Its words, without what is precompiled: a source must stand by its own includes."""
+    words = shlex.split(entry["command"])
+    kept = []
+    while words:
+        if words[0] == "-Xclang" and words[1] in ("-include-pch", "-include"):
+            del words[:4]
+        elif words[0] in ("-Winvalid-pch", "-fpch-instantiate-templates"):
+            del words[0]
+        else:
+            kept.append(words.pop(0))
+    return kept
+
+
 def flags(entry):
     words = shlex.split(entry["command"])
     return tuple(word for word in words if word not in (entry["file"], object_of(entry)))

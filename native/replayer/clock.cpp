@@ -1,6 +1,7 @@
 #include "clock.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace kw::replayer {
@@ -48,7 +49,7 @@ Outcome<> Clock::find_floor_at_work(CUstream stream) {
 }
 
 Outcome<> Clock::find_floor(CUstream stream) {
-  constexpr std::size_t tries = 21;
+  constexpr std::size_t tries = 64;  // a single one reads in steps of the device's clock
   const driver::Driver& driver = device_.driver();
   auto begin = event(0);
   auto end = event(1);
@@ -66,8 +67,8 @@ Outcome<> Clock::find_floor(CUstream stream) {
     if (!ms) return infrastructure(ms.error().error);
     found.push_back(*ms);
   }
-  std::ranges::nth_element(found, found.begin() + tries / 2);
-  floor_ms_ = found[tries / 2];
+  std::ranges::sort(found);
+  floor_ms_ = std::reduce(found.begin() + tries / 4, found.end() - tries / 4) / (tries - 2.0 * (tries / 4));
   if (before_ms > 0) floor_ms_ = std::min(floor_ms_, before_ms);
   return {};
 }

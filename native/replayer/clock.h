@@ -23,9 +23,9 @@ class Clock {
   Outcome<double> between_ms(CUevent begin, CUevent end) const;
   double floor_ms() const { return floor_ms_; }
 
-  // What two events behind the gate with nothing between them are apart, in the median of some tries. A
-  // device that idles reads more than one at work, so it is looked for again then; it never grows, since by
-  // then foreign code has run.
+  // What two events behind the gate with nothing between them are apart, in the mean of the middle half of
+  // some tries. A device that idles reads more than one at work, so it is looked for again then; it never
+  // grows, since by then foreign code has run.
   Outcome<> find_floor(CUstream stream);
   // The same, the first time that it is asked for and then never again: it takes as long as many replays.
   Outcome<> find_floor_at_work(CUstream stream);

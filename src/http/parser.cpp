@@ -257,6 +257,11 @@ std::string RequestParser::problem() const {
   return state_->problem;
 }
 
+Request RequestParser::head() const {
+  const auto& message = state_->parser->get();
+  return {std::string(message.method_string()), std::string(message.target()), headers_of(message), {}};
+}
+
 Request RequestParser::take() {
   auto message = state_->parser->release();
   return {std::string(message.method_string()),

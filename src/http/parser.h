@@ -65,6 +65,7 @@ class RequestParser {
   bool keep_alive() const;
   bool chunks() const;  // HTTP/1.1: the answer may come in chunks
   std::string problem() const;
+  Request head() const;  // once it is there: without the body
   Request take();
   // After take(): on to the next request, of which bytes may have come already.
   ParseFault next();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "async/loop.h"
@@ -51,6 +52,9 @@ struct ServerOptions {
   std::chrono::milliseconds body_timeout{300'000};
   std::chrono::milliseconds idle_timeout{300'000};
   ServerTls tls{};
+  // Asked when the header of a request has come and its body has not: a response turns the client away, so
+  // that no stranger's body takes room.
+  std::function<std::optional<Response>(const Request& head)> turn_away{};
   // What is said with a status (400, 408, 413, 429, 431, 503) where no handler is asked; else a line of text.
   std::function<Response(int status)> refusal{};
 };

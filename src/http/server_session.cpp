@@ -199,7 +199,13 @@ async::Task<bool> Session::take_bytes(ParseFault& fault) {
 async::Task<bool> Session::receive() {
   auto fault = parser_.next();
   bool told_to_go_on = false;
+  bool let_in = !options_.turn_away;
   while (fault == ParseFault::none && !parser_.done()) {
+    if (parser_.has_head() && !std::exchange(let_in, true))
+      if (auto refusal = options_.turn_away(parser_.head())) {
+        co_await refuse_with(std::move(*refusal));
+        co_return false;
+      }
     if (parser_.expects_continue() && !std::exchange(told_to_go_on, true) &&
         co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", kIdle))
       co_return false;
@@ -211,11 +217,16 @@ async::Task<bool> Session::receive() {
 }
 
 async::Task<> Session::refuse(int status) {
-  Response response{status, {{"Content-Type", "text/plain"}}, fmt::format("{} {}\n", status, reason(status))};
-  if (options_.refusal) response = options_.refusal(status);
+  if (options_.refusal) return refuse_with(options_.refusal(status));
+  return refuse_with(
+      {status, {{"Content-Type", "text/plain"}}, fmt::format("{} {}\n", status, reason(status))});
+}
+
+async::Task<> Session::refuse_with(Response response) {
   response.headers.push_back({"Content-Length", fmt::format("{}", response.body.size())});
   response.headers.push_back({"Connection", "close"});
-  std::string text = head_text(fmt::format("HTTP/1.1 {} {}", status, reason(status)), response.headers);
+  std::string text =
+      head_text(fmt::format("HTTP/1.1 {} {}", response.status, reason(response.status)), response.headers);
   if (co_await connection_.write(text + response.body, kLinger)) co_return;
   connection_.end_writing();
   std::array<char, 4096> unread;

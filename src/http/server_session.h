@@ -30,6 +30,7 @@ class Session {
   async::Task<bool> receive();
   async::Task<bool> take_bytes(ParseFault& fault);
   async::Task<> refuse(int status);
+  async::Task<> refuse_with(Response response);
   void await(Awaited what);
   std::chrono::milliseconds time_for(Awaited what) const;
 

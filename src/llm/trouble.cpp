@@ -28,7 +28,7 @@ std::string remedy_of_bad_request(const ServerError& error) {
   return {};
 }
 
-std::string quoted(std::string_view text) {
+std::string excerpt(std::string_view text) {
   return to_plain_text(shorten(trim(text), 200));
 }
 
@@ -130,7 +130,7 @@ std::optional<Trouble> trouble_in(const ChatAnswer& answer) {
   if (answer.finish_reason == "content_filter") {
     trouble.fault = ChatFault::refused;
     trouble.what = answer.content.empty() ? std::string("the model declined to answer")
-                                          : fmt::format("the model declined: {}", quoted(answer.content));
+                                          : fmt::format("the model declined: {}", excerpt(answer.content));
     return trouble;
   }
   if (answer.finish_reason == "abort" || answer.finish_reason == "error") {

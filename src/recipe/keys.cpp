@@ -80,7 +80,7 @@ struct Allowed {
   std::string operator()(const Names&) const { return "a list of names, at least one"; }
 };
 
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -97,10 +97,10 @@ struct Written {
     // A real number stays one for whoever reads it.
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
-  std::string operator()(const std::string& text) const { return quoted(text); }
+  std::string operator()(const std::string& text) const { return toml_string(text); }
   std::string operator()(const std::vector<std::string>& names) const {
     std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + quoted(name);
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + toml_string(name);
     return "[" + list + "]";
   }
 };

@@ -103,6 +103,8 @@ Timing read_timing(const json::object& o) {
                 .kernel_samples_ms = numbers_at<double>(o, "kernel_samples_ms"),
                 .reference_interval_ms = interval_at(o, "reference_interval_ms"),
                 .kernel_interval_ms = interval_at(o, "kernel_interval_ms"),
+                .reference_floor_ms = number_at(o, "reference_floor_ms"),
+                .kernel_floor_ms = number_at(o, "kernel_floor_ms"),
                 .call_speedup = number_at(o, "call_speedup"),
                 .compile_time_ms = number_at(o, "compile_time_ms"),
                 .roofline_share = number_at(o, "roofline_share"),

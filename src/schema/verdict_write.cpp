@@ -142,6 +142,8 @@ json::object timing_json(const Verdict& verdict) {
           {"kernel_median_ms", median_of(timing.kernel_samples_ms, verdict.kernel_time_ms)},
           {"reference_interval_ms", written(timing.reference_interval_ms)},
           {"kernel_interval_ms", written(timing.kernel_interval_ms)},
+          {"reference_floor_ms", written(timing.reference_floor_ms)},
+          {"kernel_floor_ms", written(timing.kernel_floor_ms)},
           {"call_speedup", written(timing.call_speedup)},
           {"compile_time_ms", written(timing.compile_time_ms)},
           {"roofline_share", written(timing.roofline_share)},

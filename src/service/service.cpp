@@ -30,6 +30,10 @@ constexpr auto purge_pause = 60s;
 constexpr std::size_t purged_at_once = 500;
 constexpr std::size_t longest_logged_target = 300;
 
+Refusal wrong_key() {
+  return {401, "unauthorized", "give the key as \"Authorization: Bearer KEY\""};
+}
+
 json::value text_or_null(const std::optional<std::string>& text) {
   return text ? json::value(json::string(*text)) : json::value(nullptr);
 }
@@ -172,8 +176,7 @@ std::optional<Refusal> Service::State::refusal_of(const http::Request& request, 
                                                   std::string_view path) {
   if (found.route != nullptr && found.route->open) return {};
   // A stranger does not learn what there is.
-  if (!key.admits(request.headers))
-    return Refusal{401, "unauthorized", "give the key as \"Authorization: Bearer KEY\""};
+  if (!key.admits(request.headers)) return wrong_key();
   if (int wait_s = rate.seconds_to_wait(request.peer, async::SteadyClock::now()); wait_s > 0)
     return Refusal{429, "too_many_requests", "this address asks too often", "", wait_s};
   if (found.route != nullptr) return {};
@@ -272,6 +275,14 @@ async::Task<> Service::handle(const http::Request& request, http::Responder& res
   ++state->metrics.responses[response.status];
   state->log_request(request, response, async::ms_since(began));
   co_await responder.send(std::move(response));
+}
+
+std::optional<http::Response> Service::turn_away(const http::Request& head) const {
+  std::string_view target = head.url;
+  auto found = state_->routes.find(head.method, target.substr(0, target.find('?')));
+  if (found.route != nullptr && found.route->open) return {};
+  if (state_->key.admits(head.headers)) return {};
+  return refusal_response(wrong_key());
 }
 
 async::Task<> Service::drain(std::chrono::milliseconds patience) {

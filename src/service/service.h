@@ -57,6 +57,9 @@ class Service {
   // Answers one request: an http::Handler.
   async::Task<> handle(const http::Request& request, http::Responder& responder);
 
+  // Who has no key, said before a body is read: http::ServerOptions::turn_away.
+  std::optional<http::Response> turn_away(const http::Request& head) const;
+
   // Takes nothing new; what runs may end within the time and is stopped then. What has no verdict by then
   // stays in the store for the next start.
   async::Task<> drain(std::chrono::milliseconds patience);

@@ -49,6 +49,7 @@ async::Task<Step> Attempt::time_round() {
     auto theirs = co_await reference_->play(std::move(how));
     if (!theirs) co_return lost_reference(theirs.error());
     timing.reference_samples_ms.push_back(theirs->facts.device_ms);
+    timing.reference_floor_ms = theirs->facts.floor_ms;
   }
   // Of one recording: where its memory lies has a part in its time, and two would not agree on a median.
   wire::ReplayT how;
@@ -62,6 +63,7 @@ async::Task<Step> Attempt::time_round() {
   take_judgement(verdict_, *judged);
   if (!judged->right) co_return Step::ended;
   timing.kernel_samples_ms.push_back(own->facts.device_ms);
+  timing.kernel_floor_ms = own->facts.floor_ms;
   co_return Step::go_on;
 }
 

@@ -64,6 +64,22 @@ TEST(Server, WhatIsRefusedUnreadIsSaidInTheServersOwnWords) {
               AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("application/json"), HasSubstr("\r\n\r\n[400]")));
 }
 
+TEST(Server, AStrangersBodyIsNotWaitedFor) {
+  World world;
+  ServerOptions options;
+  options.turn_away = [](const Request& head) -> std::optional<Response> {
+    if (header(head.headers, "Key") == "right") return {};
+    return Response{401, {}, head.method + head.url};
+  };
+  auto server = world.serve(echo, options);
+  EXPECT_THAT(raw(world, *server, "POST /x HTTP/1.1\r\nContent-Length: 1000000\r\n\r\nonly this"),
+              AllOf(StartsWith("HTTP/1.1 401 "), HasSubstr("POST/x")));
+  EXPECT_THAT(raw(world, *server, "POST /x HTTP/1.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 401 "), Not(HasSubstr("100 Continue"))));
+  Request request{"POST", server->url(), {{"Key", "right"}}, std::string(1'000'000, 'x')};
+  EXPECT_EQ(world.send(request)->status, 200);
+}
+
 TEST(Server, ABodyOverTheLimitGets413) {
   World world;
   auto server = world.serve(echo, {.max_body_bytes = 1000});

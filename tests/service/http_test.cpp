@@ -43,6 +43,16 @@ TEST(Access, WithoutTheKeyNothingIsTold) {
   EXPECT_EQ(world.ask(with_header("/v1/service", "X-API-Key", "open sesame")).status, 200);
 }
 
+TEST(Access, StrangersAreTurnedAwayBeforeTheirBodyIsRead) {
+  World world;
+  reopen(world, [](Options& options) { options.key = "open sesame"; });
+  auto refused = world.service->turn_away({"POST", "/v1/evaluations"});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 401);
+  EXPECT_FALSE(world.service->turn_away({"POST", "/v1/evaluations", {{"X-API-Key", "open sesame"}}}));
+  EXPECT_FALSE(world.service->turn_away({"GET", "/health"}));
+}
+
 TEST(Access, HealthNeedsNoKey) {
   World world;
   reopen(world, [](Options& options) { options.key = "open sesame"; });
