@@ -2,7 +2,7 @@
 
     python3 scripts/tidy.py [BUILD_DIR]
 
-Most of its time goes into headers, so files of one library that can stand in one text are looked at together. Where
+Most of its time goes into headers, so files that can stand in one text are looked at together. Where
 they cannot after all, each is looked at alone. A file that passed is not looked at again until its text, a header of
 the project that it includes, its compile command or .clang-tidy changes.
 """
@@ -22,7 +22,7 @@ BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
 STAMPS = BUILD / "tidy"
 TIDY = "clang-tidy-19"
 LIMIT_S = 300
-TOGETHER = 8  # files; more leave some cores without work at the end
+TOGETHER = 12  # files; more leave some cores without work at the end
 # What a file keeps to itself and another may call the same: definitions at the left edge of its unnamed namespace.
 # Names that are only brought in may be brought in twice.
 DEFINED = re.compile(r"^(?=[\w\[])(?!using |namespace |return)(?:[\w:<>,*&\[\]\(\) ]+[ *&>])?(\w+)\s*(?:\(|=|\{|;|\[)",
@@ -84,16 +84,15 @@ def command(entry):
 
 
 def flags(entry):
-    words = shlex.split(entry["command"])
-    return tuple(word for word in words if word not in (entry["file"], object_of(entry)))
+    return tuple(word for word in command(entry) if word not in (entry["file"], object_of(entry)))
 
 
 def together(entries):
-    """Lists of entries, each of one folder and one command, in which no name is two files' own."""
+    """Lists of entries, each of one command, in which no name is two files' own. Neighbours share most headers."""
     groups = []
     for entry in entries:
         names = own_names(Path(entry["file"]).read_text(encoding="utf-8"))
-        place = (Path(entry["file"]).parent, flags(entry))
+        place = flags(entry)
         for group in groups:
             if group["place"] == place and len(group["entries"]) < TOGETHER and not names & group["names"]:
                 break
@@ -123,13 +122,13 @@ def check(group):
         file = STAMPS / f"together_{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
         file.write_text(text, encoding="utf-8")
         entry = group[0]
-        command = [word if word != entry["file"] else str(file) for word in shlex.split(entry["command"])]
+        words = [word if word != entry["file"] else str(file) for word in command(entry)]
         # A .cpp that is included counts as a header, and looks like a mistake.
         words = ["--header-filter=(src|app|native)/.*", "--checks=-bugprone-suspicious-include", "--config-file",
-                 str(ROOT / ".clang-tidy"), str(file), "--", *command[1:]]
+                 str(ROOT / ".clang-tidy"), str(file), "--", *words[1:]]
         if not tidy(words, entry["directory"]):
             return [(entry, "") for entry in group], time.monotonic() - started
-    found = [(entry, tidy(["-p", str(BUILD), entry["file"]], ROOT)) for entry in group]
+    found = [(entry, tidy([entry["file"], "--", *command(entry)[1:]], entry["directory"])) for entry in group]
     return found, time.monotonic() - started
 
 

@@ -36,7 +36,7 @@ return false
 NULLS = {name: None for name in (
     "kernel_name", "fault", "error", "error_class", "error_detail", "speedup", "reference_time_ms", "kernel_time_ms",
     "counts_reason", "shapes", "trust", "isolation", "comparison", "launches", "triton_share", "replay", "call")}
-TIMING = {name: None for name in ("instrument", "reference_interval_ms", "kernel_interval_ms", "call_speedup",
+TIMING = {name: None for name in ("instrument", "reference_interval_ms", "kernel_interval_ms", "floor_ms", "call_speedup",
                                   "compile_time_ms", "roofline_share", "clocks", "why_null")}
 
 

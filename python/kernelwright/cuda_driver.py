@@ -49,6 +49,8 @@ _ARGUMENTS = {
     "cuMemSetAccess": [c_uint64, c_size_t, POINTER(_Access), c_size_t],
     "cuMemExportToShareableHandle": [c_void_p, c_uint64, c_int, c_ulonglong],
     "cuMemImportFromShareableHandle": [POINTER(c_uint64), c_void_p, c_int],
+    "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
+    "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
     "cuGetErrorName": [c_int, POINTER(c_char_p)],
 }
 _loaded = []
@@ -125,6 +127,18 @@ def map_handle(handle, size, device, wanted=0):
     access = _Access(_Location(DEVICE, device), READ_WRITE)
     call("cuMemSetAccess", address.value, size, byref(access), 1)
     return address.value
+
+
+def read(address, size):
+    """Bytes of device memory, by a plain copy: PyTorch would load kernels for it, tens of milliseconds at first."""
+    found = ctypes.create_string_buffer(size)
+    call("cuMemcpyDtoH_v2", found, address, size)
+    return found.raw
+
+
+def write(address, data):
+    """Put bytes into device memory."""
+    call("cuMemcpyHtoD_v2", address, data, len(data))
 
 
 def release(handle):

@@ -38,7 +38,9 @@ def compiler():
 def driver_helper():
     """Compile and load Triton's C helper, which asks nothing of the device until it is called."""
     from triton.backends.nvidia import driver
-    driver.compile_module_from_src = _remembering(driver.compile_module_from_src)
+
+    from . import cuda_launcher
+    cuda_launcher.install(driver)
     kept = os.environ.get("TRITON_CACHE_DIR")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
@@ -48,17 +50,6 @@ def driver_helper():
             pass  # without a driver or a C compiler each child finds out for itself
         finally:
             _put_back("TRITON_CACHE_DIR", kept)
-
-
-def _remembering(build):
-    """The build function, giving what it built before for the same source: Triton asks anew in every driver."""
-    built = {}
-
-    def remembered(src, name, **more):
-        if (src, name) not in built:
-            built[src, name] = build(src=src, name=name, **more)
-        return built[src, name]
-    return remembered
 
 
 def _put_back(name, value):

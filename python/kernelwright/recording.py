@@ -4,6 +4,7 @@ import os
 
 import torch
 
+from . import cuda_driver
 from .cuda_arena import unmapping_later
 from .guard import Stop
 from .layout import describe, span
@@ -61,12 +62,14 @@ class Recording:
 
 def same_memory(first, second):
     """Whether two arenas are two views of the same memory: a byte that is changed in one changes in the other."""
-    seen, changed = first.bytes(first.size - 1, 1), second.bytes(second.size - 1, 1)
-    before = seen.clone()
-    changed.bitwise_not_()
-    same = not torch.equal(seen, before)
-    changed.bitwise_not_()
-    return first.size == second.size and same
+    if first.size != second.size:
+        return False
+    seen, changed = first.address + first.size - 1, second.address + second.size - 1
+    before, kept = cuda_driver.read(seen, 1), cuda_driver.read(changed, 1)
+    cuda_driver.write(changed, bytes([kept[0] ^ 0xFF]))
+    same = cuda_driver.read(seen, 1) != before
+    cuda_driver.write(changed, kept)
+    return same
 
 
 def refusal(reason):

@@ -41,6 +41,9 @@ class LeaseDesk {
   // between.
   async::Task<Lease> all_instead_of(Lease share);
 
+  // Whether someone else has a share, for one who holds one, or waits for anything.
+  bool has_others() const { return shared_ > 1 || !for_share_.empty() || !for_all_.empty(); }
+
  private:
   friend class Lease;
   void give_back(bool exclusive);

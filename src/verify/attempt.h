@@ -17,6 +17,7 @@
 namespace kw::verify {
 
 enum class Step { go_on, ended };
+struct Attesting;
 
 class Attempt {
  public:
@@ -85,6 +86,7 @@ class Attempt {
   async::Task<Step> live_and_recorded();
   async::Task<Step> record_call(std::uint32_t trial);
   async::Task<Step> load_tapes();
+  async::Task<Step> end_runner_and_load();
   async::Task<Step> replay_trials();
   async::Task<Step> replay_trial(std::uint32_t k);
   async::Task<> end_player();
@@ -96,8 +98,13 @@ class Attempt {
   async::Task<Step> sample_replays();
   bool both_settled(std::size_t least, Precision wanted) const;
   bool is_enough(bool beside_neighbours) const;
+  Precision tolerated(Precision times) const;
+  bool makes_do_with_less() const;
   bool is_wild() const;
   async::Task<Step> time_round();
+  async::Task<Step> start_beside();
+  async::Task<Step> play_once(Player& player, std::uint32_t slot);
+  double sample_ms(const wire::ReplayedT& facts) const;
   async::Task<Step> time_reference_by_events();
   async::Task<Step> compare_clocks();
   void note_disagreement(std::uint32_t calls, double device_ms, double outside_ms);
@@ -107,6 +114,7 @@ class Attempt {
   Step broken_while_timed(const Trouble& trouble);
   Step lost_reference(const Trouble& trouble);
   void take_times();
+  void start_attesting();
   async::Task<Step> find_provenance();
   void take_replayed_launches();
   async::Task<Step> time_each_launch();
@@ -158,11 +166,12 @@ class Attempt {
 
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::shared_ptr<Player> player_;
+  std::vector<std::shared_ptr<Player>> beside_;  // of the same recordings, while they are timed
   std::shared_ptr<Player> reference_;
   std::string reference_why_not_;
   std::string why_not_replayed_;
   std::uint32_t live_calls_ = 0;
-  std::set<std::string> attested_;
+  std::shared_ptr<Attesting> attesting_;  // from the first replay on
   std::size_t own_launches_ = 0;
 };
 

@@ -23,6 +23,7 @@ struct Servers {
   std::shared_ptr<engine::ForkServer> broker;
 };
 
+class ClockFloor;
 class ReferenceTapes;
 
 struct Context {
@@ -39,6 +40,7 @@ struct Context {
   engine::LeaseDesk& timing_turns;  // held within a share of the device, never for all of it
   engine::Limits limits;
   ReferenceTapes& tapes;
+  ClockFloor& clock_floor;
   int device = -1;            // CUDA ordinal, or -1
   std::string why_no_replay;  // of this machine; empty where it can
   Environment environment;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t calls_a_round = 10;
-constexpr std::size_t least_samples = 40;
+constexpr std::size_t least_events = 40;
 constexpr double round_budget_ms = 2'000;
 constexpr auto timing_limit = 20s;
 constexpr double slack_ms =
@@ -100,8 +100,8 @@ async::Task<Step> Attempt::time_in_process() {
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
     if (co_await timed_calls(calls_a_round) == Step::ended) co_return Step::ended;
     if (timing.kernel_samples_ms.empty()) break;
-    if (is_settled(timing.kernel_samples_ms, least_samples, wanted) &&
-        is_settled(timing.reference_samples_ms, least_samples, wanted))
+    if (is_settled(timing.kernel_samples_ms, least_events, wanted) &&
+        is_settled(timing.reference_samples_ms, least_events, wanted))
       break;
   }
   verdict_.stages_ms[Stage::time] += async::ms_since(start);

@@ -6,6 +6,7 @@
 #include "async/within.h"
 #include "base/random.h"
 #include "verify/attempt.h"
+#include "verify/clock_floor.h"
 #include "verify/protocol.h"
 #include "verify/reference_tapes.h"
 
@@ -60,6 +61,7 @@ struct LocalVerifier::Lane {
                 timing_turns,
                 engine::Limits{.memory_bytes = of.options_.memory_bytes},
                 tapes,
+                clock_floor,
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
                 std::move(environment)} {}
@@ -69,6 +71,7 @@ struct LocalVerifier::Lane {
   engine::SpareWorkers plain_runners;
   engine::SpareWorkers replayers;
   ReferenceTapes tapes;
+  ClockFloor clock_floor;
   engine::LeaseDesk desk;
   engine::LeaseDesk timing_turns;
   Context context;

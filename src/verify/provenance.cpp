@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 
 #include "base/text.h"
 #include "engine/broker.h"
@@ -38,15 +40,33 @@ std::string_view whose(const std::string& kernel, const std::string& cubin_sha25
   return origins.native_code ? "unattested" : "library";
 }
 
+// What the compile broker makes of the candidate's kernels, asked for while they are replayed: it takes as
+// long. The coroutine shares all that it needs, since the verdict may end without it.
+void Attempt::start_attesting() {
+  attesting_ = std::make_shared<Attesting>(context_.loop);
+  if (!context_.servers.broker) {
+    attesting_->done.set();
+    return;
+  }
+  auto ask = [](std::shared_ptr<Attesting> attesting, std::shared_ptr<const Tape> tape,
+                std::shared_ptr<engine::ForkServer> broker, engine::Limits limits,
+                std::uint32_t capability) -> async::Task<> {
+    attesting->sha256 =
+        co_await engine::attested(std::move(broker), std::move(limits), tape->recorded.kernels.get(),
+                                  capability, async::Deadline::in(broker_limit));
+    attesting->done.set();
+  };
+  boost::asio::co_spawn(context_.loop,
+                        ask(attesting_, tapes_.front(), context_.servers.broker, context_.limits,
+                            player_->facts(0).compute_capability),
+                        boost::asio::detached);
+}
+
 // The launches of the first recording: whose they are, how long each takes, and whether the result needs
 // those that are not a library's.
 async::Task<Step> Attempt::find_provenance() {
   auto began = async::SteadyClock::now();
-  const Fd& kernels = tapes_.front()->recorded.kernels;
-  if (context_.servers.broker)
-    attested_ =
-        co_await engine::attested(context_.servers.broker, context_.limits, kernels.get(),
-                                  player_->facts(0).compute_capability, async::Deadline::in(broker_limit));
+  co_await attesting_->done.wait();
   take_replayed_launches();
   Step step = co_await time_each_launch();
   if (step == Step::go_on) step = co_await replay_without_own();
@@ -57,7 +77,7 @@ async::Task<Step> Attempt::find_provenance() {
 void Attempt::take_replayed_launches() {
   StaticReport report = examine(job_.candidate.code);
   Origins origins;
-  origins.attested = attested_;
+  origins.attested = attesting_->sha256;
   origins.jitted.insert(report.jitted.begin(), report.jitted.end());
   origins.library = context_.tapes.library_cubins();
   origins.native_code = native_code_ || report.native_code;

@@ -5,7 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "async/event.h"
+
 namespace kw::verify {
+
+// The answer of the compile broker, once it is there.
+struct Attesting {
+  explicit Attesting(async::Loop& loop) : done(loop) {}
+
+  async::Event done;
+  std::set<std::string> sha256;
+};
 
 struct Origins {
   std::set<std::string> attested =

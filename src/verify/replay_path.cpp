@@ -1,6 +1,8 @@
 // A candidate's calls, recorded in its own process and judged by their replays in another.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <cctype>
 #include <filesystem>
 
@@ -117,15 +119,29 @@ async::Task<Step> Attempt::load_tapes() {
   co_return Step::go_on;
 }
 
-// K replays on K input sets, over the recordings and the orders that they leave open.
+// Recordings are loaded while the candidate's process ends, unless that takes memory which is needed for
+// them.
+async::Task<Step> Attempt::end_runner_and_load() {
+  using namespace boost::asio::experimental::awaitable_operators;
+  if (retire_oracle_) {
+    co_await end_runner();
+    co_return co_await load_tapes();
+  }
+  Step step = co_await (end_runner() && load_tapes());
+  if (step == Step::ended || why_not_replayed_.empty()) co_return step;
+  co_await end_player();
+  why_not_replayed_.clear();
+  co_return co_await load_tapes();
+}
+
+// K replays on K input sets, of each recording one at least, in the orders that they leave open.
 async::Task<Step> Attempt::replay_trials() {
-  auto began = async::SteadyClock::now();
-  Step step = co_await load_tapes();
-  for (std::uint32_t k = 0; step == Step::go_on && k < settings_.correctness_trials; ++k) {
+  const auto trials = std::max(settings_.correctness_trials, static_cast<std::uint32_t>(tapes_.size()));
+  Step step = Step::go_on;
+  for (std::uint32_t k = 0; step == Step::go_on && k < trials; ++k) {
     if (!why_not_replayed_.empty()) break;
     step = co_await replay_trial(k);
   }
-  verdict_.stages_ms[Stage::replay] += async::ms_since(began);
   co_return step;
 }
 
@@ -181,15 +197,24 @@ async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
   if (co_await live_and_recorded() == Step::ended) co_return Step::ended;
-  // Replays are judged and timed once the candidate's process is dead.
-  co_await end_runner();
-  if (!why_not_replayed_.empty()) co_return Step::go_on;
-  Step step = co_await replay_trials();
+  if (!why_not_replayed_.empty()) {
+    co_await end_runner();
+    co_return Step::go_on;
+  }
+  auto began = async::SteadyClock::now();
+  // Nothing is replayed, judged or timed before the candidate's process is dead.
+  Step step = co_await end_runner_and_load();
+  if (step == Step::go_on && why_not_replayed_.empty()) {
+    start_attesting();
+    step = co_await replay_trials();
+  }
+  verdict_.stages_ms[Stage::replay] += async::ms_since(began);
   if (step == Step::ended || !why_not_replayed_.empty()) co_await end_player();
   co_return step;
 }
 
 async::Task<> Attempt::end_player() {
+  for (const auto& each : std::exchange(beside_, {})) co_await each->end();
   if (player_) co_await player_->end();
   player_.reset();
 }

@@ -18,18 +18,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto timing_limit = 20s;
-constexpr std::size_t least_samples = 12;
-constexpr std::size_t patience = 40;  // samples with neighbours before less agreement is enough
-// Beside neighbours less is enough, and less still after some patience. Only where all samples that were
-// asked for are far from agreement is the device drained, which stops all neighbours for seconds.
-constexpr double beside_others = 2;  // times the share that was asked for
-constexpr double beside_others_ms = 3e-5;
-constexpr double at_last = 2.5;
-constexpr double at_last_ms = 1e-4;
-constexpr double wild = 5;
-constexpr double wild_ms = 3e-4;
-constexpr double long_call_ms = 1.0;  // such a call is timed alone on the device
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
 constexpr double longest_in_batch_ms = 500.0;
@@ -37,35 +25,6 @@ constexpr double preparation_ms = 100.0;  // at most, before a replay: poison, s
 constexpr double clocks_agree = 1.25;     // an outside clock's time of a batch over the device's own
 
 }  // namespace
-
-// One sample of each side. The candidate's outputs are judged every time, the reference's are known to be
-// right.
-async::Task<Step> Attempt::time_round() {
-  Timing& timing = verdict_.timing;
-  if (reference_) {
-    wire::ReplayT how;
-    how.timed = true;
-    how.flush_l2 = true;
-    auto theirs = co_await reference_->play(std::move(how));
-    if (!theirs) co_return lost_reference(theirs.error());
-    timing.reference_samples_ms.push_back(theirs->facts.device_ms);
-    timing.reference_floor_ms = theirs->facts.floor_ms;
-  }
-  // Of one recording: where its memory lies has a part in its time, and two would not agree on a median.
-  wire::ReplayT how;
-  how.slot = static_cast<std::uint32_t>(player_->tapes() - 1);
-  how.timed = true;
-  how.flush_l2 = true;
-  auto own = co_await player_->play(std::move(how));
-  if (!own) co_return broken_while_timed(own.error());
-  auto judged = co_await player_->judge(*own);
-  if (!judged) co_return broken_while_timed(judged.error());
-  take_judgement(verdict_, *judged);
-  if (!judged->right) co_return Step::ended;
-  timing.kernel_samples_ms.push_back(own->facts.device_ms);
-  timing.kernel_floor_ms = own->facts.floor_ms;
-  co_return Step::go_on;
-}
 
 void Attempt::forget_times(const char* why) {
   verdict_.speedup.reset();
@@ -129,56 +88,6 @@ async::Task<Step> Attempt::time_replays() {
   co_return Step::go_on;
 }
 
-bool Attempt::both_settled(std::size_t least, Precision wanted) const {
-  const Timing& timing = verdict_.timing;
-  return is_settled(timing.kernel_samples_ms, least, wanted) &&
-         (!reference_ || is_settled(timing.reference_samples_ms, least, wanted));
-}
-
-bool Attempt::is_enough(bool beside_neighbours) const {
-  const double share = settings_.timing_precision;
-  if (!beside_neighbours) return both_settled(least_samples, {.share = share});
-  return both_settled(least_samples, {.share = beside_others * share, .ms = beside_others_ms}) ||
-         both_settled(patience, {.share = at_last * share, .ms = at_last_ms});
-}
-
-// So far from agreement that neighbours must be it.
-bool Attempt::is_wild() const {
-  return verdict_.timing.kernel_samples_ms.size() >= patience &&
-         !both_settled(patience, {.share = wild * settings_.timing_precision, .ms = wild_ms});
-}
-
-// Few verdicts sample at a time. Each sample goes five times between processes, and many that do so at once
-// would wait for each other's contexts at every step.
-async::Task<Step> Attempt::sample_replays() {
-  Timing& timing = verdict_.timing;
-  engine::Lease turn;
-  if (!alone_) turn = co_await context_.timing_turns.share();
-  auto limit = async::Deadline::in(timing_limit);
-  const auto& own = timing.kernel_samples_ms;
-  const auto& theirs = timing.reference_samples_ms;
-  for (std::uint32_t round = 0; own.empty() || !limit.passed(); ++round) {
-    if (co_await time_round() == Step::ended) co_return Step::ended;
-    bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
-    if (round == 0 && !long_call) {  // the first finds nothing warm
-      timing.kernel_samples_ms.clear();
-      timing.reference_samples_ms.clear();
-      continue;
-    }
-    if (is_enough(!alone_ && !long_call)) break;
-    bool all = own.size() >= settings_.timing_trials;
-    if (all && (alone_ || !(long_call || is_wild()))) break;
-    if (!alone_ && (long_call || all)) {
-      turn.give_back();  // who waits for it holds a share of the device
-      co_await drain_device();
-      limit = async::Deadline::in(timing_limit);  // the wait for the device is not the kernel's
-      timing.kernel_samples_ms.clear();
-      timing.reference_samples_ms.clear();
-    }
-  }
-  co_return Step::go_on;
-}
-
 // The reference under torch.compile, by the same instrument; where that cannot be, a finding says why.
 async::Task<Step> Attempt::time_compiled_reference() {
   if (!settings_.compile_baseline || !reference_) co_return Step::go_on;
@@ -212,7 +121,7 @@ async::Task<std::string> Attempt::sample_compiled(Player& player) {
       why_not = "its replay broke while it was timed";
       break;
     }
-    samples_ms.push_back(played->facts.device_ms);
+    samples_ms.push_back(sample_ms(played->facts));
   }
   co_await player.end();
   if (why_not.empty()) verdict_.timing.compile_time_ms = midmean(samples_ms);

@@ -22,6 +22,8 @@ struct Precision {
   double ms = 1.6e-5;  // half a step of an instrument that reads every 32 ns
 };
 
+inline constexpr std::size_t least_samples = 12;  // before anything is said of a time
+
 // Whether enough samples agree: at least `least`, and the midmean's interval as narrow as wanted.
 bool is_settled(const std::vector<double>& samples, std::size_t least = 40, Precision wanted = {});
 

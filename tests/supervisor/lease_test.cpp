@@ -87,6 +87,32 @@ TEST(LeaseDesk, AShareThatBecomesAllIsNotOvertaken) {
   EXPECT_LT(world.order.find('A'), world.order.find('c'));
 }
 
+TEST(LeaseDesk, OneShareAloneHasNoOthers) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->desk.share();
+    in->order += in->desk.has_others() ? 'o' : '-';
+    Lease second = co_await in->desk.share();
+    in->order += in->desk.has_others() ? 'o' : '-';
+    second.give_back();
+    in->order += in->desk.has_others() ? 'o' : '-';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "-o-");
+}
+
+TEST(LeaseDesk, WhoWaitsForAllIsAnother) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->desk.share();
+    in->go(in->all('X', 1ms));
+    co_await async::sleep_until(async::Deadline::in(1ms));
+    in->order += in->desk.has_others() ? 'o' : '-';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "oX");
+}
+
 TEST(Lease, GivenBackTwiceCountsOnce) {
   World world;
   world.go([](World* in) -> async::Task<> {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "engine/policy.h"
+#include "verify/clock_floor.h"
 #include "verify/protocol.h"
 #include "verify/roofline.h"
 #include "verify/statics.h"
@@ -47,6 +48,23 @@ TEST(Midmean, IsSettledOnceItsIntervalIsNarrow) {
   std::vector<double> wide;
   for (int i = 0; i < 100; ++i) wide.push_back(i);
   EXPECT_FALSE(is_settled(wide));
+}
+
+TEST(ClockFloor, IsFinerThanTheStepsOfWhatItIsMadeFrom) {
+  ClockFloor floor;
+  EXPECT_EQ(floor.ms(), 0);
+  for (int i = 0; i < 10; ++i) {
+    floor.add(1.280e-3);
+    floor.add(1.312e-3);
+  }
+  EXPECT_NEAR(floor.ms(), 1.296e-3, 1e-9);
+}
+
+TEST(ClockFloor, ProcessesThatLieDoNotMoveIt) {
+  ClockFloor floor;
+  for (int i = 0; i < 12; ++i) floor.add(1.28e-3);
+  for (int i = 0; i < 4; ++i) floor.add(0);
+  EXPECT_NEAR(floor.ms(), 1.28e-3, 1e-9);
 }
 
 TEST(Roofline, AnH200MovesItsBandwidthInASecond) {

@@ -66,7 +66,7 @@ Verdict full() {
   v.comparison->tolerance = {"custom", 1e-3, 1e-4};
   v.timing.kernel_samples_ms = {1.0, 1.1};
   v.timing.kernel_interval_ms = Interval(0.9, 1.1);
-  v.timing.kernel_floor_ms = 0.0013;
+  v.timing.floor_ms = 0.0013;
   v.timing.clocks = Clocks{1980.0, {}, {}};
   v.launches = {Launch{"k", "candidate", "ab", {4, 1, 1}, {128, 1, 1}, 32, 0, 1024, 0.5}};
   v.call = Call{"ModelNew", "module", {"x=input:0"}, "constructed"};
