@@ -63,7 +63,7 @@ struct Timing {
   std::vector<double> kernel_samples_ms;
   std::optional<Interval> reference_interval_ms;
   std::optional<Interval> kernel_interval_ms;
-  std::optional<double> floor_ms;  // what nothing at all takes, which is off each sample already
+  std::optional<double> floor_ms;         // what nothing at all takes, which is off each sample already
   std::optional<double> call_speedup;     // a claim
   std::optional<double> compile_time_ms;  // of the reference under torch.compile, where that was asked for
   std::optional<double> roofline_share;

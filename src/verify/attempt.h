@@ -85,7 +85,7 @@ class Attempt {
   async::Task<Step> try_recorded(wire::Weights weights);
   async::Task<Step> live_and_recorded();
   async::Task<Step> record_call(std::uint32_t trial);
-  async::Task<Step> load_tapes();
+  async::Task<Step> load_tapes(Queues queues = Queues::one);
   async::Task<Step> end_runner_and_load();
   async::Task<Step> replay_trials();
   async::Task<Step> replay_trial(std::uint32_t k);

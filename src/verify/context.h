@@ -36,6 +36,7 @@ struct Context {
   engine::SpareWorkers& runners;        // where there is a GPU: with the recorder, where it can be had
   engine::SpareWorkers& plain_runners;  // without it
   engine::SpareWorkers& replayers;
+  engine::SpareWorkers& wide_replayers;  // for calls of several streams; none is kept ready
   engine::LeaseDesk& desk;
   engine::LeaseDesk& timing_turns;  // held within a share of the device, never for all of it
   engine::Limits limits;

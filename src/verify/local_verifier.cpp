@@ -46,6 +46,7 @@ struct LocalVerifier::Lane {
         runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, spares(width), true)),
         plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, of.audits_at_once(width), false)),
         replayers(of.loop_, of.servers_.replayer, of.spare_replayers(gpu, spares(width))),
+        wide_replayers(of.loop_, of.servers_.replayer, of.wide_replayers(gpu)),
         desk(of.loop_, width),
         timing_turns(of.loop_, std::max<std::size_t>(1, width / 4)),
         context{of.loop_,
@@ -57,6 +58,7 @@ struct LocalVerifier::Lane {
                 runners,
                 plain_runners,
                 replayers,
+                wide_replayers,
                 desk,
                 timing_turns,
                 engine::Limits{.memory_bytes = of.options_.memory_bytes},
@@ -70,6 +72,7 @@ struct LocalVerifier::Lane {
   engine::SpareWorkers runners;
   engine::SpareWorkers plain_runners;
   engine::SpareWorkers replayers;
+  engine::SpareWorkers wide_replayers;
   ReferenceTapes tapes;
   ClockFloor clock_floor;
   engine::LeaseDesk desk;
@@ -155,15 +158,19 @@ engine::SpareWorkers::Options LocalVerifier::spare_runners(const Gpu* gpu, std::
   return spares;
 }
 
-engine::SpareWorkers::Options LocalVerifier::spare_replayers(const Gpu* gpu, std::size_t count) const {
+engine::SpareWorkers::Options LocalVerifier::wide_replayers(const Gpu* gpu) const {
   engine::SpareWorkers::Options spares;
-  spares.count = gpu == nullptr || !options_.settings.replay ? 0 : count;
   spares.role = engine::Role::replayer;
   spares.device = gpu == nullptr ? -1 : gpu->node;
   spares.environment = seeing(gpu);
   spares.limits.memory_bytes = options_.memory_bytes;
-  // A connection each for a call's streams would be better, but most have one, and a context costs more with
-  // more.
+  return spares;
+}
+
+// Most calls have one stream, and the driver makes a context with one queue in a third of the time.
+engine::SpareWorkers::Options LocalVerifier::spare_replayers(const Gpu* gpu, std::size_t count) const {
+  engine::SpareWorkers::Options spares = wide_replayers(gpu);
+  spares.count = gpu == nullptr || !options_.settings.replay ? 0 : count;
   spares.environment.push_back("CUDA_DEVICE_MAX_CONNECTIONS=1");
   return spares;
 }
@@ -239,6 +246,7 @@ async::Task<> LocalVerifier::end() {
     co_await lane->runners.end();
     co_await lane->plain_runners.end();
     co_await lane->replayers.end();
+    co_await lane->wide_replayers.end();
     co_await lane->oracles.end();
   }
   servers_ = {};

@@ -44,6 +44,7 @@ class LocalVerifier : public Verifier {
   async::Task<Result<>> start_replay_servers();
   async::Task<> revive_servers();
   engine::SpareWorkers::Options spare_runners(const Gpu* gpu, std::size_t count, bool recorded) const;
+  engine::SpareWorkers::Options wide_replayers(const Gpu* gpu) const;
   engine::SpareWorkers::Options spare_replayers(const Gpu* gpu, std::size_t count) const;
   std::size_t audits_at_once(std::size_t width) const;
   void open_lanes();

@@ -1,5 +1,7 @@
 #include "verify/player.h"
 
+#include <algorithm>
+
 #include "recording/limits.h"
 #include "verify/limits.h"
 
@@ -7,11 +9,13 @@ namespace kw::verify {
 
 using async::Deadline;
 
-async::Task<Result<>> Player::start() {
-  auto worker = co_await context_.replayers.take(Deadline::in(spawn_limit));
+async::Task<Result<>> Player::start(Queues queues) {
+  auto& workers = queues == Queues::one ? context_.replayers : context_.wide_replayers;
+  auto worker = co_await workers.take(Deadline::in(spawn_limit));
   if (!worker) co_return std::unexpected(worker.error());
   (*worker)->heed(&stop_);
   replayer_ = std::make_unique<engine::Replayer>(std::move(*worker));
+  queues_ = queues;
   co_return Result<>{};
 }
 
@@ -67,6 +71,11 @@ async::Task<std::expected<wire::JudgedT, Trouble>> Player::judge(const Played& p
   auto judged = co_await oracle_.judge(std::move(request), Deadline::in(judge_limit));
   if (!judged) co_return std::unexpected(Trouble{Trouble::Of::oracle, std::move(judged.error())});
   co_return std::move(*judged);
+}
+
+bool Player::lacks_queues() const {
+  return queues_ == Queues::one &&
+         std::ranges::any_of(facts_, [](const wire::ReplayableT& each) { return each.streams > 1; });
 }
 
 async::Task<> Player::end() {

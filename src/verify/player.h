@@ -25,6 +25,10 @@ struct Trouble {
   engine::Refusal refusal;
 };
 
+// Of a replayer's context: work of several streams may wait for one another in one, but a context with one is
+// there much sooner.
+enum class Queues { one, many };
+
 class Player {
  public:
   Player(Context& context, engine::Oracle& oracle, const wire::CallSpecT& spec, std::uint32_t slot,
@@ -34,10 +38,13 @@ class Player {
   Player& operator=(const Player&) = delete;
 
   // Takes a replayer; nothing of the recordings has been looked at yet.
-  async::Task<Result<>> start();
+  async::Task<Result<>> start(Queues queues = Queues::one);
   // Takes over that of another, which has none then: its first recording takes the place of all that were
   // there.
-  void take_over(Player& other) { replayer_ = std::move(other.replayer_); }
+  void take_over(Player& other) {
+    replayer_ = std::move(other.replayer_);
+    queues_ = other.queues_;
+  }
 
   // Loads one more recording. Trouble whose refusal is of class unsupported_candidate: it cannot be replayed.
   async::Task<std::expected<void, Trouble>> add(std::shared_ptr<const Tape> tape);
@@ -57,6 +64,9 @@ class Player {
   async::Task<> end();
 
   std::size_t tapes() const { return tapes_.size(); }
+  Queues queues() const { return queues_; }
+  // Whether what was loaded would be replayed as it was called only with more queues than there are.
+  bool lacks_queues() const;
   std::uint64_t arena_bytes() const { return spec_.arena_bytes; }
   const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
   std::uint32_t layers() const { return replayer_->layers(); }
@@ -70,6 +80,7 @@ class Player {
   std::uint32_t slot_;
   async::Stop& stop_;
   std::unique_ptr<engine::Replayer> replayer_;
+  Queues queues_ = Queues::one;
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::vector<wire::ReplayableT> facts_;
 };

@@ -82,16 +82,20 @@ async::Task<std::expected<Fd, engine::Refusal>> Attempt::drawn_for_reference() {
 async::Task<std::expected<std::shared_ptr<Player>, std::string>> Attempt::player_of(
     std::shared_ptr<const Tape> tape, std::shared_ptr<Player> earlier) {
   std::string why_not;
-  for (bool reused : {true, false}) {
-    if (reused && !earlier) continue;
+  Queues queues = Queues::one;
+  for (bool done = false; !done;) {
+    const bool fresh = earlier == nullptr;
     auto player = std::make_shared<Player>(context_, *oracle_, spec_, reference_slot, context_.stop);
-    if (reused)
-      player->take_over(*earlier);
-    else if (auto started = co_await player->start(); !started)
+    if (!fresh)
+      player->take_over(*std::exchange(earlier, nullptr));
+    else if (auto started = co_await player->start(queues); !started)
       co_return std::unexpected(started.error().what);
     why_not = co_await checked_player(*player, tape);
-    if (why_not.empty()) co_return player;
+    const bool lacks_queues = player->lacks_queues();
+    if (why_not.empty() && !lacks_queues) co_return player;
     co_await player->end();
+    if (lacks_queues) queues = Queues::many;
+    done = fresh && !lacks_queues;
   }
   co_return std::unexpected(std::move(why_not));
 }

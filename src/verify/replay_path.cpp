@@ -107,16 +107,18 @@ Step Attempt::replay_trouble(const Trouble& trouble) {
   return Step::go_on;
 }
 
-async::Task<Step> Attempt::load_tapes() {
+async::Task<Step> Attempt::load_tapes(Queues queues) {
   player_ = std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot, stop_);
-  if (auto started = co_await player_->start(); !started) {
+  if (auto started = co_await player_->start(queues); !started) {
     stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::replay, started.error());
     co_return Step::ended;
   }
   for (const auto& tape : tapes_)
     if (auto added = co_await player_->add(tape); !added) co_return replay_trouble(added.error());
-  co_return Step::go_on;
+  if (!player_->lacks_queues()) co_return Step::go_on;
+  co_await end_player();
+  co_return co_await load_tapes(Queues::many);
 }
 
 // Recordings are loaded while the candidate's process ends, unless that takes memory which is needed for

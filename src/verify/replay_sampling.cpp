@@ -75,7 +75,7 @@ async::Task<Step> Attempt::start_beside() {
   while (beside_.size() + 1 < precise_processes) {
     auto player = std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot, stop_);
     beside_.push_back(player);
-    if (auto started = co_await player->start(); !started) {
+    if (auto started = co_await player->start(player_->queues()); !started) {
       blame_infrastructure(verdict_, Stage::time, started.error());
       co_return Step::ended;
     }
