@@ -8,6 +8,7 @@ import ctypes
 import errno
 import faulthandler
 import gc
+import glob
 import os
 import platform
 import signal
@@ -47,6 +48,8 @@ class Server:
             self._serve = lambda channel, device: broker.serve(channel)
         else:
             from . import oracle
+            if not glob.glob("/dev/nvidia[0-9]*"):  # a GPU's tasks keep their size
+                oracle.warm()
             self._serve = oracle.serve
         self._confine = _sandbox()
         gc.collect()

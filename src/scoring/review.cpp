@@ -78,7 +78,7 @@ json::object agreement_json(const char* with, const std::vector<score::Judged>& 
           {"only_automatic", found.only_automatic},
           {"only_person", found.only_person},
           {"both_bad", found.both_bad},
-          {"raw", to_json(found.raw, 0.95)},
+          {"raw", scoring::to_json(found.raw, 0.95)},
           {"expected", found.expected},
           {"kappa", found.kappa ? json::value(*found.kappa) : json::value()},
           {"kappa_words", found.kappa_words}};

@@ -10,15 +10,15 @@ namespace kw::verify {
 namespace {
 
 // The little of NVML's interface that is needed; its numbers have been the same since it exists.
-using Device = struct Opaque*;
+using Handle = struct Opaque*;
 constexpr int sm_clock = 1;
 constexpr int memory_clock = 2;
 
 struct Nvml {
   int (*init)() = nullptr;
-  int (*device)(unsigned, Device*) = nullptr;
-  int (*clock)(Device, int, unsigned*) = nullptr;
-  int (*reasons)(Device, unsigned long long*) = nullptr;
+  int (*device)(unsigned, Handle*) = nullptr;
+  int (*clock)(Handle, int, unsigned*) = nullptr;
+  int (*reasons)(Handle, unsigned long long*) = nullptr;
   bool works = false;
 };
 
@@ -63,7 +63,7 @@ std::optional<Clocks> gpu_clocks(int ordinal) {
   static const Nvml nvml = open();
   // With a list of visible devices its order need not be the driver's.
   if (!nvml.works || ordinal < 0 || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return std::nullopt;
-  Device device = nullptr;
+  Handle device = nullptr;
   unsigned sm_mhz = 0;
   unsigned memory_mhz = 0;
   unsigned long long reasons = 0;

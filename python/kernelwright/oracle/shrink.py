@@ -15,6 +15,12 @@ REAL_LIMIT = 256 << 20  # bytes of inputs and weights up to which a task is trie
 SMALLEST = 8            # sizes below it are not halved
 
 
+def warm():
+    """PyTorch's code for the meta device, which it imports at the first call: two seconds that each oracle would pay."""
+    with torch.device("meta"), torch.no_grad():
+        torch.nn.Linear(1, 1)(torch.randn(1, 1))
+
+
 class Shrunk:
     """The reduced task: its source and shapes, the sizes that changed, and whether every halving was possible."""
 
