@@ -4,12 +4,12 @@
 # By environment: KW_DIST (folder of the tarballs that `make dist` and `make dist-tests` made), RECORDED (folder of
 # the recorded completions), KERNELBENCH (a checkout), OUT (for the results); where they differ from these:
 # KW_DEVICE (cuda), KW_PYTHON (python3), KW_SECONDS (560), KW_PARTS (all), KW_ROWS (300), KW_JOBS ("12 8 16"),
-# KW_THROUGHPUT_S (38), KW_WEIGHTS ("constructor moved"), KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
+# KW_THROUGHPUT_S (38), KW_TIMING_PRECISION (0.01), KW_PORT (8931), KW_WEIGHTS ("constructor moved"), KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$(dirname "$here")")
-ALL_PARTS="unpack sample recorded survey timing exploits loop kernelbench throughput tests overhead"
+ALL_PARTS="unpack sample recorded survey timing exploits served loop kernelbench throughput latency tests overhead"
 
 absolute() { (cd "$1" && pwd); }
 
@@ -101,7 +101,8 @@ part_survey() {
 part_timing() {
   local seconds=$(((PART_END - $(date +%s)) * 2 / 3))
   "$KW_PYTHON" "$here/timing.py" rows "$WORK/timing.jsonl" "${KW_REPEATS:-10}" || return 1
-  judge timing "$seconds" --batch "$WORK/timing.jsonl" --timeout 60 --audit 0 --correctness-trials 2 --jobs "${KW_TIMING_JOBS:-2}"
+  judge timing "$seconds" --batch "$WORK/timing.jsonl" --timeout 60 --audit 0 --correctness-trials 2 \
+    --jobs "${KW_TIMING_JOBS:-2}" --timing-precision "${KW_TIMING_PRECISION:-0.01}"
   timeout -k 5 "$((PART_END - $(date +%s) - 8))" "$KW_PYTHON" "$here/timing.py" others "$raw/timing.others.json" ncu
   "$KW_PYTHON" "$here/timing.py" table "$raw/timing.jsonl" "$raw/timing.others.json" "$OUT/timing.json"
 }
@@ -111,6 +112,23 @@ part_exploits() {
   export KERNELWRIGHT=$WORK/tests/bin/kernelwright KERNELWRIGHT_NATIVE=$WORK/tests/lib KERNELWRIGHT_TEST_DEVICE=$KW_DEVICE
   PYTHONPATH=$WORK/tests/python timeout -k 5 "$((PART_END - $(date +%s)))" "$KW_PYTHON" -m pytest -c python/pyproject.toml \
     --rootdir . -rfE --tb=short -q -m gpu tests/engine/test_exploits.py 2>&1 | tee "$raw/exploits.log" | tail -n 40
+}
+
+# The same, each judged by a service on this machine.
+part_served() {
+  cd "$WORK/tests" && [ -x run-tests.sh ] || { echo "no tests in $KW_DIST"; return 1; }
+  local service status=0 url=http://127.0.0.1:${KW_PORT:-8931}
+  "$kw" serve --device "$KW_DEVICE" --python "$KW_PYTHON" --audit 1 --port "${KW_PORT:-8931}" --store "$WORK/service.db" \
+    --quiet >/dev/null 2>"$raw/served.service.log" &
+  service=$!
+  export KERNELWRIGHT=$here/through_service.py KW_PROGRAM=$WORK/tests/bin/kernelwright KERNELWRIGHT_EVALUATOR=$url
+  export KERNELWRIGHT_NATIVE=$WORK/tests/lib KERNELWRIGHT_TEST_DEVICE=$KW_DEVICE
+  for _ in $(seq 90); do curl -sf "$url/health" >/dev/null && break; sleep 1; done
+  PYTHONPATH=$WORK/tests/python timeout -k 5 "$((PART_END - $(date +%s) - 20))" "$KW_PYTHON" -m pytest -c python/pyproject.toml \
+    --rootdir . -rfE --tb=short -q -m gpu tests/engine/test_exploits.py >"$raw/served.log" 2>&1 || status=$?
+  tail -n 40 "$raw/served.log"
+  kill -INT "$service" && wait "$service"
+  return "$status"
 }
 
 # loop NAME TRACES: the recorded conversations played through the loop, judged here.
@@ -160,6 +178,12 @@ part_throughput() {
   jobs=${KW_JOBS%% *}
   judge "throughput.jobs_$jobs.timed_once" "$seconds" "${common[@]}" --jobs "$jobs" --timing-trials 1 || status=1
   return "$status"
+}
+
+# One warm verdict after another, on the first rows of the throughput's.
+part_latency() {
+  head -n 45 "$WORK/copies.jsonl" >"$WORK/latency.jsonl" || return 1
+  judge latency 75 --batch "$WORK/latency.jsonl" --weights constructor --timeout 40 --audit 0 --jobs 1
 }
 
 # run_test NAME SECONDS COMMAND... in the unpacked tests.
@@ -224,9 +248,11 @@ run() {
   run survey 480 0
   run timing 240 0
   run exploits 150 0
+  run served 180 0
   run loop 150 0
   run kernelbench 330 0
   run throughput 175 60
+  run latency 90 35
   run tests 220 35
   run overhead 60 0
   "$KW_PYTHON" "$here/table.py" "$raw" "$OUT/summary.json"
