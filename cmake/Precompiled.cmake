@@ -39,4 +39,6 @@ if(KW_PRECOMPILED)
   # One set serves archives and programs only if both are compiled alike.
   set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
   kw_precompiled(kw_precompiled_program ${KW_PRECOMPILED_HEADERS} ${KW_PRECOMPILED_ASIO})
+  kw_precompiled(kw_precompiled_command_line ${KW_PRECOMPILED_HEADERS} ${KW_PRECOMPILED_ASIO} <CLI/CLI.hpp>)
+  target_link_libraries(kw_precompiled_command_line PRIVATE CLI11::CLI11)
 endif()

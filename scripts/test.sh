@@ -25,7 +25,16 @@ scripts/packages.sh build
 stage "Python environment" scripts/python.sh test
 KW_TEST_PYTHON=$(scripts/python.sh test)
 export KW_TEST_PYTHON
-if [ "$with_peers" = yes ] && ! stage "Python environment for peers" scripts/python-peers.sh; then
+# That of the peers comes over the network while the cores compile.
+if [ "$with_peers" = yes ]; then
+  peers_log=$(mktemp)
+  trap 'rm -f "$peers_log"' EXIT
+  scripts/python-peers.sh >"$peers_log" 2>&1 </dev/null &
+  peers=$!
+fi
+stage "build" scripts/build.sh
+peers_came() { wait "$peers" && return; cat "$peers_log" >&2; return 1; }
+if [ "$with_peers" = yes ] && ! stage "Python environment for peers" peers_came; then
   if [ "$KW_TEST_PYTHON" = "$ROOT/.venv/bin/python" ]; then
     fail 'the tests labelled peers lack their environment; make test KW_LABELS="unit engine" does without'
   fi
@@ -33,7 +42,6 @@ if [ "$with_peers" = yes ] && ! stage "Python environment for peers" scripts/pyt
   kept=() && for label in "${labels[@]}"; do [ "$label" = peers ] || kept+=("$label"); done
   labels=(${kept[@]+"${kept[@]}"})
 fi
-stage "build" scripts/build.sh
 case " ${labels[*]} " in *" fuzz "*) stage "fuzzers" cmake --build build --target fuzzers ;; esac
 
 count=0 skipped=0
