@@ -61,7 +61,8 @@ int Session::run(std::function<async::Task<int>()> work, std::function<void()> t
   boost::asio::co_spawn(loop, keep_time(std::move(tick)), boost::asio::detached);
   boost::asio::co_spawn(loop, run_to_end(std::move(work), &loop, &status), rethrow);
   loop.run();
-  // A runner that was being started when the stop came may have made its cgroup after all were cleared away.
+  // A runner that was being started when the stop came makes its cgroup after all were cleared away.
+  if (stop.requested()) process::await_children(2s);
   sweep_cgroups();
   return stop.requested() ? exit_interrupted : status;
 }

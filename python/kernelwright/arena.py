@@ -125,6 +125,14 @@ class CpuArena(_Arena):
         mapping = _guarded(self._fd, start, up(offset + size, PAGE) - start)
         return _bytes_at(mapping, mapping.address + PAGE + offset - start, size)
 
+    def peek(self, offset):
+        """The value of one byte."""
+        return ctypes.string_at(self._mapping.address + offset, 1)[0]
+
+    def poke(self, offset, value):
+        """Change one byte."""
+        ctypes.memset(self._mapping.address + offset, value, 1)
+
     def close(self):
         """Let go; tensors made from the arena stay valid."""
         self._closed()

@@ -91,6 +91,14 @@ class CudaArena(_Arena):
         """A uint8 tensor over [offset, offset + size); device pages are too large to guard single tensors."""
         return torch.as_tensor(_Bytes(self._mapping, offset, size), device=self.device)
 
+    def peek(self, offset):
+        """The value of one byte, by a plain copy: PyTorch would load kernels for that, for tens of milliseconds."""
+        return cuda_driver.read(self.address + offset, 1)[0]
+
+    def poke(self, offset, value):
+        """Change one byte."""
+        cuda_driver.write(self.address + offset, bytes([value]))
+
     def close(self):
         """Let go; tensors made from the arena stay valid, the memory goes with the last of them."""
         self._mapping = None

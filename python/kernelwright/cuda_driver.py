@@ -130,7 +130,7 @@ def map_handle(handle, size, device, wanted=0):
 
 
 def read(address, size):
-    """Bytes of device memory, by a plain copy: PyTorch would load kernels for it, tens of milliseconds at first."""
+    """Bytes of device memory."""
     found = ctypes.create_string_buffer(size)
     call("cuMemcpyDtoH_v2", found, address, size)
     return found.raw

@@ -4,7 +4,6 @@ import os
 
 import torch
 
-from . import cuda_driver
 from .cuda_arena import unmapping_later
 from .guard import Stop
 from .layout import describe, span
@@ -64,11 +63,11 @@ def same_memory(first, second):
     """Whether two arenas are two views of the same memory: a byte that is changed in one changes in the other."""
     if first.size != second.size:
         return False
-    seen, changed = first.address + first.size - 1, second.address + second.size - 1
-    before, kept = cuda_driver.read(seen, 1), cuda_driver.read(changed, 1)
-    cuda_driver.write(changed, bytes([kept[0] ^ 0xFF]))
-    same = cuda_driver.read(seen, 1) != before
-    cuda_driver.write(changed, kept)
+    last = first.size - 1
+    before, kept = first.peek(last), second.peek(last)
+    second.poke(last, kept ^ 0xFF)
+    same = first.peek(last) != before
+    second.poke(last, kept)
     return same
 
 

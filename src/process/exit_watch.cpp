@@ -10,6 +10,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
+#include <thread>
 
 #include "base/text.h"
 
@@ -49,6 +50,16 @@ Result<> become_subreaper() {
 
 void reap_orphans() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+void await_children(std::chrono::milliseconds patience) {
+  constexpr auto pause = std::chrono::milliseconds(5);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0 && errno != EINTR) return;
+    if (ended == 0) std::this_thread::sleep_for(pause);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
 
 #include "async/loop.h"
 #include "base/fd.h"
@@ -30,5 +31,7 @@ Result<> become_subreaper();
 
 // Reaps whatever children have ended that nobody waits for.
 void reap_orphans();
+// Waits until this process has no children, so that those which end take along what they were making.
+void await_children(std::chrono::milliseconds patience);
 
 }  // namespace kw::process

@@ -59,10 +59,13 @@ class Cluster:
 
     def processes(self):
         """All below Ray's, alive."""
-        found = psutil.Process(self._process.pid).children(recursive=True)
-        for each in found:
-            each.info = each.as_dict(["cmdline", "status"])
-        return [each for each in found if each.info["cmdline"] and each.info["status"] != psutil.STATUS_ZOMBIE]
+        alive = []
+        for each in psutil.Process(self._process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):  # some end while we look
+                each.info = each.as_dict(["cmdline", "status"])
+                if each.info["cmdline"] and each.info["status"] != psutil.STATUS_ZOMBIE:
+                    alive.append(each)
+        return alive
 
     def end(self):
         """Killed, all at once: in order it takes half a minute."""

@@ -111,6 +111,31 @@ TEST(MemoryUse, OfNobodyIsNothing) {
   EXPECT_EQ(tree_memory_bytes(0x7fffffff), 0U);
 }
 
+pid_t child_that_sleeps(useconds_t us) {
+  pid_t pid = ::fork();
+  if (pid == 0) {
+    ::usleep(us);
+    ::_exit(0);
+  }
+  return pid;
+}
+
+TEST(Children, AreAwaitedToTheLast) {
+  child_that_sleeps(1'000);
+  pid_t last = child_that_sleeps(100'000);
+  await_children(std::chrono::seconds(20));
+  EXPECT_EQ(::kill(last, 0), -1);
+}
+
+TEST(Children, AreNotAwaitedForLongerThanThat) {
+  pid_t pid = child_that_sleeps(20'000'000);
+  auto began = std::chrono::steady_clock::now();
+  await_children(std::chrono::milliseconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  EXPECT_EQ(::kill(pid, SIGKILL), 0);
+  await_children(std::chrono::seconds(20));
+}
+
 TEST(Spawn, NamesAProgramThatIsNotThere) {
   auto pid = spawn({{"/nowhere/python"}, {}, -1, -1});
   ASSERT_FALSE(pid);
