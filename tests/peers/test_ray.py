@@ -138,7 +138,7 @@ def test_load_makes_a_second_replica_and_a_dead_one_loses_nothing(cluster, clien
     for name in names:
         client.submit(slow(name))
     until(lambda: len(cluster.services("--device")) == 2, "no second replica")
-    until(lambda: client.get(names[4]).state == "running", "it does not start")
+    until(lambda: client.get(names[4]).state == "running", "it does not start", 2 * LIMIT_S)
     service = cluster.services("--device")[0]
     service.parent().kill()  # the replica
     assert not psutil.wait_procs([service], 10)[1], "it takes its service along"
