@@ -4,7 +4,7 @@
 # By environment: KW_DIST (folder of the tarballs that `make dist` and `make dist-tests` made), RECORDED (folder of
 # the recorded completions), KERNELBENCH (a checkout), OUT (for the results); where they differ from these:
 # KW_DEVICE (cuda), KW_PYTHON (python3), KW_SECONDS (560), KW_PARTS (all), KW_ROWS (300), KW_JOBS ("12 8 16"),
-# KW_THROUGHPUT_S (38), KW_TIMING_PRECISION (0.01), KW_PORT (8931), KW_WEIGHTS ("constructor moved"), KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
+# KW_THROUGHPUT_S (38), KW_TIMING_PRECISION (0.01), KW_TIMING_TRIALS (100), KW_PORT (8931), KW_WEIGHTS ("constructor moved"), KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -102,7 +102,8 @@ part_timing() {
   local seconds=$(((PART_END - $(date +%s)) * 2 / 3))
   "$KW_PYTHON" "$here/timing.py" rows "$WORK/timing.jsonl" "${KW_REPEATS:-10}" || return 1
   judge timing "$seconds" --batch "$WORK/timing.jsonl" --timeout 60 --audit 0 --correctness-trials 2 \
-    --jobs "${KW_TIMING_JOBS:-2}" --timing-precision "${KW_TIMING_PRECISION:-0.01}"
+    --jobs "${KW_TIMING_JOBS:-2}" --timing-precision "${KW_TIMING_PRECISION:-0.01}" \
+    --timing-trials "${KW_TIMING_TRIALS:-100}"
   timeout -k 5 "$((PART_END - $(date +%s) - 8))" "$KW_PYTHON" "$here/timing.py" others "$raw/timing.others.json" ncu
   "$KW_PYTHON" "$here/timing.py" table "$raw/timing.jsonl" "$raw/timing.others.json" "$OUT/timing.json"
 }

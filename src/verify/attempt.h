@@ -103,7 +103,7 @@ class Attempt {
   bool is_wild() const;
   async::Task<Step> time_round();
   async::Task<Step> start_beside();
-  async::Task<Step> play_once(Player& player, std::uint32_t slot);
+  async::Task<std::optional<wire::ReplayedT>> played_right(Player& player, wire::ReplayT how);
   double sample_ms(const wire::ReplayedT& facts) const;
   async::Task<Step> time_reference_by_events();
   async::Task<Step> compare_clocks();

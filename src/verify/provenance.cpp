@@ -51,9 +51,13 @@ void Attempt::start_attesting() {
   auto ask = [](std::shared_ptr<Attesting> attesting, std::shared_ptr<const Tape> tape,
                 std::shared_ptr<engine::ForkServer> broker, engine::Limits limits,
                 std::uint32_t capability) -> async::Task<> {
-    attesting->sha256 =
-        co_await engine::attested(std::move(broker), std::move(limits), tape->recorded.kernels.get(),
-                                  capability, async::Deadline::in(broker_limit));
+    try {
+      attesting->sha256 =
+          co_await engine::attested(std::move(broker), std::move(limits), tape->recorded.kernels.get(),
+                                    capability, async::Deadline::in(broker_limit));
+    } catch (const std::exception&) {
+      // Whoever cannot be asked attests nothing.
+    }
     attesting->done.set();
   };
   boost::asio::co_spawn(context_.loop,

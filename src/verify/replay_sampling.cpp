@@ -49,18 +49,14 @@ async::Task<Step> Attempt::time_round() {
   how.slot = static_cast<std::uint32_t>(turn / processes % player_->tapes());
   how.timed = true;
   how.flush_l2 = true;
-  auto own = co_await player.play(std::move(how));
-  if (!own) co_return broken_while_timed(own.error());
-  auto judged = co_await player.judge(*own);
-  if (!judged) co_return broken_while_timed(judged.error());
-  take_judgement(verdict_, *judged);
-  if (!judged->right) co_return Step::ended;
+  auto own = co_await played_right(player, std::move(how));
+  if (!own) co_return Step::ended;
   if (!timing.floor_ms) {
-    context_.clock_floor.add(own->facts.floor_ms);
+    context_.clock_floor.add(own->floor_ms);
     timing.floor_ms = context_.clock_floor.ms();
   }
   if (reference) timing.reference_samples_ms.push_back(sample_ms(*reference));
-  timing.kernel_samples_ms.push_back(sample_ms(own->facts));
+  timing.kernel_samples_ms.push_back(sample_ms(*own));
   co_return Step::go_on;
 }
 
@@ -81,22 +77,31 @@ async::Task<Step> Attempt::start_beside() {
     }
     for (const auto& tape : tapes_)
       if (auto added = co_await player->add(tape); !added) co_return broken_while_timed(added.error());
-    for (std::uint32_t slot = 0; slot < player->tapes(); ++slot)
-      if (co_await play_once(*player, slot) == Step::ended) co_return Step::ended;
+    // Not timed: the first replay of a process sets things up.
+    for (std::uint32_t slot = 0; slot < player->tapes(); ++slot) {
+      wire::ReplayT how;
+      how.slot = slot;
+      if (!co_await played_right(*player, std::move(how))) co_return Step::ended;
+    }
   }
   co_return Step::go_on;
 }
 
-// Judged, and not timed: the first replay of a process sets things up.
-async::Task<Step> Attempt::play_once(Player& player, std::uint32_t slot) {
-  wire::ReplayT how;
-  how.slot = slot;
+// One replay and its judgement; nothing where the verdict stands then.
+async::Task<std::optional<wire::ReplayedT>> Attempt::played_right(Player& player, wire::ReplayT how) {
   auto played = co_await player.play(std::move(how));
-  if (!played) co_return broken_while_timed(played.error());
+  if (!played) {
+    broken_while_timed(played.error());
+    co_return std::nullopt;
+  }
   auto judged = co_await player.judge(*played);
-  if (!judged) co_return broken_while_timed(judged.error());
+  if (!judged) {
+    broken_while_timed(judged.error());
+    co_return std::nullopt;
+  }
   take_judgement(verdict_, *judged);
-  co_return judged->right ? Step::go_on : Step::ended;
+  if (!judged->right) co_return std::nullopt;
+  co_return std::move(played->facts);
 }
 
 bool Attempt::both_settled(std::size_t least, Precision wanted) const {
