@@ -28,12 +28,12 @@ export KW_TEST_PYTHON
 # That of the peers comes over the network while the cores compile.
 if [ "$with_peers" = yes ]; then
   peers_log=$(mktemp)
-  trap 'rm -f "$peers_log"' EXIT
   scripts/python-peers.sh >"$peers_log" 2>&1 </dev/null &
   peers=$!
+  trap 'kill "$peers" 2>/dev/null || true; rm -f "$peers_log"' EXIT
 fi
 stage "build" scripts/build.sh
-peers_came() { wait "$peers" && return; cat "$peers_log" >&2; return 1; }
+peers_came() { wait "$peers" || { cat "$peers_log" >&2 && return 1; }; }
 if [ "$with_peers" = yes ] && ! stage "Python environment for peers" peers_came; then
   if [ "$KW_TEST_PYTHON" = "$ROOT/.venv/bin/python" ]; then
     fail 'the tests labelled peers lack their environment; make test KW_LABELS="unit engine" does without'
