@@ -24,11 +24,15 @@ fi
 
 base=$(scripts/python.sh test)
 wanted=$({ echo "$base" && packages_of "$base" && cat "$requirements" "$training"; } | digest)
-if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || [ ! -x "$own" ]; then
+check() { "$own" scripts/check_python.py "$requirements"; }
+# Compared every time: a package may have been changed by hand, here or in the Python below.
+if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || [ ! -x "$own" ] || ! check >/dev/null; then
+  "$base" -m pip --version >/dev/null 2>&1 || fail "$base has no pip: $base -m ensurepip"
   "$base" -m venv --clear --without-pip .venv-peers >&2 || fail "$base cannot make environments: venv is missing"
   packages_of "$base" >"$(packages_of "$ROOT/$own" | tail -n 1)/base.pth"
   "$base" -m pip --python "$own" install --disable-pip-version-check --progress-bar off --no-deps -r "$requirements" \
     </dev/null | sed -u -n -E 's/^ *(Downloading .* \([0-9.]+ [MG]B\).*)/  \1/p' >&2 || fail "pip could not install $requirements"
+  found=$(check) || fail ".venv-peers differs from $requirements although pip has filled it:"$'\n'"$found"
   echo "$wanted" >"$stamp"
 fi
 echo "$ROOT/$own"

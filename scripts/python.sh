@@ -14,8 +14,6 @@ case ${1-} in
 esac
 
 own=.venv/bin/python
-wanted=$(cat python/requirements.txt "$requirements" | digest)
-stamp=.venv/.filled-$1
 
 check() { "$1" scripts/check_python.py "$requirements"; }
 
@@ -55,10 +53,7 @@ if [ ! -e .venv ] && on_path=$(command -v python3) && check "$on_path" >/dev/nul
   exit 0
 fi
 
-if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && [ -x "$own" ]; then
-  [ "$only_say" = yes ] || echo "$ROOT/$own"
-  exit 0
-fi
+# Compared every time: pins may have changed since it was filled, and a package may have been changed by hand.
 if "$own" -c '' 2>/dev/null && check "$own" >/dev/null; then
   :
 elif [ "$only_say" = yes ]; then
@@ -72,8 +67,6 @@ else
   [ "$free_mb" -gt 8000 ] || printf '%s\n' "warning: only $free_mb MB are free here; about 8,000 are needed" >&2
   "$own" -m pip install --disable-pip-version-check --progress-bar off -r "$requirements" </dev/null |
     sed -u -n -E 's/^ *(Downloading .* \([0-9.]+ [MG]B\).*)/  \1/p' >&2 || fail "pip could not install $requirements"
+  found=$(check "$own") || fail ".venv differs from $requirements although pip has filled it:"$'\n'"$found"
 fi
-if [ "$only_say" = no ]; then
-  echo "$wanted" >"$stamp"
-  echo "$ROOT/$own"
-fi
+if [ "$only_say" = no ]; then echo "$ROOT/$own"; fi

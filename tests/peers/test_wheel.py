@@ -38,7 +38,7 @@ def wheel(folder, python):
         call("cmake", "--install", BUILD, "--component", component, "--strip",
              "--prefix", folder / "stage/kernelwright/program", env={**os.environ, "KW_BUNDLED_FROM": python})
     call(sys.executable, "-m", "pip", "wheel", program.ROOT, "--no-build-isolation", "--no-deps", "--no-index", "-w", folder,
-         "-C", "wheel.cmake=false", "-C", f"wheel.packages={folder / 'stage/kernelwright'}")
+         "--config-settings", "wheel.cmake=false", "--config-settings", f"wheel.packages={folder / 'stage/kernelwright'}")
     made, = folder.glob("*.whl")
     return made
 
