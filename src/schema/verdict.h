@@ -119,8 +119,9 @@ struct Environment {
 struct Verdict {
   std::string id;
   std::string task_id;
-  std::size_t sample_number = 0;  // occurrence of the task in its source, from 0: part of a work's identity
+  std::size_t sample_number = 0;  // occurrence of the task in its source, from 0
   std::string candidate_sha256;
+  std::optional<std::string> work;  // key of what was judged, and how: see verify/work_key.h
   std::optional<std::string> kernel_name;
 
   Status status = Status::error;

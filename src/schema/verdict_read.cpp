@@ -181,6 +181,7 @@ Result<Verdict> verdict_from_json(const json::object& o) {
   v.task_id = *task_id;
   v.sample_number = static_cast<std::size_t>(integer_at(o, "sample_number").value_or(0));
   v.candidate_sha256 = *sha256;
+  v.work = string_at(o, "work");
   v.kernel_name = string_at(o, "kernel_name");
   v.status = *status;
   v.stage = *stage;

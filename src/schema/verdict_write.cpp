@@ -171,6 +171,7 @@ json::object to_json(const Verdict& v) {
                       {"task_id", v.task_id},
                       {"sample_number", v.sample_number},
                       {"candidate_sha256", v.candidate_sha256},
+                      {"work", written(v.work)},
                       {"kernel_name", written(v.kernel_name)},
                       {"status", written(v.status)},
                       {"correctness", written(correctness(v))},

@@ -56,6 +56,7 @@ Verdict wrong() {
 Verdict full() {
   Verdict v = fast(2.0);
   v.sample_number = 3;
+  v.work = std::string(64, 'b');
   v.kernel_name = "k";
   v.shapes = Shapes::given;
   v.trust = Trust::in_process;
