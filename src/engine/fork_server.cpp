@@ -108,14 +108,22 @@ async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   if (!pid) co_return std::unexpected(pid.error());
   channel->second.reset();
   output->second.reset();
-  auto watch = process::ExitWatch::of(loop, *pid);
+  co_return co_await attach(loop, std::move(options),
+                            {std::move(channel->first), std::move(output->first), *pid}, deadline);
+}
+
+async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::attach(async::Loop& loop, Options options,
+                                                                    Running running,
+                                                                    async::Deadline deadline) {
+  const pid_t pid = running.pid;
+  auto watch = process::ExitWatch::of(loop, pid);
   if (!watch) co_return std::unexpected(watch.error());
-  std::shared_ptr<ForkServer> server(new ForkServer(loop, std::move(options), std::move(channel->first),
-                                                    std::move(output->first), std::move(*watch)));
+  std::shared_ptr<ForkServer> server(new ForkServer(loop, std::move(options), std::move(running.control),
+                                                    std::move(running.output), std::move(*watch)));
   if (auto ready = co_await server->wait_until_ready(deadline); !ready)
     co_return std::unexpected(ready.error());
-  server->mapped_bytes_ = mapped_bytes(*pid);
-  if (auto end = process::ExitWatch::of(loop, *pid))
+  server->mapped_bytes_ = mapped_bytes(pid);
+  if (auto end = process::ExitWatch::of(loop, pid))
     boost::asio::co_spawn(loop, note_end(std::move(*end), server->alive_), boost::asio::detached);
   co_return server;
 }

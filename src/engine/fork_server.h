@@ -28,6 +28,14 @@ class ForkServer {
 
   static async::Task<Result<std::shared_ptr<ForkServer>>> start(async::Loop& loop, Options options,
                                                                 async::Deadline deadline);
+  // The same over a process that runs already, whoever started it: it says Ready first.
+  struct Running {
+    process::Channel control;
+    std::shared_ptr<process::OutputTail> output;
+    pid_t pid = 0;
+  };
+  static async::Task<Result<std::shared_ptr<ForkServer>>> attach(async::Loop& loop, Options options,
+                                                                 Running running, async::Deadline deadline);
   ~ForkServer();
 
   // A confined worker. Errors are ours, never a candidate's: nothing of it has run yet.
