@@ -1,7 +1,8 @@
 #include "models/parsers.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/ascii.h"
 
 namespace kw::models {
 namespace {
@@ -31,9 +32,7 @@ constexpr Row rows[] = {
 }  // namespace
 
 std::optional<ReasoningParser> reasoning_parser_of(std::string_view model) {
-  std::string name(model);
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string name = lower(model);
   auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   for (const Row& row : rows) {
     if (!has(row.part)) continue;

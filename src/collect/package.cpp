@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/text.h"
+#include "licence/package_fields.h"
 
 namespace kw::collect {
 namespace {
@@ -18,9 +20,7 @@ std::string clean(std::string_view value) {
 std::string labelled_url(std::string_view value) {
   const std::size_t comma = value.find(',');
   if (comma == std::string_view::npos) return {};
-  std::string label(trim(value.substr(0, comma)));
-  std::transform(label.begin(), label.end(), label.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string label = lower(trim(value.substr(0, comma)));
   constexpr std::array<std::string_view, 6> labels{"source",   "source code", "repository",
                                                    "homepage", "github",      "code"};
   if (std::find(labels.begin(), labels.end(), label) == labels.end()) return {};
@@ -34,26 +34,19 @@ std::string normal_name(std::string_view name) {
   for (const char c : name) {
     const bool dash = c == '-' || c == '_' || c == '.';
     if (dash && result.ends_with('-')) continue;
-    result += dash ? '-' : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+    result += dash ? '-' : lower(c);
   }
   return result;
 }
 
 PackageNames read_package_names(std::string_view bytes) {
   PackageNames names;
-  while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-    const std::string_view line = bytes.substr(0, end);
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
-    if (trim(line).empty()) break;
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || line.front() == ' ') continue;
-    const std::string_view key = line.substr(0, colon);
-    const std::string_view value = line.substr(colon + 1);
-    if (key == "Name") names.name = normal_name(clean(value));
-    if (key == "Version") names.version = clean(value);
-    if (key == "Home-page" && names.url.empty()) names.url = clean(value);
-    if (key == "Project-URL" && names.url.empty()) names.url = labelled_url(value);
+  for (const licence::PackageField& field : licence::package_fields(bytes)) {
+    const std::string_view value = field.first_line();
+    if (field.key == "Name") names.name = normal_name(clean(value));
+    if (field.key == "Version") names.version = clean(value);
+    if (field.key == "Home-page" && names.url.empty()) names.url = clean(value);
+    if (field.key == "Project-URL" && names.url.empty()) names.url = labelled_url(value);
   }
   if (names.url == "UNKNOWN" || !names.url.starts_with("http")) names.url.clear();
   names.url = without_credentials(names.url);
@@ -87,8 +80,7 @@ PackageNames names_of_file(std::string_view file) {
       break;
     }
   const std::size_t dash = file.rfind('-');
-  if (dash != std::string_view::npos && dash + 1 < file.size() && file[dash + 1] >= '0' &&
-      file[dash + 1] <= '9') {
+  if (dash != std::string_view::npos && dash + 1 < file.size() && is_digit(file[dash + 1])) {
     names.name = normal_name(clean(file.substr(0, dash)));
     names.version = clean(file.substr(dash + 1));
   } else {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/new_file.h"
 #include "base/text.h"
 #include "corpus/names.h"
@@ -45,9 +45,7 @@ bool has_words_of_people(const ReviewLine& line) {
 }
 
 std::optional<Decision> decision_of(std::string_view word) {
-  std::string small(trim(word));
-  std::ranges::transform(small, small.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string small = lower(trim(word));
   if (small.empty()) return Decision::none;
   if (small == "keep") return Decision::keep;
   if (small == "drop") return Decision::drop;

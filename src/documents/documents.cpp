@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "documents/forms.h"
 #include "documents/lines.h"
@@ -45,11 +45,6 @@ constexpr std::array<Ending, 6> endings = {{{".md", Form::markdown},
                                             {".htm", Form::html},
                                             {".ipynb", Form::notebook}}};
 
-bool equal_but_for_case(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 Result<CodeBlocks> blocks_of(Form form, std::string_view text) {
   switch (form) {
     case Form::markdown:
@@ -69,7 +64,7 @@ Result<CodeBlocks> blocks_of(Form form, std::string_view text) {
 std::optional<Form> form_of(std::string_view path) {
   for (const Ending& ending : endings)
     if (path.size() > ending.text.size() &&
-        equal_but_for_case(path.substr(path.size() - ending.text.size()), ending.text))
+        iequals(path.substr(path.size() - ending.text.size()), ending.text))
       return ending.form;
   return {};
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "base/ascii.h"
 #include "documents/html_tags.h"
 #include "documents/lines.h"
 
@@ -43,7 +44,7 @@ class Finder {
   std::optional<Tag> end_of(const Tag& tag) const {
     std::size_t length = tag.name.size();
     for (std::size_t at = html_.find("</", tag.end); at != none; at = html_.find("</", at + 2)) {
-      if (!is_same(html_.substr(at + 2, length), tag.name)) continue;
+      if (!iequals(html_.substr(at + 2, length), tag.name)) continue;
       auto end = tag_at(html_, at);
       if (end && end->end == none) return {};
       if (end && end->name.size() == length) return end;
@@ -53,14 +54,14 @@ class Finder {
 
   std::size_t after_tag(const Tag& tag) {
     if (tag.end == none) return none;
-    bool pre = is_same(tag.name, "pre");
-    if (!tag.closes && (pre || is_same(tag.name, "code"))) return after_code(tag, pre);
+    bool pre = iequals(tag.name, "pre");
+    if (!tag.closes && (pre || iequals(tag.name, "code"))) return after_code(tag, pre);
     if (tag.closes) {
       before_.clear();
       return tag.end;
     }
     bool over =
-        std::ranges::any_of(passed_over, [&](std::string_view name) { return is_same(tag.name, name); });
+        std::ranges::any_of(passed_over, [&](std::string_view name) { return iequals(tag.name, name); });
     if (over) {
       auto end = end_of(tag);
       return end ? end->end : none;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
+
+#include "base/ascii.h"
 
 namespace kw::documents {
 namespace {
@@ -18,14 +19,6 @@ constexpr std::array<std::string_view, 33> code_tags = {
     "a",    "abbr", "b",     "big",  "button", "cite",   "code", "del", "dfn", "div", "em",
     "font", "i",    "ins",   "kbd",  "label",  "li",     "mark", "ol",  "p",   "pre", "q",
     "s",    "samp", "small", "span", "strike", "strong", "sub",  "sup", "tt",  "u",   "var"};
-
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
-char lower(char c) {
-  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-}
 
 // One past the attribute's value, which begins behind the '='.
 std::size_t end_of_value(std::string_view html, std::size_t at) {
@@ -48,14 +41,10 @@ std::size_t end_of_attribute(std::string_view html, std::size_t at) {
 
 template <std::size_t N>
 bool is_one_of(const Tag& tag, const std::array<std::string_view, N>& names) {
-  return std::ranges::any_of(names, [&](std::string_view name) { return is_same(tag.name, name); });
+  return std::ranges::any_of(names, [&](std::string_view name) { return iequals(tag.name, name); });
 }
 
 }  // namespace
-
-bool is_same(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
 
 std::optional<Tag> tag_at(std::string_view html, std::size_t at) {
   Tag tag;
@@ -91,7 +80,7 @@ bool is_plain(std::string_view piece) {
     if (at == none || tag->attributes > most_attributes) return false;
     if (!tag->closes && is_one_of(*tag, without_end)) continue;
     if (tag->closes) {
-      if (open.empty() || !is_same(open.back().name, tag->name)) return false;
+      if (open.empty() || !iequals(open.back().name, tag->name)) return false;
       open.pop_back();
       continue;
     }

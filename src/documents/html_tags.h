@@ -18,9 +18,6 @@ struct Tag {
 // The tag that begins with the '<' at this place; nothing when it is none.
 std::optional<Tag> tag_at(std::string_view html, std::size_t at);
 
-// Upper and lower case alike.
-bool is_same(std::string_view a, std::string_view b);
-
 // Whether gumbo may be given the piece: its tags are those that code is marked up with, few attributes each,
 // closed in the order in which they were opened, and not too deep. gumbo's time and memory grow with the
 // depth for every tag, and what is closed out of order it opens again.

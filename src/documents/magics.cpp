@@ -1,8 +1,8 @@
 #include "documents/magics.h"
 
 #include <array>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "documents/lines.h"
 
@@ -11,10 +11,6 @@ namespace {
 
 // Magics that run the cell in the notebook's own language.
 constexpr std::array<std::string_view, 6> own = {"time", "timeit", "capture", "prun", "python", "python3"};
-
-bool is_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 
 std::string language_of_file(std::string_view name) {
   std::size_t dot = name.rfind('.');
@@ -74,7 +70,7 @@ bool is_magic(std::string_view line) {
   line = trim(line);
   if (line.starts_with('!')) return true;
   line = line.substr(line.starts_with("%%") ? 2 : line.starts_with('%') ? 1 : line.size());
-  return !line.empty() && is_name(line[0]);
+  return !line.empty() && is_word(line[0]);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "extraction/extraction.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "extraction/fences.h"
 #include "extraction/thought.h"
@@ -14,13 +14,6 @@ namespace {
 
 constexpr std::string_view opening = "<triton>";
 constexpr std::string_view closing = "</triton>";
-
-std::string lower(std::string_view text) {
-  std::string lowered(text);
-  std::ranges::transform(lowered, lowered.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lowered;
-}
 
 struct Tagged {
   std::vector<std::string_view> closed;  // insides in order; where a draft left its tag open, the innermost

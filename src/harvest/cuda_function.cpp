@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "harvest/text_lines.h"
 
@@ -11,10 +12,6 @@ namespace {
 
 constexpr std::size_t longest_comment = 8 * 1024;
 constexpr std::size_t deepest_declarator = 16;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 void add_words(std::string_view text, std::set<std::string>& words) {
   for (std::size_t at = 0; at < text.size();) {

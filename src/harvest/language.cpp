@@ -2,19 +2,13 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.h"
 #include "harvest/harvest.h"
 
 namespace kw::harvest {
 namespace {
 
 constexpr std::size_t largest_helper = 32 * 1024;
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return result;
-}
 
 bool holds(std::string_view bytes, std::string_view what) {
   return bytes.find(what) != bytes.npos;

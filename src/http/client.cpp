@@ -12,7 +12,6 @@
 #include "http/opener.h"
 #include "http/pool.h"
 #include "http/redirect.h"
-#include "http/words.h"
 
 namespace kw::http {
 

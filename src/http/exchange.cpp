@@ -4,7 +4,7 @@
 
 #include <boost/asio/error.hpp>
 
-#include "http/words.h"
+#include "base/ascii.h"
 
 namespace kw::http {
 
@@ -88,11 +88,11 @@ Headers outgoing_headers(const Headers& given, const std::string& host, const st
   Headers headers;
   for (const auto& [name, value] : Headers{
            {"Host", host}, {"User-Agent", user_agent}, {"Accept", "*/*"}, {"Accept-Encoding", "identity"}})
-    if (std::ranges::none_of(given, [&](const Header& own) { return same_word(own.name, name); }))
+    if (std::ranges::none_of(given, [&](const Header& own) { return iequals(own.name, name); }))
       headers.push_back({name, value});
   for (const Header& own : given)
     // How long a body is and how it travels is ours to say.
-    if (!same_word(own.name, "Content-Length") && !same_word(own.name, "Transfer-Encoding"))
+    if (!iequals(own.name, "Content-Length") && !iequals(own.name, "Transfer-Encoding"))
       headers.push_back(own);
   return headers;
 }

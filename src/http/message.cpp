@@ -1,12 +1,12 @@
 #include "http/message.h"
 
-#include "http/words.h"
+#include "base/ascii.h"
 
 namespace kw::http {
 
 std::string_view header(const Headers& headers, std::string_view name) {
   for (const Header& entry : headers)
-    if (same_word(entry.name, name)) return entry.value;
+    if (iequals(entry.name, name)) return entry.value;
   return {};
 }
 

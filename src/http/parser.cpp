@@ -6,7 +6,7 @@
 #include <boost/beast/http/rfc7230.hpp>
 #include <optional>
 
-#include "http/words.h"
+#include "base/ascii.h"
 
 namespace kw::http {
 
@@ -245,7 +245,7 @@ bool RequestParser::done() const {
 bool RequestParser::expects_continue() const {
   const auto& parser = *state_->parser;
   return parser.is_header_done() && !parser.is_done() &&
-         same_word(std::string_view(parser.get()[beast::http::field::expect]), "100-continue");
+         iequals(std::string_view(parser.get()[beast::http::field::expect]), "100-continue");
 }
 bool RequestParser::keep_alive() const {
   return state_->parser->keep_alive();

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/ascii.h"
 #include "base/text.h"
-#include "http/words.h"
 
 namespace kw::http {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "http/words.h"
+#include "base/ascii.h"
 
 namespace kw::http {
 
@@ -21,7 +21,7 @@ bool may_keep_secrets(const Url& from, const Url& to) {
 
 void drop(Headers& headers, std::initializer_list<std::string_view> names) {
   std::erase_if(headers, [&](const Header& header) {
-    return std::ranges::any_of(names, [&](std::string_view name) { return same_word(header.name, name); });
+    return std::ranges::any_of(names, [&](std::string_view name) { return iequals(header.name, name); });
   });
 }
 
@@ -30,8 +30,7 @@ void keep_harmless(Headers& headers) {
   constexpr std::string_view harmless[] = {"Accept", "Accept-Encoding", "Accept-Language", "Content-Type",
                                            "User-Agent"};
   std::erase_if(headers, [&](const Header& header) {
-    return std::ranges::none_of(harmless,
-                                [&](std::string_view name) { return same_word(header.name, name); });
+    return std::ranges::none_of(harmless, [&](std::string_view name) { return iequals(header.name, name); });
   });
 }
 

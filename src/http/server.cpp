@@ -15,8 +15,8 @@
 #include <list>
 #include <map>
 
+#include "base/ascii.h"
 #include "http/server_session.h"
-#include "http/words.h"
 
 namespace kw::http {
 
@@ -83,7 +83,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
 
 error_code Server::State::open() {
   error_code error;
-  std::string address = same_word(options.address, "localhost") ? "127.0.0.1" : options.address;
+  std::string address = iequals(options.address, "localhost") ? "127.0.0.1" : options.address;
   tcp::endpoint endpoint(asio::ip::make_address(address, error), options.port);
   if (!error) acceptor.open(endpoint.protocol(), error);
   if (!error) keep_from_children(acceptor.native_handle());

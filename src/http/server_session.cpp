@@ -5,8 +5,8 @@
 #include <array>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/ascii.h"
 #include "http/head.h"
-#include "http/words.h"
 
 namespace kw::http {
 
@@ -97,7 +97,7 @@ class Answering : public Responder {
   bool may_begin() { return !broken_ && !std::exchange(began_, true); }
 
   static void drop(Headers& headers, std::string_view name) {
-    std::erase_if(headers, [&](const Header& header) { return same_word(header.name, name); });
+    std::erase_if(headers, [&](const Header& header) { return iequals(header.name, name); });
   }
 
   static void set_length(Response& response) {
@@ -115,7 +115,7 @@ class Answering : public Responder {
       status = 500;
       keep_ = false;
     }
-    keep_ = keep_ && !same_word(header(headers, "Connection"), "close");
+    keep_ = keep_ && !iequals(header(headers, "Connection"), "close");
     drop(headers, "Connection");
     if (!keep_) headers.push_back({"Connection", "close"});
     return head_text(fmt::format("HTTP/1.1 {} {}", status, reason(status)), headers);

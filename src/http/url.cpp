@@ -8,14 +8,18 @@
 #include <optional>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/text.h"
-#include "http/words.h"
 
 namespace kw::http {
 
 namespace {
 
 constexpr std::string_view kRemedy = "a URL looks like http://localhost:8000/v1";
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
 
 std::uint16_t own_port(std::string_view scheme) {
   return scheme == "https" ? 443 : 80;
@@ -192,7 +196,7 @@ bool is_address(std::string_view host) {
 }
 
 bool is_loopback(std::string_view host) {
-  if (same_word(host, "localhost") || lower(host).ends_with(".localhost")) return true;
+  if (iequals(host, "localhost") || lower(host).ends_with(".localhost")) return true;
   boost::system::error_code error;
   auto address = boost::asio::ip::make_address(std::string(host), error);
   return !error && address.is_loopback();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace kw::labels {
@@ -42,10 +43,6 @@ std::size_t end_of_comment(std::string_view text, std::size_t at, Syntax syntax)
 
 }  // namespace
 
-bool is_identifier(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 std::string without_words(std::string_view text, Syntax syntax) {
   std::string code(text);
   for (std::size_t i = 0; i < text.size();) {
@@ -64,8 +61,7 @@ std::string without_words(std::string_view text, Syntax syntax) {
 bool has_word(std::string_view code, std::string_view word) {
   for (std::size_t at = code.find(word); at != std::string_view::npos; at = code.find(word, at + 1)) {
     std::size_t end = at + word.size();
-    if ((at == 0 || !is_identifier(code[at - 1])) && (end == code.size() || !is_identifier(code[end])))
-      return true;
+    if ((at == 0 || !is_word(code[at - 1])) && (end == code.size() || !is_word(code[end]))) return true;
   }
   return false;
 }

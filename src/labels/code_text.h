@@ -19,6 +19,4 @@ bool has_word(std::string_view code, std::string_view word);
 // The arguments of each call of `.NAME(`, split at the commas of their own level; `code` without words.
 std::vector<std::vector<std::string_view>> calls_of(std::string_view code, std::string_view name);
 
-bool is_identifier(char c);
-
 }  // namespace kw::labels

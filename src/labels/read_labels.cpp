@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "labels/code_text.h"
 #include "labels/labels.h"
@@ -83,7 +84,7 @@ void read_memory_calls(std::string_view code, corpus::Labels& labels) {
     for (const auto& arguments : calls_of(code, name)) {
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         bool named = arguments[i].contains('=') && is_keyword(arguments[i], "mask");
-        bool placed = i == mask_at && is_identifier(arguments[i].front()) && !arguments[i].contains('=');
+        bool placed = i == mask_at && is_word(arguments[i].front()) && !arguments[i].contains('=');
         if ((named && !arguments[i].ends_with("None")) || placed) labels.masked_loads = true;
         if (is_keyword(arguments[i], "boundary_check")) labels.boundary_check = true;
       }
@@ -106,7 +107,7 @@ void read_triton(const Unit& unit, const std::string& code, corpus::Labels& labe
 // `if (i < n)`, `if (row >= rows) return`: a condition that compares an index with a bound.
 bool compares_a_bound(std::string_view code) {
   for (std::size_t at = code.find("if"); at != std::string_view::npos; at = code.find("if", at + 1)) {
-    if (at > 0 && is_identifier(code[at - 1])) continue;
+    if (at > 0 && is_word(code[at - 1])) continue;
     std::string_view rest = trim(code.substr(at + 2, 300));
     if (!rest.starts_with('(')) continue;
     std::string_view condition = rest.substr(0, rest.find_first_of("{;"));
@@ -133,7 +134,7 @@ bool names_a_shape(std::string_view doc) {
        at = doc.find_first_of("[(", at + 1)) {
     std::string_view inside = doc.substr(at + 1, doc.find_first_of("])\n", at + 1) - at - 1);
     bool plain = !inside.empty() && std::ranges::all_of(inside, [](char c) {
-      return is_identifier(c) || std::string_view(", *+-/.").contains(c);
+      return is_word(c) || std::string_view(", *+-/.").contains(c);
     });
     if (plain && inside.contains(',') && inside.size() < 80) return true;
   }

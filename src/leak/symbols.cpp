@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "leak/mix.h"
 #include "leak/words.h"
 #include "near/renamed.h"
@@ -15,11 +16,8 @@
 namespace kw::leak {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) > 127;
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
+bool begins_name(char c) {
+  return is_letter(c) || c == '_' || static_cast<unsigned char>(c) > 127;
 }
 
 // 1e-5, 1e-05 and 0.00001 are one number, 1_000 and 1000 as well.
@@ -105,7 +103,7 @@ class Reader {
     if (is_string(token)) {
       symbol.hash = mix(hash_bytes(inside_quotes(token)) + 1);
       symbol.says_something = true;
-    } else if (is_letter(token[0])) {
+    } else if (begins_name(token[0])) {
       read_name(token, symbol);
     } else if (is_digit(token[0]) || (token[0] == '.' && token.size() > 1 && is_digit(token[1]))) {
       symbol.hash = hash_number(token);
@@ -148,7 +146,7 @@ class Reader {
     if (token.size() != 1) return false;
     char c = token[0];
     if (c == '(' || c == '[' || c == '{') {
-      bool after_name = at_ > 0 && !word(at_ - 1).empty() && is_letter(word(at_ - 1).front());
+      bool after_name = at_ > 0 && !word(at_ - 1).empty() && begins_name(word(at_ - 1).front());
       bool of_others = c == '(' && after_name && (is_sign(at_ - 2, '.') || !tokens_[at_ - 1].is_own_name);
       if (callees_.size() < deepest) callees_.push_back(of_others);
     } else if ((c == ')' || c == ']' || c == '}') && !callees_.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "licence/licence.h"
 #include "licence/names.h"
@@ -13,15 +14,7 @@ constexpr std::size_t max_bytes = 2'000;
 constexpr unsigned max_depth = 32;
 
 bool is_id_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-         c == '+' || c == ':';
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
+  return is_letter_or_digit(c) || c == '.' || c == '-' || c == '+' || c == ':';
 }
 
 class Parser {

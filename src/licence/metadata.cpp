@@ -12,6 +12,7 @@
 #include "base/toml_nesting.h"
 #include "licence/expression.h"
 #include "licence/licence.h"
+#include "licence/package_fields.h"
 #include "schema/json.h"
 
 namespace kw::licence {
@@ -91,28 +92,12 @@ std::optional<corpus::Licence> decide(const Claims& claims) {
   return std::nullopt;
 }
 
-// Headers as in mail: a line that begins with a space goes on with the one before it. The body is no header.
 Claims read_headers(std::string_view bytes) {
   Claims claims{.file = "METADATA", .expression = {}, .licence = {}, .classified = {}};
-  std::string* open = nullptr;
-  while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-    std::string_view line = bytes.substr(0, end);
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) break;
-    if (line.front() == ' ' || line.front() == '\t') {
-      if (open != nullptr) open->append("\n").append(trim(line));
-      continue;
-    }
-    open = nullptr;
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
-    const std::string_view key = line.substr(0, colon);
-    const std::string_view value = trim(line.substr(colon + 1));
-    if (key == "License-Expression") claims.expression = value;
-    if (key == "License") open = &(claims.licence = value);
-    if (key == "Classifier") add_classifier(value, claims);
+  for (PackageField& field : package_fields(bytes)) {
+    if (field.key == "License-Expression") claims.expression = field.first_line();
+    if (field.key == "License") claims.licence = std::move(field.value);
+    if (field.key == "Classifier") add_classifier(field.first_line(), claims);
   }
   return claims;
 }

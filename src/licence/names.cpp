@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ascii.h"
 #include "licence/words.h"
 
 namespace kw::licence {
@@ -182,13 +183,6 @@ constexpr std::array<Pair, 9> gnu{{
 
 // A text that names more of them is no licence, and must not take time.
 constexpr std::size_t max_mentions = 500;
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
 
 // Where `count` words from the place on end.
 std::size_t words_on(std::string_view text, std::size_t at, std::size_t count) {

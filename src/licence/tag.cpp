@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "licence/expression.h"
 #include "licence/licence.h"
@@ -14,10 +15,6 @@ constexpr std::size_t max_lines = 50;
 constexpr std::size_t max_bytes = 16'000;
 constexpr std::string_view key = "spdx-license-identifier";
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 std::size_t find_key(std::string_view line) {
   const auto at = std::search(line.begin(), line.end(), key.begin(), key.end(),
                               [](char a, char b) { return lower(a) == b; });
@@ -25,9 +22,8 @@ std::size_t find_key(std::string_view line) {
 }
 
 bool may_stand_in_a_tag(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-         c == '+' || c == ':' || c == ' ' || c == '\t' || c == '(' || c == ')' || c == ',' || c == '/' ||
-         c == ';' || c == '_';
+  return is_letter_or_digit(c) || c == '.' || c == '-' || c == '+' || c == ':' || c == ' ' || c == '\t' ||
+         c == '(' || c == ')' || c == ',' || c == '/' || c == ';' || c == '_';
 }
 
 // The tag's value: up to a comment's end, a quote, or a byte that stands in no expression.
@@ -48,7 +44,7 @@ std::string_view value_of(std::string_view rest) {
 std::string reference(std::string_view value) {
   std::string id = "LicenseRef-";
   for (const char c : value.substr(0, 80)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+    const bool plain = is_letter_or_digit(c) || c == '.';
     if (plain)
       id += c;
     else if (!id.ends_with('-'))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "licence/expression.h"
 #include "licence/licence.h"
 #include "licence/notice.h"
@@ -10,13 +11,6 @@
 
 namespace kw::licence {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
 
 std::string_view name_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');

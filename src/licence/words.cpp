@@ -2,31 +2,25 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace kw::licence {
 namespace {
 
-bool is_word_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 // The line without what a comment or a list puts before it.
 std::string_view without_marks(std::string_view line) {
-  while (!line.empty() && !is_word_byte(line.front()) && line.front() != '(') line.remove_prefix(1);
+  while (!line.empty() && !is_letter_or_digit(line.front()) && line.front() != '(') line.remove_prefix(1);
   std::string_view rest = line;
   if (!rest.empty() && rest.front() == '(') rest.remove_prefix(1);
   std::size_t length = 0;
-  while (length < rest.size() && is_word_byte(rest[length])) ++length;
+  while (length < rest.size() && is_letter_or_digit(rest[length])) ++length;
   if (length == 0 || length > 4 || length == rest.size()) return line;
   const char after = rest[length];
   if (after != '.' && after != ')') return line;
   const bool at_end = length + 1 == rest.size();
   if (!at_end && rest[length + 1] != ' ' && rest[length + 1] != '\t') return line;
   const std::string_view mark = rest.substr(0, length);
-  const bool digits = std::all_of(mark.begin(), mark.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = std::all_of(mark.begin(), mark.end(), is_digit);
   const bool roman =
       std::all_of(mark.begin(), mark.end(), [](char c) { return c == 'i' || c == 'v' || c == 'x'; });
   // "(c) 2024" is no bullet, and a bullet more or less changes nothing.
@@ -37,7 +31,7 @@ std::string_view without_marks(std::string_view line) {
 void add_words(std::string_view line, std::string& text) {
   bool inside = false;
   for (const char c : line) {
-    if (is_word_byte(c)) {
+    if (is_letter_or_digit(c)) {
       text += lower(c);
       inside = true;
     } else if (inside) {

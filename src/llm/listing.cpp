@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "schema/json.h"
 
@@ -17,12 +17,6 @@ namespace {
 constexpr std::string_view length_names[] = {"max_model_len",  "n_ctx",          "loaded_context_length",
                                              "context_length", "context_window", "max_context_length",
                                              "n_ctx_train"};
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::optional<std::uint64_t> positive_at(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
@@ -66,7 +60,7 @@ bool owner_is_author(const json::object& model) {
 }
 
 std::string server_of(const json::array& models, const http::Headers& headers) {
-  std::string product = lower(std::string(http::header(headers, "server")));
+  std::string product = lower(http::header(headers, "server"));
   for (const json::value& model : models) {
     if (!model.is_object()) continue;
     std::string owner = lower(string_at(model.get_object(), "owned_by").value_or(""));

@@ -1,25 +1,15 @@
 #include "llm/overflow.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
+
+#include "base/ascii.h"
 
 namespace kw::llm {
 namespace {
 
 // An answer with fewer holds no kernel.
 constexpr std::uint64_t least_answer_tokens = 64;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 // "4,096" too. More digits than a context can have are no number.
 std::optional<std::uint64_t> number_at(std::string_view text, std::size_t at) {

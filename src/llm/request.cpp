@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace kw::llm {
@@ -21,10 +21,6 @@ std::string_view name_of(Limit limit) {
 
 Limit other(Limit limit) {
   return limit == Limit::max_tokens ? Limit::max_completion_tokens : Limit::max_tokens;
-}
-
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
 // Not "max_tokens" in "xmax_tokens2".
@@ -70,9 +66,7 @@ Dialect dialect_of(std::string_view server) {
 
 bool adapt(Dialect& dialect, const Dialect& sent, const ServerError& error) {
   if (error.status != 400 && error.status != 422) return false;
-  std::string text = error.message;
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string text = lower(error.message);
   if (!rejects(text) && error.code.find("unsupported") == std::string::npos) return false;
   auto named = [&](std::string_view field) { return error.param == field || names(text, field); };
   bool changed = false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace kw::near {
@@ -55,16 +56,15 @@ Language language_of(std::string_view text) {
 
 bool is_string(std::string_view token) {
   std::size_t quote = token.find_first_of("\"'");
-  return quote <= 3 && std::ranges::all_of(token.substr(0, quote), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '8';
-         });
+  return quote <= 3 &&
+         std::ranges::all_of(token.substr(0, quote), [](char c) { return is_letter(c) || c == '8'; });
 }
 
 std::string plain_string(std::string_view literal) {
   std::size_t quote = literal.find_first_of("\"'");
   std::string plain;
   for (char c : literal.substr(0, quote)) {
-    char small = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    char small = lower(c);
     if (small != 'u') plain += small;
   }
   std::ranges::sort(plain);

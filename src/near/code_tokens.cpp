@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ascii.h"
 #include "near/code_text.h"
 #include "near/renamed.h"
 
@@ -11,12 +12,8 @@ bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) > 127;
+bool begins_name(char c) {
+  return is_letter(c) || c == '_' || static_cast<unsigned char>(c) > 127;
 }
 
 enum class Bracket : char { other, call, library_call };
@@ -54,8 +51,8 @@ class Scanner {
       read_number();
       return add(begin);
     }
-    if (is_letter(c)) {
-      while (is_letter(peek()) || is_digit(peek())) ++at_;
+    if (begins_name(c)) {
+      while (begins_name(peek()) || is_digit(peek())) ++at_;
       bool own = chosen(text_.substr(begin, at_ - begin));
       return add(begin, own);
     }
@@ -127,8 +124,8 @@ class Scanner {
       char c = peek();
       char before = text_[at_ - 1];
       bool exponent_sign = (c == '+' || c == '-') && !hexadecimal && (before == 'e' || before == 'E');
-      bool separator = c == '\'' && !python() && (is_digit(peek(1)) || is_letter(peek(1)));
-      if (!is_letter(c) && !is_digit(c) && c != '.' && !exponent_sign && !separator) return;
+      bool separator = c == '\'' && !python() && (is_digit(peek(1)) || begins_name(peek(1)));
+      if (!begins_name(c) && !is_digit(c) && c != '.' && !exponent_sign && !separator) return;
     }
   }
 
@@ -147,7 +144,7 @@ class Scanner {
   Bracket round_bracket() const {
     std::string_view callee = last_word(1);
     if (!python() || callee.empty() || last_word(2) == "def") return Bracket::other;
-    if (is_letter(callee[0]))
+    if (begins_name(callee[0]))
       return last_word(2) == "." || is_known_name(callee) ? Bracket::library_call : Bracket::call;
     return callee == "]" || callee == ")" ? Bracket::call : Bracket::other;
   }

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace kw::pairs {
 namespace {
 
 using harvest::Language;
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
+bool is_name_byte(char c) {
+  return is_word(c) || static_cast<unsigned char>(c) >= 0x80;
 }
 
 bool is_blank(char c) {
@@ -51,7 +52,7 @@ std::size_t after_comment(std::string_view text, std::size_t at, Language langua
 
 std::string_view word_at(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end < text.size() && is_word(text[end])) ++end;
+  while (end < text.size() && is_name_byte(text[end])) ++end;
   return text.substr(at, end - at);
 }
 
@@ -78,7 +79,7 @@ bool holds_code(std::string_view text, Language language) {
       i = behind;
     } else if (text[i] == '"' || text[i] == '\'') {
       i = after_string(text, i, language);
-    } else if (is_word(text[i])) {
+    } else if (is_name_byte(text[i])) {
       std::string_view word = word_at(text, i);
       i += word.size();
       bool quoted = i < text.size() && (text[i] == '"' || text[i] == '\'') && is_string_prefix(word);

@@ -3,6 +3,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "base/ascii.h"
+
 namespace kw::pairs {
 namespace {
 
@@ -110,10 +112,6 @@ const std::unordered_map<std::string_view, unsigned> words = {{"exp", 0},
                                                               {"__clz", 18}};
 
 constexpr unsigned atomics = 7;
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 Operations bit_of(std::string_view word) {
   if (word.starts_with("atomic")) return Operations{1} << atomics;

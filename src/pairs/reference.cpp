@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "pairs/words.h"
 
 namespace kw::pairs {
@@ -18,10 +19,6 @@ std::string_view owner(std::string_view name) {
   for (std::string_view method : {".forward", ".backward", ".apply", ".__call__", ".run"})
     if (name.ends_with(method)) return name.substr(0, name.size() - method.size());
   return name;
-}
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 bool calls_one_of(const Unit& unit, const Names& names) {

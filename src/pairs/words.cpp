@@ -7,6 +7,8 @@
 #include <span>
 #include <unordered_map>
 
+#include "base/ascii.h"
+
 namespace kw::pairs {
 namespace {
 
@@ -150,16 +152,6 @@ bool is_lower(char c) {
 }
 bool is_upper(char c) {
   return c >= 'A' && c <= 'Z';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 // A capital begins a word after a small letter or a digit, and before a small letter.

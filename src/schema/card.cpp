@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/serialize.hpp>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace kw {
@@ -31,8 +31,7 @@ std::string yaml_text(std::string_view text) {
 }
 
 std::string hub_licence(std::string_view spdx) {
-  std::string id(spdx);
-  std::ranges::transform(id, id.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string id = lower(spdx);
   for (std::string_view ending : {"-only", "-or-later", "+"})
     if (id.ends_with(ending)) id.resize(id.size() - ending.size());
   return std::ranges::find(hub_licences, id) == hub_licences.end() ? "other" : id;

@@ -5,6 +5,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "base/ascii.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -55,8 +56,7 @@ bool take(const json::object& row, std::string_view key, std::string& value) {
 // Names of a task that mean the same have one key: " KernelBench/1/19", "kernelbench_1_19".
 std::string task_key(std::string_view name) {
   std::string key;
-  for (char c : trim(name))
-    key += c == '/' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char c : trim(name)) key += c == '/' ? '_' : lower(c);
   constexpr std::string_view any_level = "kernelbench_?_";
   if (key.starts_with(any_level)) key.replace(0, any_level.size(), "kernelbench_");
   return key;

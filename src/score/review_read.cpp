@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "score/review_sheet.h"
@@ -128,7 +129,7 @@ std::optional<Header> header_of(std::string_view text, std::size_t& at) {
     if (!fields) continue;
     Header header{separator, {}};
     for (const std::string& field : *fields) {
-      auto found = std::ranges::find(review_columns, small_letters(trim(field)));
+      auto found = std::ranges::find(review_columns, lower(trim(field)));
       header.columns.push_back(static_cast<std::size_t>(found - review_columns.begin()));
     }
     auto has = [&](ReviewColumn column) {
@@ -186,7 +187,7 @@ std::optional<std::pair<ReviewColumn, std::string_view>> field_of(std::string_vi
     line = trim(line.substr(1));
   std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return {};
-  std::string key = small_letters(line.substr(0, colon));
+  std::string key = lower(line.substr(0, colon));
   std::erase_if(key, [](char c) { return c == '*' || c == '`' || c == ' '; });
   auto found = std::ranges::find(review_columns, key);
   if (found == review_columns.end()) return {};

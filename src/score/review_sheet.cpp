@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "score/review_words.h"
@@ -74,19 +74,12 @@ std::string shown_target(std::string_view target) {
   return std::string(trim(plain));
 }
 
-std::string small_letters(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return small;
-}
-
 std::string_view to_string(ReviewLabel label) {
   return std::ranges::find(labels, label, &std::pair<ReviewLabel, std::string_view>::first)->second;
 }
 
 std::optional<ReviewLabel> review_label(std::string_view word) {
-  std::string small = small_letters(trim(word));
+  std::string small = lower(trim(word));
   std::ranges::replace_if(small, [](char c) { return c == '-' || c == ' '; }, '_');
   auto found = std::ranges::find(labels, small, &std::pair<ReviewLabel, std::string_view>::second);
   if (found == labels.end()) return {};

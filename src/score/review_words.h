@@ -14,6 +14,4 @@ inline constexpr std::array<std::string_view, 5> review_columns = {"target", "la
 // A target as a sheet shows it: on one line, without what would drive a terminal, no blanks at the ends.
 std::string shown_target(std::string_view target);
 
-std::string small_letters(std::string_view text);
-
 }  // namespace kw::score

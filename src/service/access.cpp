@@ -4,10 +4,10 @@
 #include <boost/asio/ip/address.hpp>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "http/words.h"
 
 namespace kw::service {
 namespace {
@@ -21,9 +21,9 @@ std::string given_key(const http::Headers& headers) {
   std::string_view value = http::header(headers, "Authorization");
   std::string_view scheme = value.substr(0, value.find(' '));
   std::string_view rest = trim(value.substr(scheme.size()));
-  if (http::same_word(scheme, "Bearer")) return std::string(rest);
+  if (iequals(scheme, "Bearer")) return std::string(rest);
   // Clients that cannot be told of a header take a URL with a password: http://anybody:KEY@host
-  if (auto named = http::same_word(scheme, "Basic") ? base64_decoded(rest) : std::nullopt)
+  if (auto named = iequals(scheme, "Basic") ? base64_decoded(rest) : std::nullopt)
     return named->substr(std::min(named->size(), named->find(':') + 1));
   return std::string(http::header(headers, "X-API-Key"));
 }

@@ -1,7 +1,7 @@
 #include "service/body.h"
 
+#include "base/ascii.h"
 #include "base/text.h"
-#include "http/words.h"
 #include "service/request_reader.h"
 
 namespace kw::service {
@@ -10,8 +10,8 @@ namespace {
 // "application/json; charset=utf-8"; where nothing is said it is believed to be that.
 bool is_json(std::string_view content_type) {
   std::string_view type = trim(content_type.substr(0, content_type.find(';')));
-  if (!content_type.empty() && !http::same_word(type, "application/json")) return false;
-  std::string parameters = http::lower(content_type.substr(std::min(content_type.size(), type.size())));
+  if (!content_type.empty() && !iequals(type, "application/json")) return false;
+  std::string parameters = lower(content_type.substr(std::min(content_type.size(), type.size())));
   auto charset = parameters.find("charset=");
   return charset == std::string::npos || parameters.find("utf-8", charset) != std::string::npos;
 }

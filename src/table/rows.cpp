@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
-#include <cctype>
 #include <cerrno>
 
+#include "base/ascii.h"
 #include "table/csv_rows.h"
 #include "table/jsonl_rows.h"
 #include "table/parquet_rows.h"
@@ -18,10 +18,7 @@ namespace {
 constexpr std::uint64_t longest_list = std::uint64_t{512} << 20;
 
 std::string ending_of(const std::string& path) {
-  std::string ending = std::filesystem::path(path).extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return ending;
+  return lower(std::filesystem::path(path).extension().string());
 }
 
 // Whether the first character that is no blank opens a list.

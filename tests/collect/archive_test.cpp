@@ -34,6 +34,16 @@ TEST(Archive, ASourceDistributionNamesItself) {
   EXPECT_EQ(got.files[0].licence.spdx, "MIT") << "the licence stands after the file";
 }
 
+TEST(Archive, ALicenceWithAnEmptyLineDoesNotHideTheFieldsBehindIt) {
+  const Folder folder;
+  const std::string info =
+      "Metadata-Version: 2.1\nName: x\nLicense: MIT License\n        \n        Permission\nVersion: 1.5\n";
+  const auto got =
+      collected(gzip_of(folder, "x-9.tar.gz", tar_of({{"x-1/a.py", "a = 1\n"}, {"x-1/PKG-INFO", info}})));
+  ASSERT_EQ(got.files.size(), 1u);
+  EXPECT_EQ(got.files[0].origin.version, "1.5");
+}
+
 TEST(Archive, IdentifyKnowsItByItsNameAndHash) {
   const Folder folder;
   const auto path = folder.put("flag_gems-5.0.2-py3-none-any.whl", "not read");
