@@ -1,39 +1,41 @@
 // The right to use a share of a device, or all of it.
 #pragma once
 
-#include <deque>
+#include <cstddef>
 #include <memory>
-#include <utility>
 
-#include "async/event.h"
+#include "async/loop.h"
 
 namespace kw::engine {
-
-class LeaseDesk;
-
-// Held until destroyed or given back.
-class Lease {
- public:
-  Lease() = default;
-  Lease(Lease&& other) noexcept : desk_(std::exchange(other.desk_, nullptr)), exclusive_(other.exclusive_) {}
-  Lease& operator=(Lease&& other) noexcept;
-  ~Lease() { give_back(); }
-  void give_back();
-
- private:
-  friend class LeaseDesk;
-  Lease(LeaseDesk* desk, bool exclusive) : desk_(desk), exclusive_(exclusive) {}
-
-  LeaseDesk* desk_ = nullptr;
-  bool exclusive_ = false;
-};
 
 // Shares and exclusive leases of one device. While someone waits for all of it no new share is given, and
 // those who wait for all of it then follow one another: a drain is paid once for many timings, not for each.
 class LeaseDesk {
- public:
-  LeaseDesk(async::Loop& loop, std::size_t shares) : loop_(loop), shares_(shares) {}
+  struct State;
 
+ public:
+  // Held until destroyed or given back. It may outlive the desk.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease() { give_back(); }
+
+    void give_back();
+    explicit operator bool() const { return desk_ != nullptr; }
+
+   private:
+    friend class LeaseDesk;
+    Lease(std::shared_ptr<State> desk, bool exclusive) : desk_(std::move(desk)), exclusive_(exclusive) {}
+
+    std::shared_ptr<State> desk_;
+    bool exclusive_ = false;
+  };
+
+  LeaseDesk(async::Loop& loop, std::size_t shares);
+
+  // Empty only where the wait was cancelled.
   async::Task<Lease> share();
   async::Task<Lease> all();
 
@@ -42,19 +44,14 @@ class LeaseDesk {
   async::Task<Lease> all_instead_of(Lease share);
 
   // Whether someone else has a share, for one who holds one, or waits for anything.
-  bool has_others() const { return shared_ > 1 || !for_share_.empty() || !for_all_.empty(); }
+  bool has_others() const;
 
  private:
-  friend class Lease;
-  void give_back(bool exclusive);
-  void admit();
+  struct Turn;
 
-  async::Loop& loop_;
-  std::size_t shares_;
-  std::size_t shared_ = 0;
-  bool exclusive_ = false;
-  std::deque<std::shared_ptr<async::Event>> for_share_;
-  std::deque<std::shared_ptr<async::Event>> for_all_;
+  std::shared_ptr<State> state_;
 };
+
+using Lease = LeaseDesk::Lease;
 
 }  // namespace kw::engine

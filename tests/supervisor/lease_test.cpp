@@ -7,6 +7,8 @@
 #include <string>
 
 #include "async/loop.h"
+#include "async/within.h"
+#include "run_task.h"
 
 namespace kw::engine {
 namespace {
@@ -111,6 +113,48 @@ TEST(LeaseDesk, WhoWaitsForAllIsAnother) {
   }(&world));
   world.loop.run();
   EXPECT_EQ(world.order, "oX");
+}
+
+// Who gave up is in nobody's way.
+TEST(LeaseDesk, AWaitThatIsCancelledLeavesTheLine) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease first = co_await in->desk.share();
+    auto waited = co_await async::within(async::Deadline::in(2ms), nullptr, in->desk.all());
+    EXPECT_FALSE(waited.value);
+    EXPECT_FALSE(in->desk.has_others());
+    auto second = co_await async::within(async::Deadline::in(50ms), nullptr, in->desk.share());
+    in->order += second.value ? 's' : '-';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "s");
+}
+
+TEST(LeaseDesk, WhoGivesUpWaitingForAllLetsSharesPass) {
+  World world;
+  world.go(world.share('a', 20ms));
+  world.go([](World* in) -> async::Task<> {
+    (void)co_await async::within(async::Deadline::in(2ms), nullptr, in->desk.all());
+    in->order += 'x';
+  }(&world));
+  world.go(world.share('b', 1ms));
+  world.go([](World* in) -> async::Task<> {
+    co_await async::sleep_until(async::Deadline::in(10ms));
+    in->order += '.';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abx.");
+}
+
+TEST(Lease, MayOutliveItsDesk) {
+  async::Loop loop;
+  Lease lease;
+  {
+    LeaseDesk desk(loop, 1);
+    lease = test::run_task(loop, desk.share());
+  }
+  EXPECT_TRUE(lease);
+  lease.give_back();
 }
 
 TEST(Lease, GivenBackTwiceCountsOnce) {
