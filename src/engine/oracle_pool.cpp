@@ -5,30 +5,22 @@
 
 namespace kw::engine {
 
-async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::take(std::string task_key,
-                                                              async::Deadline deadline) {
-  while (taken_ >= options_.size) {
-    auto turn = std::make_shared<async::Event>(loop_);
-    waiting_.push_back(turn);
-    co_await turn->wait();
-  }
-  ++taken_;
+async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string task_key, async::Deadline deadline) {
+  Taken taken;
+  taken.place_ = co_await places_.take();
+  if (!taken.place_) co_return fail("the wait for an oracle was cancelled");
   if (!idle_.empty()) {
-    auto known =
-        std::ranges::find_if(idle_, [&](const Idle& idle) { return idle.oracle->task_key() == task_key; });
+    auto known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->task_key() == task_key; });
     if (known == idle_.end()) known = idle_.begin();
-    std::unique_ptr<Oracle> oracle = std::move(known->oracle);
-    tasks_.emplace_back(oracle.get(), known->tasks);
+    taken.oracle_ = std::move(known->oracle_);
+    taken.tasks_ = known->tasks_;
     idle_.erase(known);
-    co_return oracle;
+    co_return taken;
   }
   auto oracle = co_await spawn(deadline);
-  if (!oracle) {
-    leave();
-    co_return std::unexpected(oracle.error());
-  }
-  tasks_.emplace_back(oracle->get(), 0);
-  co_return std::move(*oracle);
+  if (!oracle) co_return std::unexpected(oracle.error());
+  taken.oracle_ = std::move(*oracle);
+  co_return taken;
 }
 
 async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline deadline) {
@@ -43,37 +35,28 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline d
   co_return std::make_unique<Oracle>(std::move(*worker));
 }
 
-async::Task<Result<>> OraclePool::renew(std::unique_ptr<Oracle>& oracle, async::Deadline deadline) {
+async::Task<Result<>> OraclePool::renew(Taken& taken, async::Deadline deadline) {
   auto fresh = co_await spawn(deadline);
   if (!fresh) co_return std::unexpected(fresh.error());
-  auto entry = std::ranges::find(tasks_, oracle.get(), &std::pair<Oracle*, unsigned>::first);
-  *entry = {fresh->get(), 0};
-  oracle = std::move(*fresh);
+  taken.oracle_ = std::move(*fresh);
+  taken.tasks_ = 0;
   co_return Result<>{};
 }
 
-async::Task<> OraclePool::give_back(std::unique_ptr<Oracle> oracle) {
-  auto entry = std::ranges::find(tasks_, oracle.get(), &std::pair<Oracle*, unsigned>::first);
-  unsigned tasks = entry->second + 1;
-  tasks_.erase(entry);
-  if (oracle->alive() && tasks < options_.tasks_before_renewal)
-    idle_.push_back({std::move(oracle), tasks});
-  else
-    co_await oracle->end();
-  leave();
-}
-
-void OraclePool::leave() {
-  --taken_;
-  if (waiting_.empty()) return;
-  waiting_.front()->set();
-  waiting_.pop_front();
+async::Task<> OraclePool::give_back(Taken taken) {
+  ++taken.tasks_;
+  if (!taken->alive() || taken.tasks_ >= options_.tasks_before_renewal) {
+    co_await taken->end();
+    co_return;
+  }
+  const auto place = std::move(taken.place_);  // free once the oracle can be found
+  idle_.push_back(std::move(taken));
 }
 
 async::Task<> OraclePool::end_idle() {
-  std::vector<Idle> idle = std::exchange(idle_, {});
-  for (Idle& each : idle) each.oracle->worker().kill();  // all at once: a GPU context takes long to end
-  for (Idle& each : idle) co_await each.oracle->end();
+  std::vector<Taken> idle = std::exchange(idle_, {});
+  for (Taken& each : idle) each->worker().kill();  // all at once: a GPU context takes long to end
+  for (Taken& each : idle) co_await each->end();
 }
 
 async::Task<> OraclePool::end() {

@@ -2,12 +2,11 @@
 // tasks.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "async/event.h"
+#include "async/semaphore.h"
 #include "engine/fork_server.h"
 #include "engine/oracle.h"
 
@@ -23,36 +22,42 @@ class OraclePool {
     unsigned tasks_before_renewal = 64;  // what a reference leaves behind unseen does not pile up
   };
 
+  // Exclusive use of one oracle. Where it is not given back its process is killed and its place is free.
+  class Taken {
+   public:
+    Taken() = default;
+    explicit operator bool() const { return oracle_ != nullptr; }
+    Oracle& operator*() const { return *oracle_; }
+    Oracle* operator->() const { return oracle_.get(); }
+
+   private:
+    friend class OraclePool;
+    async::Semaphore::Place place_;
+    std::unique_ptr<Oracle> oracle_;
+    unsigned tasks_ = 0;  // that it served before
+  };
+
   // The server is looked up at each spawn, since one that died is replaced.
   OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
-      : loop_(loop), server_(server), options_(std::move(options)) {}
+      : server_(server), options_(std::move(options)), places_(loop, options_.size) {}
 
-  // Exclusive use of one oracle, given back by give_back; one that knows the task is preferred.
-  async::Task<Result<std::unique_ptr<Oracle>>> take(std::string task_key, async::Deadline deadline);
-  async::Task<> give_back(std::unique_ptr<Oracle> oracle);
+  // One that knows the task is preferred.
+  async::Task<Result<Taken>> take(std::string task_key, async::Deadline deadline);
+  async::Task<> give_back(Taken taken);
   // A fresh process in the place of one that was ended. The place is kept: whoever waits for a lease would
   // otherwise wait for those who wait for an oracle.
-  async::Task<Result<>> renew(std::unique_ptr<Oracle>& oracle, async::Deadline deadline);
+  async::Task<Result<>> renew(Taken& taken, async::Deadline deadline);
   // Ends those that nobody uses, with all the device memory that they keep.
   async::Task<> end_idle();
   async::Task<> end();
 
  private:
-  void leave();
   async::Task<Result<std::unique_ptr<Oracle>>> spawn(async::Deadline deadline);
 
-  struct Idle {
-    std::unique_ptr<Oracle> oracle;
-    unsigned tasks = 0;
-  };
-
-  async::Loop& loop_;
   const std::shared_ptr<ForkServer>& server_;
   Options options_;
-  std::vector<Idle> idle_;
-  std::vector<std::pair<Oracle*, unsigned>> tasks_;
-  std::deque<std::shared_ptr<async::Event>> waiting_;
-  std::size_t taken_ = 0;
+  async::Semaphore places_;
+  std::vector<Taken> idle_;  // without a place
 };
 
 }  // namespace kw::engine

@@ -45,7 +45,7 @@ Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Sto
   verdict_.environment = context.environment;
   verdict_.timing.why_null = "the candidate was not timed";
   // Per task, not per candidate, so that an oracle can keep what it prepared.
-  init_seed_ = context.seeds.of(job.task.task_id);
+  init_seed_ = context.seeds.of(task_content(job.task));
 }
 
 Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const {
@@ -67,6 +67,8 @@ async::Task<> Attempt::run() {
     // The oracle first: whoever holds a share can go on without waiting for those who wait for all of the
     // device.
     step = co_await take_oracle();
+  }
+  if (step == Step::go_on) {
     lease_ = co_await context_.desk.share();
     deadline_ = Deadline::in(settings_.timeout);
     if (stop_.requested()) {
@@ -112,7 +114,8 @@ async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvin
   request.move_weights = settings_.move_weights;
   request.init_seed = init_seed_;
   for (std::uint32_t set = 0; set < certificate_sets; ++set)
-    request.certificate_seeds.push_back(context_.seeds.of(fmt::format("{}#{}", job_.task.task_id, set)));
+    request.certificate_seeds.push_back(
+        context_.seeds.of(fmt::format("{}#{}", task_content(job_.task), set)));
   request.tolerance = std::make_unique<wire::ToleranceT>();
   request.tolerance->name = settings_.tolerance.name;
   request.tolerance->rtol = settings_.tolerance.rtol;

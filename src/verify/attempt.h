@@ -143,7 +143,7 @@ class Attempt {
   Verdict verdict_;
   bool stopped_ = false;
 
-  std::unique_ptr<engine::Oracle> oracle_;
+  engine::OraclePool::Taken oracle_;
   std::unique_ptr<engine::Runner> runner_;
   std::shared_ptr<engine::ForkServer> forked_by_;
   engine::Lease lease_;

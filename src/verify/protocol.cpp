@@ -27,13 +27,14 @@ std::string protocol_hash(const Settings& settings, const wire::ReadyT& versions
   return sha256_hex(text).substr(0, 16);
 }
 
+std::string task_content(const Task& task) {
+  return sha256_hex_of({task.reference_code, task.entry_point, task.input_shapes});
+}
+
 std::string task_key(const Task& task, const Settings& settings, std::uint32_t halvings) {
-  std::string text = fmt::format("{}\n{}\n{}\n{} {} {} {},{},{}", task.task_id, task.entry_point,
-                                 task.input_shapes, settings.precision, settings.tf32, settings.move_weights,
-                                 settings.tolerance.name, settings.tolerance.rtol, settings.tolerance.atol);
-  text += '\0';
-  text += task.reference_code;
-  return fmt::format("{}+{}+{}", task.task_id, sha256_hex(text).substr(0, 16), halvings);
+  return fmt::format("{}+{},{},{}+{},{},{}+{}", task_content(task), settings.precision, settings.tf32,
+                     settings.move_weights, settings.tolerance.name, settings.tolerance.rtol,
+                     settings.tolerance.atol, halvings);
 }
 
 }  // namespace kw::verify

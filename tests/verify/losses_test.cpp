@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "../supervisor/run_task.h"
+#include "async/within.h"
 #include "verdict_world.h"
 
 namespace kw::verify {
@@ -91,6 +97,53 @@ TEST(OracleLoss, NoInputsForTheImportIsOurs) {
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.fault, Fault::infrastructure);
   EXPECT_EQ(world.fake.count("runner", Body::Load), 1);
+}
+
+TEST(OracleLoss, WithoutAnOracleNobodyWaitsForTheDevice) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Spawn, ends(Ending::closes));
+  engine::Lease all = run_task(world.loop, world.desk.all());
+  boost::asio::steady_timer release(world.loop, 2s);
+  release.async_wait([&](const auto&) { all.give_back(); });
+  const auto began = async::SteadyClock::now();
+  EXPECT_EQ(world.run().fault, Fault::infrastructure);
+  EXPECT_LT(async::ms_since(began), 1000);
+  release.cancel();
+}
+
+TEST(OraclePool, WhoGaveUpWaitingIsNotGivenAnOracle) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
+  auto taken = run_task(world.loop, [](async::Loop* loop, engine::OraclePool* from) -> async::Task<bool> {
+    auto first = co_await from->take("task", async::Deadline::in(5s));
+    (void)co_await async::within(async::Deadline::in(5ms), nullptr,
+                                 from->take("task", async::Deadline::in(5s)));
+    boost::asio::co_spawn(
+        *loop,
+        [](auto* pool_of, auto held) -> async::Task<> {
+          co_await async::sleep_until(async::Deadline::in(20ms));
+          co_await pool_of->give_back(std::move(held));
+        }(from, std::move(*first)),
+        boost::asio::detached);
+    auto again =
+        co_await async::within(async::Deadline::in(1s), nullptr, from->take("task", async::Deadline::in(5s)));
+    co_return again.value&& again.value->has_value();
+  }(&world.loop, &pool));
+  EXPECT_TRUE(taken);
+}
+
+TEST(OraclePool, AnOracleThatIsNotGivenBackKeepsNoPlace) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
+  auto taken = run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
+    (void)co_await from->take("task", async::Deadline::in(5s));  // whoever took it threw
+    auto again =
+        co_await async::within(async::Deadline::in(2s), nullptr, from->take("task", async::Deadline::in(5s)));
+    co_return again.value&& again.value->has_value();
+  }(&pool));
+  EXPECT_TRUE(taken);
 }
 
 // ---- a full device

@@ -101,6 +101,46 @@ TEST(Reference, WhoseStateComesAlongIsReplayedWithIt) {
   EXPECT_EQ(world.run().timing.instrument, "replay");
 }
 
+// What was asked of an oracle that prepared this task.
+wire::PrepareT prepared_as(const std::string& name, const std::string& reference,
+                           const std::string& shapes = "") {
+  VerdictWorld world;
+  wire::PrepareT request;
+  world.fake.when("oracle", Body::Prepare,
+                  [&](const wire::BodyUnion& asked, Reaction&) { request = *asked.AsPrepare(); });
+  world.job.task.task_id = name;
+  world.job.task.reference_code = reference;
+  world.job.task.input_shapes = shapes;
+  world.run();
+  return request;
+}
+
+TEST(Preparation, DependsOnTheTasksTextAndNotOnItsName) {
+  const auto one = prepared_as("one", "class Model: pass");
+  const auto two = prepared_as("two", "class Model: pass");
+  EXPECT_EQ(one.task_key, two.task_key);
+  EXPECT_EQ(one.init_seed, two.init_seed);
+  EXPECT_EQ(one.certificate_seeds, two.certificate_seeds);
+}
+
+TEST(Preparation, OfAnotherTextUnderTheSameNameIsAnother) {
+  const auto one = prepared_as("one", "class Model: pass", "[1]");
+  for (const auto& other :
+       {prepared_as("one", "class Model: x = 1", "[1]"), prepared_as("one", "class Model: pass", "[2]")}) {
+    EXPECT_NE(one.task_key, other.task_key);
+    EXPECT_NE(one.init_seed, other.init_seed);
+    EXPECT_NE(one.certificate_seeds, other.certificate_seeds);
+  }
+}
+
+TEST(Reference, IsRecordedOnceUnderTwoNames) {
+  VerdictWorld world;
+  world.run();
+  world.job.task.task_id = "another name";
+  EXPECT_EQ(world.run().timing.instrument, "replay");
+  EXPECT_EQ(world.fake.count("runner", Body::Load), 3);
+}
+
 struct Obstacle {
   const char* name;
   const char* role;
