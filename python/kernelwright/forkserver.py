@@ -16,11 +16,13 @@ import sys
 import tempfile
 import traceback
 
+from . import high_heap
 from .backends import BACKENDS, set_environment
 
 # A context with one connection takes the driver a third of the time.
 ORACLE_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "TORCHDYNAMO_DISABLE": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "1"}
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # set by the supervisor to the one GPU that a process serves
+CPU_MODES = ("interpret", "compile")  # elsewhere addresses are a device's
 DESCRIPTORS = 4
 NOBODY = 65534
 
@@ -192,6 +194,8 @@ def main():
     parser.add_argument("--mode", choices=[*BACKENDS, "oracle", "broker"], required=True)
     parser.add_argument("--control", type=int, required=True, metavar="FD")
     options = parser.parse_args()
+    if options.mode in CPU_MODES:
+        high_heap.ensure()
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to answer
     os.environ.pop("TRITON_INTERPRET", None)  # Triton decides by it, and the mode decides about it

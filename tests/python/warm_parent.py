@@ -73,6 +73,8 @@ def fork(backend, log, request):
 
 def main():
     """Warm up, then serve."""
+    from kernelwright import high_heap
+    high_heap.ensure()
     if sys.argv[1] == "interpret":
         os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
