@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/json/array.hpp>
 #include <filesystem>
 
+#include "async/spawn.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "llm/probe.h"
@@ -123,6 +123,12 @@ async::Task<Findings> examine(async::Loop* loop, async::Stop* stop, llm::ServerO
   co_return found;
 }
 
+async::Task<> examine_to_end(async::Loop* loop, async::Stop* stop, llm::ServerOptions options,
+                             Findings* found) {
+  *found = co_await examine(loop, stop, std::move(options));
+  loop->stop();
+}
+
 }  // namespace
 
 Findings judge_context(const llm::ModelInfo& model) {
@@ -149,15 +155,8 @@ Findings examine_server(const llm::ServerOptions& options) {
   async::Loop loop;
   async::Stop stop(loop);
   Findings found;
-  std::exception_ptr broken;
-  boost::asio::co_spawn(loop, examine(&loop, &stop, options),
-                        [&](std::exception_ptr error, Findings findings) {
-                          broken = std::move(error);
-                          found = std::move(findings);
-                          loop.stop();
-                        });
+  async::spawn(loop, examine_to_end(&loop, &stop, options, &found));
   loop.run();
-  if (broken) std::rethrow_exception(broken);
   return found;
 }
 

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
+#include "async/spawn.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "config/config.h"
@@ -148,7 +147,9 @@ async::Task<> save_now_and_then(World* world) {
 void trace_ended(World* world) {
   if (++world->unsaved < world->flags.output.save_interval) return;
   world->unsaved = 0;
-  boost::asio::co_spawn(world->session.loop, save_now_and_then(world), boost::asio::detached);
+  async::spawn(world->session.loop, save_now_and_then(world), [world](const std::exception_ptr& thrown) {
+    if (thrown) world->report.say("error: cannot save the traces: " + async::what_of(thrown));
+  });
 }
 
 async::Task<Result<>> converse(World* world) {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <csignal>
 #include <cstdlib>
 
+#include "async/spawn.h"
 #include "evaluator.h"
 #include "http/url.h"
 #include "probe/probe.h"
@@ -132,7 +131,6 @@ struct Serving {
 async::Task<> Serving::watch_parent() {
   auto watch = process::ExitWatch::of(session.loop, ::getppid());
   if (watch) co_await watch->wait();
-  end();
 }
 
 Result<> Serving::open(const ServeFlags& flags, service::Options options) {
@@ -204,7 +202,7 @@ int serve(const ServeOptions& options) {
   if (auto opened = serving.open(options.serve, service_options(options.serve, *store, *key)); !opened)
     return refuse(opened.error(), exit_failure);
   if (options.serve.parent_death)
-    boost::asio::co_spawn(session.loop, serving.watch_parent(), boost::asio::detached);
+    async::spawn(session.loop, serving.watch_parent(), [&](const std::exception_ptr&) { serving.end(); });
   int status = session.run([&] { return run_service(&serving, &options.serve, std::move(*plan)); }, [] {});
   return serving.told_to_end.is_set() ? 0 : status;
 }

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-
+#include "async/spawn.h"
 #include "confine.h"
 #include "process/exit_watch.h"
 
@@ -21,10 +19,16 @@ void sweep_cgroups() {
   for (const char* prefix : {"kernelwright", "kw-probe"}) kw_cgroup_sweep(prefix);
 }
 
+// What the ticks show is no part of the work: where that fails (standard error may be gone), it goes on
+// unseen.
 async::Task<> keep_time(std::function<void()> tick) {
   while (true) {
     co_await async::sleep_until(async::Deadline::in(1s));
-    tick();
+    try {
+      tick();
+    } catch (const std::exception&) {
+      co_return;
+    }
   }
 }
 
@@ -54,12 +58,9 @@ void Session::heed_signals() {
 
 int Session::run(std::function<async::Task<int>()> work, std::function<void()> tick) {
   int status = 0;
-  auto rethrow = [](const std::exception_ptr& error) {
-    if (error) std::rethrow_exception(error);
-  };
   heed_signals();
-  boost::asio::co_spawn(loop, keep_time(std::move(tick)), boost::asio::detached);
-  boost::asio::co_spawn(loop, run_to_end(std::move(work), &loop, &status), rethrow);
+  async::spawn(loop, keep_time(std::move(tick)));
+  async::spawn(loop, run_to_end(std::move(work), &loop, &status));
   loop.run();
   // A runner that was being started when the stop came makes its cgroup after all were cleared away.
   if (stop.requested()) process::await_children(2s);

@@ -1,8 +1,10 @@
 #include "async/semaphore.h"
 
 #include <algorithm>
-#include <list>
+#include <map>
 #include <utility>
+
+#include "async/within.h"
 
 namespace kw::async {
 
@@ -15,8 +17,8 @@ struct Semaphore::State {
   void admit() {
     while (!waiting.empty() && is_free()) {
       ++taken;
-      Event* turn = waiting.front();
-      waiting.pop_front();
+      Event* turn = waiting.begin()->second;
+      waiting.erase(waiting.begin());
       turn->set();
     }
   }
@@ -24,7 +26,8 @@ struct Semaphore::State {
   Loop& loop;
   std::function<std::size_t()> places;
   std::size_t taken = 0;
-  std::list<Event*> waiting;
+  std::uint64_t next_ticket = 0;
+  std::map<std::uint64_t, Event*> waiting;
 };
 
 Semaphore::Place::Place(Place&& other) noexcept : state_(std::move(other.state_)) {}
@@ -48,16 +51,21 @@ Semaphore::Semaphore(Loop& loop, std::size_t places) : Semaphore(loop, [places] 
 Semaphore::Semaphore(Loop& loop, std::function<std::size_t()> places)
     : state_(std::make_shared<State>(loop, std::move(places))) {}
 
-Task<Semaphore::Place> Semaphore::take() {
+std::uint64_t Semaphore::ticket() {
+  return state_->next_ticket++;
+}
+
+Task<Semaphore::Place> Semaphore::take(std::uint64_t ticket) {
   // Leaves the queue, or gives the place back, where the wait is cancelled or its coroutine destroyed.
   struct Turn {
-    explicit Turn(std::shared_ptr<State> of) : state(std::move(of)), granted(state->loop) {
-      state->waiting.push_back(&granted);
+    Turn(std::shared_ptr<State> of, std::uint64_t at)
+        : state(std::move(of)), number(at), granted(state->loop) {
+      state->waiting.emplace(number, &granted);
       state->admit();
     }
     ~Turn() {
       if (!granted.is_set())
-        state->waiting.remove(&granted);
+        state->waiting.erase(number);
       else if (!used)
         Place(state).give_back();
     }
@@ -65,14 +73,21 @@ Task<Semaphore::Place> Semaphore::take() {
     Turn& operator=(const Turn&) = delete;
 
     std::shared_ptr<State> state;
+    std::uint64_t number;
     Event granted;
     bool used = false;
   };
-  Turn turn(state_);
+  Turn turn(state_, ticket);
   co_await turn.granted.wait();
   if (!turn.granted.is_set()) co_return Place();
   turn.used = true;
   co_return Place(turn.state);
+}
+
+Task<Semaphore::Place> Semaphore::take(std::uint64_t ticket, Stop& stop) {
+  if (stop.requested()) co_return Place();
+  auto waited = co_await within(Deadline::never(), &stop, take(ticket));
+  co_return waited.value && !stop.requested() ? std::move(*waited.value) : Place();
 }
 
 std::optional<Semaphore::Place> Semaphore::try_take() {

@@ -1,12 +1,13 @@
-// Semaphore: so many places, given in the order in which they were asked for.
+// Semaphore: so many places, given in the order of tickets.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 
-#include "async/event.h"
+#include "async/stop.h"
 
 namespace kw::async {
 
@@ -36,8 +37,14 @@ class Semaphore {
   // The number is asked for at each turn, since it may change; 0 counts as 1.
   Semaphore(Loop& loop, std::function<std::size_t()> places);
 
-  // The next free place, behind those who wait already. Empty only where the wait was cancelled.
-  Task<Place> take();
+  // Who comes again with an earlier ticket waits before those who came later. One wait at a time has it.
+  std::uint64_t ticket();
+  // The next free place, behind earlier tickets; by default the ticket is new. Empty only where the wait was
+  // cancelled, or `stop` is requested.
+  Task<Place> take() { return take(ticket()); }
+  Task<Place> take(std::uint64_t ticket);
+  Task<Place> take(Stop& stop) { return take(ticket(), stop); }
+  Task<Place> take(std::uint64_t ticket, Stop& stop);
   // A place that is free now and that nobody waits for.
   std::optional<Place> try_take();
   // Gives places to those who wait: call it where the number of places grew.

@@ -1,9 +1,8 @@
 // The one way to wait: within(deadline, stop, operation).
 #pragma once
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <optional>
-#include <variant>
+#include <utility>
 
 #include "async/loop.h"
 #include "async/stop.h"
@@ -12,7 +11,10 @@ namespace kw::async {
 
 enum class Ended { deadline, stop };
 
-// The operation's value, or what ended the wait before it. The operation is cancelled then.
+// What ended the wait before the operation, which is cancelled then. What the operation throws is thrown.
+Task<std::optional<Ended>> within(Deadline deadline, Stop* stop, Task<> operation);
+
+// The operation's value, or what ended the wait before it.
 template <typename T>
 struct Waited {
   std::optional<T> value;
@@ -21,16 +23,16 @@ struct Waited {
 
 template <typename T>
 Task<Waited<T>> within(Deadline deadline, Stop* stop, Task<T> operation) {
-  using namespace boost::asio::experimental::awaitable_operators;
   Waited<T> waited;
-  // Without a stop only the deadline ends it.
-  auto stopped = stop != nullptr ? stop->wait() : sleep_until(Deadline::never());
-  auto first = co_await (std::move(operation) || sleep_until(deadline) || std::move(stopped));
-  if (first.index() == 0)
-    waited.value.emplace(std::move(std::get<0>(first)));
-  else
-    waited.ended = first.index() == 1 ? Ended::deadline : Ended::stop;
+  auto keep = [](Task<T> of, std::optional<T>* value) -> Task<> { value->emplace(co_await std::move(of)); };
+  if (auto ended = co_await within(deadline, stop, keep(std::move(operation), &waited.value))) {
+    waited.value.reset();  // of an operation that ended a moment later
+    waited.ended = *ended;
+  }
   co_return waited;
 }
+
+// Sleeps, and wakes early where a stop is requested.
+Task<> pause(std::chrono::milliseconds time, Stop& stop);
 
 }  // namespace kw::async

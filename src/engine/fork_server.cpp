@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <cstdlib>
 
+#include "async/spawn.h"
 #include "async/within.h"
 #include "base/files.h"
 #include "process/spawn.h"
@@ -124,7 +123,7 @@ async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::attach(async::Loop&
     co_return std::unexpected(ready.error());
   server->mapped_bytes_ = mapped_bytes(pid);
   if (auto end = process::ExitWatch::of(loop, pid))
-    boost::asio::co_spawn(loop, note_end(std::move(*end), server->alive_), boost::asio::detached);
+    async::spawn(loop, note_end(std::move(*end), server->alive_));
   co_return server;
 }
 

@@ -1,7 +1,6 @@
 #include "engine/spare_workers.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include "async/spawn.h"
 
 namespace kw::engine {
 
@@ -19,7 +18,7 @@ async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::fork(async::Deadline 
 
 async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::take(async::Deadline deadline) {
   while (!ready_.empty()) {
-    std::unique_ptr<Worker> worker = std::move(ready_.front());
+    std::unique_ptr<Worker> worker = std::move(ready_.front().worker);
     ready_.pop_front();
     refill();
     if (worker->alive()) co_return worker;
@@ -29,25 +28,28 @@ async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::take(async::Deadline 
 }
 
 void SpareWorkers::refill() {
-  while (!ended_ && ready_.size() + coming_ < options_.count) {
-    ++coming_;
-    boost::asio::co_spawn(loop_, add_one(), boost::asio::detached);
+  if (options_.count == 0) return;
+  while (!ended_) {
+    auto place = places_.try_take();
+    if (!place) return;
+    // Where the fork fails or throws there is no spare: whoever then asks forks one itself, and is told why.
+    async::spawn(loop_, add_one(std::move(*place)), [](const std::exception_ptr&) {});
   }
 }
 
-// Where the fork fails there is no spare: whoever then asks is told why.
-async::Task<> SpareWorkers::add_one() {
+async::Task<> SpareWorkers::add_one(async::Semaphore::Place place) {
   auto worker = co_await fork(async::Deadline::in(30s));
-  --coming_;
-  if (worker && !ended_) ready_.push_back(std::move(*worker));
+  if (worker && !ended_) ready_.push_back({std::move(place), std::move(*worker)});
 }
 
 async::Task<> SpareWorkers::end() {
   ended_ = true;
-  while (coming_ > 0) co_await async::sleep_until(async::Deadline::in(20ms));
-  for (auto& worker : ready_) worker->kill();
-  for (auto& worker : ready_) co_await worker->end();
+  for (Spare& spare : ready_) spare.worker->kill();
+  for (Spare& spare : ready_) co_await spare.worker->end();
   ready_.clear();
+  // With all places in hand no fork is under way.
+  std::vector<async::Semaphore::Place> all;
+  while (all.size() < options_.count) all.push_back(co_await places_.take());
 }
 
 }  // namespace kw::engine

@@ -5,7 +5,9 @@
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "async/semaphore.h"
 #include "engine/fork_server.h"
 
 namespace kw::engine {
@@ -21,7 +23,7 @@ class SpareWorkers {
   };
 
   SpareWorkers(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
-      : loop_(loop), server_(server), options_(std::move(options)) {}
+      : loop_(loop), server_(server), options_(std::move(options)), places_(loop, options_.count) {}
 
   async::Task<Result<std::unique_ptr<Worker>>> take(async::Deadline deadline);
   async::Task<> end();
@@ -29,13 +31,18 @@ class SpareWorkers {
  private:
   async::Task<Result<std::unique_ptr<Worker>>> fork(async::Deadline deadline);
   void refill();
-  async::Task<> add_one();
+  async::Task<> add_one(async::Semaphore::Place place);
+
+  struct Spare {
+    async::Semaphore::Place place;
+    std::unique_ptr<Worker> worker;
+  };
 
   async::Loop& loop_;
   const std::shared_ptr<ForkServer>& server_;
   Options options_;
-  std::deque<std::unique_ptr<Worker>> ready_;
-  std::size_t coming_ = 0;
+  async::Semaphore places_;  // of the spares that are ready or being forked
+  std::deque<Spare> ready_;
   bool ended_ = false;
 };
 

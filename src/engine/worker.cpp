@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <cstring>
 
+#include "async/spawn.h"
 #include "async/within.h"
 #include "base/text.h"
 #include "confine.h"
@@ -95,9 +95,9 @@ async::Task<Result<>> Worker::confined(Deadline deadline) {
   if (packet.fds.empty()) co_return fail("the sandbox sent no pidfd", "Linux 5.3 or newer is needed");
   layers_ = spawned.applied;
   state_->init.emplace(state_->loop, std::move(packet.fds.front()));
-  boost::asio::co_spawn(state_->loop, watch(state_), boost::asio::detached);
+  async::spawn(state_->loop, watch(state_));
   if ((layers_ & KW_LAYER_CGROUP_MEMORY) == 0 && state_->memory_bytes > 0)
-    boost::asio::co_spawn(state_->loop, guard_memory(state_, spawned.init_pid), boost::asio::detached);
+    async::spawn(state_->loop, guard_memory(state_, spawned.init_pid));
   co_return Result<>{};
 }
 
@@ -126,29 +126,22 @@ async::Task<> Worker::guard_memory(std::shared_ptr<State> state, pid_t init) {
 }
 
 async::Task<Exit> Worker::end() {
+  auto state = state_;
   channel_.close();
-  if (state_->init) {
-    state_->init->kill(SIGKILL);
+  if (state->init) {
+    state->init->kill(SIGKILL);
     // A process whose kernel still runs on a GPU ends when that does; after Ctrl-C nobody waits so long.
     auto patience = stop_ != nullptr && stop_->requested() ? 2s : 10s;
-    co_await async::within(Deadline::in(patience), nullptr,
-                           [](std::shared_ptr<State> state) -> async::Task<bool> {
-                             co_await state->ended.wait();
-                             co_return true;
-                           }(state_));
+    co_await async::within(Deadline::in(patience), nullptr, state->ended.wait());
   }
-  co_return state_->exit;
+  co_return state->exit;
 }
 
 async::Task<Lost> Worker::lost(Lost::Why why, std::string detail) {
   // The exit's own account arrives a moment after the channel closes.
   if (why == Lost::Why::closed) {
-    auto waited = co_await async::within(Deadline::in(1s), stop_,
-                                         [](std::shared_ptr<State> state) -> async::Task<bool> {
-                                           co_await state->ended.wait();
-                                           co_return true;
-                                         }(state_));
-    if (waited.value) why = Lost::Why::died;
+    auto state = state_;
+    if (!co_await async::within(Deadline::in(1s), stop_, state->ended.wait())) why = Lost::Why::died;
   }
   Exit exit = co_await end();
   co_return Lost{why, std::move(detail), exit};

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -15,6 +12,7 @@
 #include <list>
 #include <map>
 
+#include "async/spawn.h"
 #include "base/ascii.h"
 #include "http/server_session.h"
 
@@ -131,10 +129,11 @@ void Server::State::start(tcp::socket socket) {
     ++turned_away;
   else
     ++from_address[counted];
-  asio::co_spawn(loop, serve(shared_from_this(), &served),
-                 asio::bind_cancellation_slot(served.cancel.slot(),
-                                              [state = shared_from_this(), place = serving.begin()](
-                                                  const std::exception_ptr&) { state->forget(place); }));
+  // What breaks one connection ends that one.
+  async::spawn(loop, serve(shared_from_this(), &served), served.cancel.slot(),
+               [state = shared_from_this(), place = serving.begin()](const std::exception_ptr&) {
+                 state->forget(place);
+               });
 }
 
 void Server::State::forget(std::list<Served>::iterator place) {
@@ -200,8 +199,8 @@ Result<std::unique_ptr<Server>> Server::listen(async::Loop& loop, ServerOptions 
                             error.message()),
                 error == asio::error::invalid_argument ? "give an address like 127.0.0.1, 0.0.0.0 or ::"
                                                        : "give another port, or 0 for any free one");
-  asio::co_spawn(loop, State::accept(state), asio::detached);
-  asio::co_spawn(loop, State::keep_time(state), asio::detached);
+  async::spawn(loop, State::accept(state));
+  async::spawn(loop, State::keep_time(state));
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 

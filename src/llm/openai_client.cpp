@@ -48,11 +48,6 @@ struct Course {
   std::optional<std::uint64_t> shrunk;  // what an overflow left
 };
 
-async::Task<bool> slept(milliseconds time) {
-  co_await async::sleep_until(async::Deadline::in(time));
-  co_return true;
-}
-
 // A stream is mostly frames around its words.
 http::ClientOptions roomy(http::ClientOptions options, std::size_t max_content_bytes) {
   options.max_body_bytes = std::max(options.max_body_bytes, 128 * max_content_bytes);
@@ -252,7 +247,7 @@ async::Task<std::expected<ChatAnswer, ChatFailure>> OpenAiClient::chat(const Cha
     if (made.answer) co_return std::move(*made.answer);
     auto wait = state.next_try(course, made, request);
     if (!wait) break;
-    if (wait->count() > 0) co_await async::within(async::Deadline::never(), &state.stop, slept(*wait));
+    if (wait->count() > 0) co_await async::pause(*wait, state.stop);
     if (state.stop.requested()) break;
   }
   co_return std::unexpected(state.failure(course, std::move(made)));

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 
+#include "async/spawn.h"
 #include "base/text.h"
 
 namespace kw::process {
@@ -25,7 +24,7 @@ Result<std::pair<std::shared_ptr<OutputTail>, Fd>> OutputTail::open(async::Loop&
   Fd writer(ends[1]);
   ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
   auto tail = std::make_shared<OutputTail>(loop, std::move(reader));
-  boost::asio::co_spawn(loop, tail->read(tail), boost::asio::detached);
+  async::spawn(loop, tail->read(tail));
   return std::pair(std::move(tail), std::move(writer));
 }
 

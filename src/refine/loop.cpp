@@ -1,12 +1,11 @@
 #include "refine/loop.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <exception>
 
+#include "async/spawn.h"
 #include "refine/loop_state.h"
 
 namespace kw::refine {
@@ -16,17 +15,6 @@ namespace {
 constexpr std::size_t lookahead = 4;
 
 constexpr std::size_t reads_at_a_stretch = 32;
-
-std::string what_of(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& each) {
-    return each.what();
-  } catch (...) {
-    return "an unknown exception";
-  }
-}
-
 }  // namespace
 
 Loop::Loop(async::Loop& loop, async::Stop& stop, llm::ChatClient& chat, verify::Verifier& verifier,
@@ -50,6 +38,7 @@ Loop::State::State(async::Loop& on, async::Stop& until, llm::ChatClient& model, 
       settings(std::move(how)),
       hooks(std::move(told)),
       changed(on),
+      requests(on, std::max<std::size_t>(1, settings.requests_in_flight)),
       desk(on, until, judge, to),
       queue(settings) {
   settings.requests_in_flight = std::max<std::size_t>(1, settings.requests_in_flight);
@@ -82,7 +71,7 @@ async::Task<Result<>> Loop::State::run(TaskSource& source) {
 
 // Tasks are read only when a request is about to be free for them.
 bool Loop::State::wants_more() const {
-  std::size_t free = settings.requests_in_flight - asking;
+  std::size_t free = settings.requests_in_flight - requests.taken();
   return !ending() && !exhausted && open_traces < most_open && queue.size() + entering < free + lookahead;
 }
 
@@ -130,17 +119,18 @@ OpenTracePtr Loop::State::new_trace(store::TraceKey key) {
 void Loop::State::pump() {
   if (pumping) return;  // a request that is answered at once comes back here
   pumping = true;
-  while (!ending() && asking < settings.requests_in_flight && queue.size() > 0) {
-    ++asking;
-    start(ask(queue.pop()));
+  while (!ending() && queue.size() > 0) {
+    auto place = requests.try_take();
+    if (!place) break;
+    start(ask(queue.pop(), std::move(*place)));
   }
   pumping = false;
 }
 
 void Loop::State::start(async::Task<> work) {
   ++working;
-  boost::asio::co_spawn(loop, std::move(work), [this](const std::exception_ptr& thrown) {
-    if (thrown) break_off({"the loop broke: " + what_of(thrown), ""});
+  async::spawn(loop, std::move(work), [this](const std::exception_ptr& thrown) {
+    if (thrown) break_off({"the loop broke: " + async::what_of(thrown), ""});
     --working;
     pump();
     changed.set();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "async/event.h"
+#include "async/semaphore.h"
 #include "refine/loop.h"
 #include "refine/open_trace.h"
 #include "refine/turn_queue.h"
@@ -32,7 +32,7 @@ struct Loop::State {
 
   // ---- loop_turn.cpp: one trace ----
   async::Task<> enter(OpenTracePtr open);
-  async::Task<> ask(OpenTracePtr open);
+  async::Task<> ask(OpenTracePtr open, async::Semaphore::Place place);
   async::Task<> judge(OpenTracePtr open);
   async::Task<> decide(OpenTracePtr open);
   async::Task<> finish(OpenTracePtr open, StopReason reason, std::string explanation);
@@ -53,7 +53,6 @@ struct Loop::State {
   std::size_t most_open = 1;      // traces in memory
   std::size_t open_traces = 0;    // being worked on, or waiting
   std::size_t entering = 0;       // among them: being looked up in the log
-  std::size_t asking = 0;         // requests in flight
   std::size_t working = 0;        // coroutines
   std::size_t answers = 0;        // since the start of this run
   std::size_t failed_in_row = 0;  // requests without one answer between them
@@ -64,6 +63,7 @@ struct Loop::State {
   std::optional<TaskItem> item;  // whose samples are being started
   std::size_t next_sample = 0;
   async::Event changed;
+  async::Semaphore requests;  // in flight
 
   VerdictDesk desk;
   TurnQueue queue;  // last: its traces report to the counters above when they go

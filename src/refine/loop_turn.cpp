@@ -106,7 +106,7 @@ llm::ChatRequest Loop::State::request_for(const OpenTrace& open) const {
   return request;
 }
 
-async::Task<> Loop::State::ask(OpenTracePtr open) {
+async::Task<> Loop::State::ask(OpenTracePtr open, async::Semaphore::Place place) {
   llm::ChatRequest request = request_for(*open);
   std::expected<llm::ChatAnswer, llm::ChatFailure> answer;
   try {
@@ -115,7 +115,7 @@ async::Task<> Loop::State::ask(OpenTracePtr open) {
     answer = std::unexpected(llm::ChatFailure{ChatFault::malformed, thrown.what(), "", {}, 1});
   }
   // The next request need not wait until this answer is kept and judged.
-  --asking;
+  place.give_back();
   pump();
   changed.set();
   // By way of a value of its own: assigned directly, the failure would be gone before what lies in it is

@@ -1,8 +1,11 @@
 #include "remote/courier.h"
 
-#include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+
+#include "async/spawn.h"
+#include "async/within.h"
 #include "remote/courier_state.h"
 
 namespace kw::remote {
@@ -39,6 +42,11 @@ void Courier::State::fail(const ItemPointer& item, const Trouble& trouble) {
   settle(item, {.end = Delivery::End::failed, .said = {}, .trouble = trouble});
 }
 
+void Courier::State::fail(const std::vector<ItemPointer>& items, const std::exception_ptr& thrown) {
+  for (const ItemPointer& item : items)
+    fail(item, {.what = fmt::format("{} could not be asked: {}", api->name(), async::what_of(thrown))});
+}
+
 void Courier::State::fail_all(const Trouble& trouble) {
   auto waited = std::exchange(waiting, {});
   auto under_way = std::exchange(posted, {});
@@ -70,12 +78,11 @@ Courier::~Courier() {
 }
 
 async::Task<Delivery> Courier::carry(Parcel parcel, async::Stop& stop) {
-  using namespace boost::asio::experimental::awaitable_operators;
   auto state = state_;
   auto item = std::make_shared<Item>(state->loop, std::move(parcel));
   state->waiting.push_back(item);
   state->start_posting();
-  co_await (item->over.wait() || stop.wait());
+  co_await async::within(async::Deadline::never(), &stop, item->over.wait());
   if (item->over.is_set()) co_return std::move(item->delivery);
   state->abandon(item);
   co_return Delivery{.end = Delivery::End::stopped, .said = {}, .trouble = {}};
@@ -84,7 +91,7 @@ async::Task<Delivery> Courier::carry(Parcel parcel, async::Stop& stop) {
 async::Task<> Courier::end() {
   auto state = state_;
   auto deadline = async::Deadline::in(end_limit);
-  while ((!state->cancelled.empty() || state->cancelling > 0) && !deadline.passed())
+  while ((!state->cancelled.empty() || state->cancelling.taken() > 0) && !deadline.passed())
     co_await async::sleep_until(async::Deadline::in(10ms));
   state->ending.request("the verifier ended");
 }

@@ -3,11 +3,12 @@
 
 #include <array>
 #include <deque>
+#include <exception>
 #include <map>
 #include <optional>
 #include <vector>
 
-#include "async/event.h"
+#include "async/semaphore.h"
 #include "remote/courier.h"
 #include "remote/link.h"
 
@@ -30,6 +31,8 @@ struct Courier::State : std::enable_shared_from_this<Courier::State> {
 
   // Verdicts are a few kilobytes each, and an answer must stay within what the client takes.
   static constexpr std::size_t most_polled = 250;
+  // At once: after Ctrl-C there may be many, and little time.
+  static constexpr std::size_t most_cancelling = 8;
 
   // Each begins where there is something to do for it, and ends when there is nothing more.
   void start_posting();
@@ -38,6 +41,8 @@ struct Courier::State : std::enable_shared_from_this<Courier::State> {
 
   void settle(const ItemPointer& item, Delivery delivery);
   void fail(const ItemPointer& item, const Trouble& trouble);
+  // What was in the hands of a coroutine that broke.
+  void fail(const std::vector<ItemPointer>& items, const std::exception_ptr& thrown);
   // Patience is over, or no try will do: all that is under way ends.
   void fail_all(const Trouble& trouble);
   void abandon(const ItemPointer& item);
@@ -59,7 +64,7 @@ struct Courier::State : std::enable_shared_from_this<Courier::State> {
   bool is_posting = false;
   std::array<bool, 4> is_watching{};
   std::size_t poll_most = most_polled;  // fewer where an answer was too large
-  std::size_t cancelling = 0;
+  async::Semaphore cancelling{loop, most_cancelling};
   std::optional<async::SteadyClock::time_point> full_since;  // nothing of ours has moved since then
 };
 

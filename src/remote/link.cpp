@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include "async/within.h"
 
 namespace kw::remote {
 
@@ -15,11 +16,6 @@ namespace {
 constexpr double quiet_ms = 1500;
 
 }  // namespace
-
-async::Task<> pause(milliseconds wait, async::Stop& stop) {
-  using namespace boost::asio::experimental::awaitable_operators;
-  co_await (async::sleep_until(async::Deadline::in(wait)) || stop.wait());
-}
 
 void Link::answered() {
   if (!away_since_) return;
@@ -39,7 +35,7 @@ async::Task<bool> Link::bear(Trouble trouble, http::Backoff& backoff, async::Sto
   // The last try comes when patience ends.
   auto wait =
       std::min(backoff.next(trouble.retry_after, random_), milliseconds(static_cast<long>(left_ms) + 1));
-  co_await pause(wait, stop);
+  co_await async::pause(wait, stop);
   co_return !stop.requested();
 }
 

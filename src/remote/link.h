@@ -38,7 +38,4 @@ class Link {
   std::mt19937_64 random_{std::random_device{}()};
 };
 
-// Sleeps, and wakes early where a stop is requested.
-async::Task<> pause(std::chrono::milliseconds wait, async::Stop& stop);
-
 }  // namespace kw::remote

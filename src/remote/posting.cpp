@@ -1,8 +1,8 @@
 // Handing evaluations in: those that wait together go in one request.
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <charconv>
 
+#include "async/spawn.h"
+#include "async/within.h"
 #include "remote/courier_state.h"
 
 namespace kw::remote {
@@ -87,14 +87,23 @@ class Poster {
 
   async::Task<> run() {
     while (!state_->waiting.empty() && !state_->ending.requested()) {
-      Batch batch = take_batch(*state_, most_);
-      auto answer = co_await state_->api->submit(bodies(batch), state_->ending);
-      if (answer && take_receipts(*state_, batch, *answer))
+      batch_ = take_batch(*state_, most_);
+      auto answer = co_await state_->api->submit(bodies(batch_), state_->ending);
+      if (answer && take_receipts(*state_, batch_, *answer))
         went_well();
       else
-        co_await went_wrong(batch, answer ? of_others() : answer.error());
+        co_await went_wrong(answer ? of_others() : answer.error());
     }
+  }
+
+  // Its end, also by an exception: what it had in hand fails, the rest is posted anew.
+  void ended(const std::exception_ptr& thrown) {
     state_->is_posting = false;
+    if (thrown) {
+      for (const ItemPointer& item : batch_) std::erase(state_->waiting, item);
+      state_->fail(batch_, thrown);
+    }
+    state_->start_posting();
   }
 
  private:
@@ -108,14 +117,14 @@ class Poster {
     return {.what = state_->api->name() + " acknowledges other evaluations than it was given"};
   }
 
-  async::Task<> went_wrong(const Batch& batch, Trouble trouble) {
+  async::Task<> went_wrong(Trouble trouble) {
     using Kind = Trouble::Kind;
     // Whether an answer that did not come was never sent is not known.
     if (trouble.kind == Kind::away || trouble.kind == Kind::stopped)
-      for (const ItemPointer& item : batch) note_possible(item);
-    put_back(*state_, batch);
-    if (trouble.kind == Kind::refused || trouble.kind == Kind::too_large) co_return refused(batch, trouble);
-    if (trouble.kind == Kind::full) co_return co_await was_full(batch.size(), trouble);
+      for (const ItemPointer& item : batch_) note_possible(item);
+    put_back(*state_, batch_);
+    if (trouble.kind == Kind::refused || trouble.kind == Kind::too_large) co_return refused(trouble);
+    if (trouble.kind == Kind::full) co_return co_await was_full(batch_.size(), trouble);
     if (trouble.kind == Kind::locked || !co_await state_->link.bear(trouble, backoff_, state_->ending))
       state_->fail_all(trouble);
   }
@@ -128,14 +137,14 @@ class Poster {
   }
 
   // All or none were taken: the one to blame goes, or they are parted until it is alone.
-  void refused(const Batch& batch, const Trouble& trouble) {
+  void refused(const Trouble& trouble) {
     state_->link.answered();
-    auto number = batch.size() == 1 ? std::optional<std::size_t>(0) : blamed(trouble);
-    if (number && *number < batch.size()) {
-      std::erase(state_->waiting, batch[*number]);
-      state_->fail(batch[*number], trouble);
+    auto number = batch_.size() == 1 ? std::optional<std::size_t>(0) : blamed(trouble);
+    if (number && *number < batch_.size()) {
+      std::erase(state_->waiting, batch_[*number]);
+      state_->fail(batch_[*number], trouble);
     } else {
-      most_ = (batch.size() + 1) / 2;
+      most_ = (batch_.size() + 1) / 2;
     }
   }
 
@@ -145,7 +154,7 @@ class Poster {
       most_ = size / 2;
     } else if (has_patience_with_fullness(*state_)) {
       std::mt19937_64 random{std::random_device{}()};
-      co_await pause(backoff_.next(trouble.retry_after, random), state_->ending);
+      co_await async::pause(backoff_.next(trouble.retry_after, random), state_->ending);
     } else {
       fail_waiting(*state_, trouble);
     }
@@ -154,18 +163,15 @@ class Poster {
   StatePointer state_;
   std::size_t most_;
   http::Backoff backoff_;
+  Batch batch_;
 };
-
-async::Task<> post(StatePointer state) {
-  Poster poster(std::move(state));
-  co_await poster.run();
-}
 
 }  // namespace
 
 void Courier::State::start_posting() {
-  if (waiting.empty() || std::exchange(is_posting, true)) return;
-  boost::asio::co_spawn(loop, post(shared_from_this()), boost::asio::detached);
+  if (waiting.empty() || ending.requested() || std::exchange(is_posting, true)) return;
+  auto poster = std::make_shared<Poster>(shared_from_this());
+  async::spawn(loop, poster->run(), [poster](const std::exception_ptr& thrown) { poster->ended(thrown); });
 }
 
 }  // namespace kw::remote

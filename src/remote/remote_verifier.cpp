@@ -1,9 +1,8 @@
 #include "remote/remote_verifier.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "async/spawn.h"
 #include "base/hash.h"
 #include "remote/request.h"
 #include "remote/verdict_reader.h"
@@ -127,7 +126,8 @@ void RemoteVerifier::look_again() {
   auto now = async::SteadyClock::now();
   if (options_.in_flight > 0 || now - looked_at_ < options_.pace.refresh) return;
   looked_at_ = now;
-  boost::asio::co_spawn(
+  // Where that fails the width stays what it was.
+  async::spawn(
       loop_,
       [](RemoteVerifier* self, std::shared_ptr<Api> api, std::shared_ptr<bool> is_alive,
          async::Loop* loop) -> async::Task<> {
@@ -135,7 +135,7 @@ void RemoteVerifier::look_again() {
         auto facts = co_await api->facts(nobody);
         if (facts && *is_alive) self->facts_.width = facts->width;
       }(this, api_, is_alive_, &loop_),
-      boost::asio::detached);
+      [](const std::exception_ptr&) {});
 }
 
 }  // namespace kw::remote

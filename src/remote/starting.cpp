@@ -1,6 +1,7 @@
 // The first words with a service.
 #include <fmt/format.h>
 
+#include "async/within.h"
 #include "remote/link.h"
 #include "remote/remote_verifier.h"
 
@@ -32,7 +33,7 @@ class Greeting {
                                    std::chrono::duration<double>(options_.pace.patience).count()),
                        "look at its log, or give it more time with --evaluator-patience");
       say(trouble.what);
-      co_await pause(backoff.next(trouble.retry_after, random), stop_);
+      co_await async::pause(backoff.next(trouble.retry_after, random), stop_);
     }
   }
 

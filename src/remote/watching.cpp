@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
+#include "async/spawn.h"
+#include "async/within.h"
 #include "remote/courier_state.h"
 
 namespace kw::remote {
@@ -37,8 +37,19 @@ std::vector<ItemPointer> take_unwatched(Courier::State& state) {
 
 class Watcher {
  public:
-  Watcher(StatePointer state, milliseconds wait)
-      : state_(std::move(state)), wait_(wait), backoff_(state_->pace.backoff), idle_(idle_pace) {}
+  Watcher(StatePointer state, std::size_t place)
+      : state_(std::move(state)),
+        place_(place),
+        wait_(wait_at(place, state_->pace.poll)),
+        backoff_(state_->pace.backoff),
+        idle_(idle_pace) {}
+
+  // Its end, also by an exception: what it asked for is nobody's matter then.
+  void ended(const std::exception_ptr& thrown) {
+    state_->is_watching.at(place_) = false;
+    if (thrown) state_->fail(items_, thrown);
+    state_->start_watching();
+  }
 
   async::Task<> run() {
     while (!state_->ending.requested()) {
@@ -91,7 +102,7 @@ class Watcher {
       idle_ = http::Backoff(idle_pace);
       state_->poll_most = std::min(2 * state_->poll_most, Courier::State::most_polled);
     } else {
-      co_await pause(idle_.next({}, random_), state_->ending);
+      co_await async::pause(idle_.next({}, random_), state_->ending);
     }
   }
 
@@ -106,7 +117,14 @@ class Watcher {
     }
   }
 
+  // What is handed in later is asked for by another: those look again sooner, and take it along.
+  static milliseconds wait_at(std::size_t place, milliseconds wait) {
+    for (std::size_t i = 0; i < place; ++i) wait /= 3;
+    return wait;
+  }
+
   StatePointer state_;
+  std::size_t place_;
   milliseconds wait_;
   http::Backoff backoff_;
   http::Backoff idle_;
@@ -114,26 +132,16 @@ class Watcher {
   std::vector<ItemPointer> items_;
 };
 
-async::Task<> watch(StatePointer state, std::size_t place) {
-  // What is handed in later is asked for by another: those look again sooner, and take it along.
-  milliseconds wait = state->pace.poll;
-  for (std::size_t i = 0; i < place; ++i) wait /= 3;
-  {
-    Watcher watcher(state, wait);
-    co_await watcher.run();
-  }
-  state->is_watching.at(place) = false;
-}
-
 }  // namespace
 
 void Courier::State::start_watching() {
-  if (unwatched.empty()) return;
+  if (unwatched.empty() || ending.requested()) return;
   auto* free = std::ranges::find(is_watching, false);
   if (free == is_watching.end()) return;
   *free = true;
-  boost::asio::co_spawn(loop, watch(shared_from_this(), static_cast<std::size_t>(free - is_watching.begin())),
-                        boost::asio::detached);
+  auto watcher =
+      std::make_shared<Watcher>(shared_from_this(), static_cast<std::size_t>(free - is_watching.begin()));
+  async::spawn(loop, watcher->run(), [watcher](const std::exception_ptr& thrown) { watcher->ended(thrown); });
 }
 
 }  // namespace kw::remote

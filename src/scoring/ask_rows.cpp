@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/json/array.hpp>
-#include <exception>
 
+#include "async/spawn.h"
 #include "base/utc_now.h"
 #include "schema/json.h"
 #include "table/rows_columns.h"
@@ -75,35 +73,35 @@ Result<Question> question_of(const PromptRow& row, const ReadOptions& options) {
 
 RowAsker::RowAsker(async::Loop& loop, async::Stop& stop, llm::ChatClient& chat, store::TraceLog& log,
                    AskOptions options)
-    : loop_(loop), stop_(stop), chat_(chat), log_(log), options_(std::move(options)), changed_(loop) {}
-
-async::Task<> RowAsker::room() {
-  changed_.reset();
-  co_await changed_.wait();
-}
+    : loop_(loop),
+      stop_(stop),
+      chat_(chat),
+      log_(log),
+      options_(std::move(options)),
+      requests_(loop, options_.in_flight) {}
 
 async::Task<Result<>> RowAsker::run(const std::vector<Question>& questions) {
   for (std::size_t sample = 0; sample < options_.samples; ++sample)
     for (const Question& question : questions) {
-      while (in_flight_ >= options_.in_flight && !stop_.requested()) co_await room();
-      if (stop_.requested() || !ended_) break;
-      ++in_flight_;
-      boost::asio::co_spawn(loop_, ask(question, sample), boost::asio::detached);
+      auto place = co_await requests_.take(stop_);
+      if (!place || !ended_) break;
+      auto ended = [this, &question, held = std::move(place)](const std::exception_ptr& thrown) {
+        if (thrown) broke_off(fail(fmt::format("{}: {}", question.id, async::what_of(thrown))));
+      };
+      async::spawn(loop_, ask(question, sample), std::move(ended));
     }
-  while (in_flight_ > 0) co_await room();
+  // With all places in hand nothing is under way.
+  std::vector<async::Semaphore::Place> all;
+  while (all.size() < std::max<std::size_t>(1, options_.in_flight)) all.push_back(co_await requests_.take());
   co_return ended_;
 }
 
 async::Task<> RowAsker::ask(const Question& question, std::size_t sample) {
-  Result<> kept;
-  try {
-    kept = co_await keep(question, sample);
-  } catch (const std::exception& thrown) {
-    kept = fail(fmt::format("{}: {}", question.id, thrown.what()));
-  }
-  if (!kept && ended_) ended_ = kept;
-  --in_flight_;
-  changed_.set();
+  if (auto kept = co_await keep(question, sample); !kept) broke_off(std::move(kept));
+}
+
+void RowAsker::broke_off(Result<> why) {
+  if (ended_) ended_ = std::move(why);
 }
 
 async::Task<Result<>> RowAsker::keep(const Question& question, std::size_t sample) {

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "async/event.h"
-#include "async/loop.h"
+#include "async/semaphore.h"
 #include "async/stop.h"
 #include "base/result.h"
 #include "llm/chat.h"
@@ -47,15 +46,14 @@ class RowAsker {
   async::Task<Result<>> keep(const Question& question, std::size_t sample);
   async::Task<Result<>> take(const store::TraceKey& key,
                              std::expected<llm::ChatAnswer, llm::ChatFailure> answer);
-  async::Task<> room();
+  void broke_off(Result<> why);
 
   async::Loop& loop_;
   async::Stop& stop_;
   llm::ChatClient& chat_;
   store::TraceLog& log_;
   AskOptions options_;
-  async::Event changed_;
-  std::size_t in_flight_ = 0;
+  async::Semaphore requests_;
   std::size_t failed_in_row_ = 0;
   std::vector<std::string> unanswered_;
   Result<> ended_;

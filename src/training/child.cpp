@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -18,7 +16,7 @@
 #include <csignal>
 
 #include "async/event.h"
-#include "async/loop.h"
+#include "async/spawn.h"
 #include "base/text.h"
 #include "process/spawn.h"
 #include "training/event_lines.h"
@@ -65,10 +63,8 @@ class Run {
 
   Ending to_end() {
     heed_signals();
-    asio::co_spawn(loop_, read(), asio::detached);
-    asio::co_spawn(loop_, wait(), [](const std::exception_ptr& error) {
-      if (error) std::rethrow_exception(error);
-    });
+    async::spawn(loop_, read());
+    async::spawn(loop_, wait());
     loop_.run();
     ending_.dropped_lines = lines_.dropped();
     ending_.rest = lines_.take_rest();

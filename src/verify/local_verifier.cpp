@@ -1,9 +1,9 @@
 #include "verify/local_verifier.h"
 
 #include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <thread>
 
-#include "async/within.h"
 #include "base/random.h"
 #include "verify/attempt.h"
 #include "verify/clock_floor.h"

@@ -111,6 +111,46 @@ TEST(Trouble, AKeyThatIsTakenNoMoreEndsAllAtOnce) {
   EXPECT_LT(async::ms_since(began), 1000);
 }
 
+// What is said of a service's absence goes to standard error, which may be gone.
+void have_words_throw(World& world) {
+  world.options.say = [](const std::string&) { throw std::runtime_error("standard error is gone"); };
+  world.options.pace.patience = 4s;
+}
+
+std::optional<Verdict> verify_at_most(World& world, std::chrono::milliseconds time) {
+  beside(world.loop, [](World* in, std::chrono::milliseconds limit) -> async::Task<> {
+    co_await sleep(limit);
+    in->stop.request("it waits for ever");
+  }(&world, time));
+  return world.verify(job(1));
+}
+
+TEST(Trouble, AnExceptionWhileHandingInEndsTheWait) {
+  World world;
+  have_words_throw(world);
+  ASSERT_TRUE(world.connect());
+  world.service.kill();
+  auto verdict = verify_at_most(world, 3s);
+  ASSERT_TRUE(verdict) << world.stop.cause();
+  EXPECT_EQ(verdict->fault, Fault::infrastructure);
+  EXPECT_THAT(*verdict->error, HasSubstr("standard error is gone"));
+}
+
+TEST(Trouble, AnExceptionWhileAskingHowItStandsEndsTheWait) {
+  World world;
+  have_words_throw(world);
+  ASSERT_TRUE(world.connect());
+  world.service.judges_at_once = false;
+  beside(world.loop, [](World* in) -> async::Task<> {
+    while (in->service.order.empty()) co_await sleep(1ms);
+    co_await sleep(20ms);
+    in->service.kill();
+  }(&world));
+  auto verdict = verify_at_most(world, 3s);
+  ASSERT_TRUE(verdict) << world.stop.cause();
+  EXPECT_THAT(*verdict->error, HasSubstr("standard error is gone"));
+}
+
 TEST(Trouble, AServiceThatDrainsIsWaitedFor) {
   World world;
   ASSERT_TRUE(world.connect());

@@ -38,6 +38,17 @@ TEST(Within, EndsAtTheDeadline) {
   EXPECT_LT(ms_since(start), 5'000);
 }
 
+TEST(Within, ThrowsWhatTheOperationThrowsAtOnce) {
+  Loop loop;
+  auto began = SteadyClock::now();
+  auto breaks = []() -> Task<int> {
+    co_await sleep_until(Deadline::in(1ms));
+    throw std::runtime_error("broken");
+  };
+  EXPECT_THROW(test::run_task(loop, within(Deadline::in(1s), nullptr, breaks())), std::runtime_error);
+  EXPECT_LT(ms_since(began), 500);
+}
+
 TEST(Within, EndsWhenAStopIsRequested) {
   Loop loop;
   Stop stop(loop);

@@ -91,6 +91,26 @@ TEST(Semaphore, ACancelAfterTheGrantGivesThePlaceToTheNext) {
   EXPECT_EQ(world.semaphore.taken(), 1U);
 }
 
+TEST(Semaphore, AnEarlierTicketGoesFirst) {
+  World world;
+  auto earlier = world.semaphore.ticket();
+  auto first = world.semaphore.try_take();
+  auto second = world.semaphore.try_take();
+  spawn(world.loop, world.work(1, 0ms));
+  world.loop.run_for(5ms);
+  spawn(world.loop, [](World* in, std::uint64_t with) -> Task<> {
+    auto place = co_await in->semaphore.take(with);
+    in->order.push_back(0);
+  }(&world, earlier));
+  world.loop.restart();
+  world.loop.run_for(5ms);
+  EXPECT_EQ(world.semaphore.waiting(), 2U);
+  first->give_back();
+  world.loop.restart();
+  world.loop.run_for(50ms);
+  EXPECT_EQ(world.order, (std::vector{0, 1}));
+}
+
 TEST(Semaphore, MorePlacesAdmitThoseWhoWait) {
   Loop loop;
   std::size_t places = 0;  // counts as one
@@ -142,6 +162,19 @@ TEST(Spawn, TellsWhatWasThrown) {
   spawn(loop, breaks());
   loop.restart();
   EXPECT_THROW(loop.run(), std::runtime_error);
+}
+
+TEST(Spawn, IsCancelledThroughItsSlot) {
+  Loop loop;
+  boost::asio::cancellation_signal cancel;
+  bool ended = false;
+  spawn(loop, sleep_until(Deadline::in(1h)), cancel.slot(), [&](const std::exception_ptr&) { ended = true; });
+  loop.run_for(5ms);
+  EXPECT_FALSE(ended);
+  cancel.emit(boost::asio::cancellation_type::terminal);
+  loop.restart();
+  loop.run_for(50ms);
+  EXPECT_TRUE(ended);
 }
 
 }  // namespace
