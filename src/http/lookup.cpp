@@ -1,9 +1,6 @@
 #include "http/lookup.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "async/within.h"
 
@@ -32,12 +29,19 @@ struct Lookup::Question {
   std::vector<boost::asio::ip::address> found;
 };
 
-async::Task<> Lookup::ask(std::shared_ptr<Question> question) {
-  auto token = boost::asio::redirect_error(boost::asio::use_awaitable, question->error);
-  auto results = co_await question->resolver.async_resolve(question->host, "", token);
-  for (const auto& entry : results) question->found.push_back(entry.endpoint().address());
-  question->at = async::SteadyClock::now();
-  question->answered.set();
+void Lookup::ask(const std::shared_ptr<Question>& question) {
+  auto answered = [question](boost::system::error_code error, const tcp::resolver::results_type& results) {
+    question->error = error;
+    for (const auto& entry : results) question->found.push_back(entry.endpoint().address());
+    question->at = async::SteadyClock::now();
+    question->answered.set();
+  };
+  // It throws where no thread can be made; out of a coroutine that would leave the loop's run().
+  try {
+    question->resolver.async_resolve(question->host, "", answered);
+  } catch (const boost::system::system_error& error) {
+    answered(error.code(), {});
+  }
 }
 
 async::Task<Addresses> Lookup::find(std::string host, std::uint16_t port, async::Deadline deadline) {
@@ -51,15 +55,11 @@ async::Task<Addresses> Lookup::find(std::string host, std::uint16_t port, async:
   auto& kept = questions_[host];
   if (!kept) {
     kept = std::make_shared<Question>(loop_, host);
-    boost::asio::co_spawn(loop_, ask(kept), boost::asio::detached);
+    ask(kept);
   }
   auto question = kept;
-  auto waited =
-      co_await async::within(deadline, nullptr, [](std::shared_ptr<Question> on) -> async::Task<bool> {
-        co_await on->answered.wait();
-        co_return true;
-      }(question));
-  result.error = waited.value ? question->error : make_error_code(boost::asio::error::timed_out);
+  bool late = (co_await async::within(deadline, nullptr, question->answered.wait())).has_value();
+  result.error = late ? make_error_code(boost::asio::error::timed_out) : question->error;
   for (const auto& address : question->found) result.endpoints.emplace_back(address, port);
   co_return result;
 }

@@ -26,7 +26,7 @@ class Lookup {
 
  private:
   struct Question;
-  static async::Task<> ask(std::shared_ptr<Question> question);
+  static void ask(const std::shared_ptr<Question>& question);
 
   async::Loop& loop_;
   std::map<std::string, std::shared_ptr<Question>> questions_;
