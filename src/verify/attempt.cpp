@@ -6,6 +6,7 @@
 #include "verify/blame.h"
 #include "verify/limits.h"
 #include "verify/protocol.h"
+#include "verify/slots.h"
 #include "verify/statics.h"
 
 namespace kw::verify {
@@ -36,7 +37,7 @@ constexpr std::uint64_t most_kept_arena_bytes = std::uint64_t{256} << 20;  // of
 }  // namespace
 
 Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop)
-    : context_(context), job_(job), settings_(std::move(settings)), stop_(stop) {
+    : context_(context), job_(job), settings_(std::move(settings)), stop_(stop), device_(context.desk) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
   verdict_.sample_number = job.sample_number;
@@ -69,7 +70,7 @@ async::Task<> Attempt::run() {
     step = co_await take_oracle();
   }
   if (step == Step::go_on) {
-    lease_ = co_await context_.desk.share();
+    co_await device_.take();
     deadline_ = Deadline::in(settings_.timeout);
     if (stop_.requested()) {
       stopped_ = true;
@@ -79,7 +80,7 @@ async::Task<> Attempt::run() {
     if (step == Step::go_on) finish_correct();
     co_await end_runner();
     if (retire_oracle_ && oracle_) co_await oracle_->end();
-    lease_.give_back();
+    device_.give_back();
     if (oracle_) {
       oracle_->worker().heed(&context_.stop);
       co_await context_.oracles.give_back(std::move(oracle_));
@@ -278,6 +279,21 @@ Step Attempt::refused_by_candidate(const engine::Refusal& refusal, Stage stage) 
 Step Attempt::refused_by_oracle(const engine::Refusal& refusal, Stage stage) {
   stopped_ = stopped_ || was_stopped(refusal);
   blame_task(verdict_, refusal, stage);
+  return Step::ended;
+}
+
+Step Attempt::end(const Ended& ended) {
+  if (std::holds_alternative<Stopped>(ended)) stopped_ = true;
+  if (const auto* ours = std::get_if<OurFault>(&ended))
+    blame_infrastructure(verdict_, ours->stage, ours->error);
+  if (const auto* oracle = std::get_if<OracleRefusal>(&ended))
+    return refused_by_oracle(oracle->refusal, oracle->stage);
+  if (const auto* broken = std::get_if<BrokenReplay>(&ended)) {
+    forget_times("a replay broke while it was timed");
+    blame_infrastructure(
+        verdict_, Stage::time,
+        Error{"a replay that was right before broke while it was timed: " + broken->why, ""});
+  }
   return Step::ended;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -10,14 +9,15 @@
 #include "engine/runner.h"
 #include "schema/job.h"
 #include "verify/context.h"
+#include "verify/device_share.h"
+#include "verify/ended.h"
 #include "verify/player.h"
-#include "verify/reference_tapes.h"
-#include "verify/statistics.h"
 
 namespace kw::verify {
 
 enum class Step { go_on, ended };
 struct Attesting;
+class ReferenceReplays;
 
 class Attempt {
  public:
@@ -31,10 +31,6 @@ class Attempt {
   Verdict& verdict() { return verdict_; }
 
  private:
-  // Arenas of the oracle: what a candidate's process maps never holds what a reference left.
-  static constexpr std::uint32_t candidate_slot = 0;
-  static constexpr std::uint32_t reference_slot = 1;
-
   struct CallOptions {
     bool skip_launches = false;
     bool timed = false;
@@ -68,20 +64,13 @@ class Attempt {
   async::Task<Step> try_weights(wire::Weights weights);
   async::Task<Step> first_calls();
   async::Task<Step> finish_replayed(wire::Weights weights);
-  async::Task<> drain_device();
   async::Task<Step> prepare_alone();
 
-  // The reference's replays (reference_path.cpp).
+  ReferenceReplays reference_replays();
   async::Task<> start_reference();
-  async::Task<ReferenceTapes::Entry> record_reference(bool compiled);
-  async::Task<std::expected<engine::Recorded, std::string>> recorded_reference(engine::Runner& runner,
-                                                                               bool compiled);
-  async::Task<std::expected<Fd, engine::Refusal>> drawn_for_reference();
-  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(std::shared_ptr<const Tape> tape,
-                                                                             std::shared_ptr<Player> earlier);
-  async::Task<std::string> checked_player(Player& player, std::shared_ptr<const Tape> tape);
+  async::Task<Step> find_launches();
 
-  // The candidate's (replay_path.cpp, replay_timing.cpp, provenance.cpp).
+  // The candidate's replays (replay_path.cpp, replay_timing.cpp).
   async::Task<Step> try_recorded(wire::Weights weights);
   async::Task<Step> live_and_recorded();
   async::Task<Step> record_call(std::uint32_t trial);
@@ -96,29 +85,11 @@ class Attempt {
   bool is_audited() const;
   async::Task<Step> time_replays();
   async::Task<Step> sample_replays();
-  bool both_settled(std::size_t least, Precision wanted) const;
-  bool is_enough(bool beside_neighbours) const;
-  Precision tolerated(Precision times) const;
-  bool makes_do_with_less() const;
-  bool is_wild() const;
-  async::Task<Step> time_round();
-  async::Task<Step> start_beside();
-  async::Task<std::optional<wire::ReplayedT>> played_right(Player& player, wire::ReplayT how);
-  double sample_ms(const wire::ReplayedT& facts) const;
   async::Task<Step> time_reference_by_events();
-  async::Task<Step> compare_clocks();
-  void note_disagreement(std::uint32_t calls, double device_ms, double outside_ms);
+  async::Task<Step> compare_with_outside_clock();
   async::Task<Step> time_compiled_reference();
-  async::Task<std::string> sample_compiled(Player& player);
   void forget_times(const char* why);
-  Step broken_while_timed(const Trouble& trouble);
-  Step lost_reference(const Trouble& trouble);
   void take_times();
-  void start_attesting();
-  async::Task<Step> find_provenance();
-  void take_replayed_launches();
-  async::Task<Step> time_each_launch();
-  async::Task<Step> replay_without_own();
 
   // What cannot be replayed (in_process.cpp).
   async::Task<Step> try_in_process(wire::Weights weights);
@@ -130,6 +101,7 @@ class Attempt {
 
   Step refused_by_candidate(const engine::Refusal& refusal, Stage stage);
   Step refused_by_oracle(const engine::Refusal& refusal, Stage stage);
+  Step end(const Ended& ended);
   void record_launches();
   void count();
   void finish_correct();
@@ -146,7 +118,7 @@ class Attempt {
   engine::OraclePool::Taken oracle_;
   std::unique_ptr<engine::Runner> runner_;
   std::shared_ptr<engine::ForkServer> forked_by_;
-  engine::Lease lease_;
+  DeviceShare device_;
   async::Deadline deadline_;
 
   wire::PreparedT prepared_;
@@ -162,7 +134,6 @@ class Attempt {
   bool native_code_ = false;
   bool decoy_ = false;
   bool retire_oracle_ = false;
-  bool alone_ = false;  // the lease is of the whole device
 
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::shared_ptr<Player> player_;

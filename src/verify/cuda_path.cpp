@@ -2,9 +2,14 @@
 // replayed is judged and timed in-process, and says so.
 #include <fmt/format.h>
 
+#include "syntax/static_findings.h"
 #include "verify/attempt.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
+#include "verify/protocol.h"
+#include "verify/provenance.h"
+#include "verify/reference_replays.h"
+#include "verify/slots.h"
 
 namespace kw::verify {
 
@@ -42,7 +47,7 @@ async::Task<Step> Attempt::on_cuda() {
 // waits for its turn it holds nothing, or several that wait would fill the device.
 async::Task<Step> Attempt::prepare_alone() {
   co_await oracle_->end();
-  co_await drain_device();
+  co_await device_.drain();
   co_await context_.oracles.end_idle();
   verdict_.fault.reset();
   verdict_.error.reset();
@@ -56,6 +61,46 @@ async::Task<Step> Attempt::prepare_alone() {
   }
   oracle_->worker().heed(&stop_);
   co_return co_await prepare(0, 0);
+}
+
+ReferenceReplays Attempt::reference_replays() {
+  PreparedReference reference{
+      .task = job_.task,
+      .key = task_key(job_.task, settings_, halvings_),
+      .spec = spec_,
+      .call_spec = call_spec_.get(),
+      .tf32 = settings_.tf32,
+      .draw_limit = std::min<std::chrono::milliseconds>(prepare_limit, settings_.timeout)};
+  return {context_, *oracle_, std::move(reference), stop_};
+}
+
+async::Task<> Attempt::start_reference() {
+  if (prepared_.reference_random) {
+    reference_why_not_ = "it draws random numbers";
+    co_return;
+  }
+  auto found = co_await reference_replays().eager();
+  reference_ = std::move(found.player);
+  reference_why_not_ = std::move(found.why_not);
+}
+
+// Whose the launches are, and whether the result needs them.
+async::Task<Step> Attempt::find_launches() {
+  auto began = async::SteadyClock::now();
+  co_await attesting_->done.wait();
+  StaticReport report = examine(job_.candidate.code);
+  Origins origins;
+  origins.attested = attesting_->sha256;
+  origins.jitted.insert(report.jitted.begin(), report.jitted.end());
+  origins.library = context_.tapes.library_cubins();
+  origins.native_code = native_code_ || report.native_code;
+  Provenance found = co_await find_provenance(*player_, origins, settings_.timing_trials > 0);
+  verdict_.stages_ms[Stage::replay] += async::ms_since(began);
+  verdict_.launches = std::move(found.launches);
+  verdict_.triton_share = found.triton_share;
+  own_launches_ = found.own_launches;
+  if (found.own_launches > 0) decoy_ = found.decoy;
+  co_return found.ended ? end(*found.ended) : Step::go_on;
 }
 
 // Judged with these weights, by replays where that can be.
@@ -105,15 +150,9 @@ async::Task<Step> Attempt::finish_replayed(wire::Weights weights) {
   verdict_.replay->unjoined = facts.unjoined;
   verdict_.replay->orders = facts.orders;
   if (co_await time_replays() == Step::ended) co_return Step::ended;
-  if (co_await find_provenance() == Step::ended) co_return Step::ended;
+  if (co_await find_launches() == Step::ended) co_return Step::ended;
   co_await end_player();
   co_return co_await audit(weights);
-}
-
-async::Task<> Attempt::drain_device() {
-  if (alone_) co_return;
-  lease_ = co_await context_.desk.all_instead_of(std::move(lease_));
-  alone_ = true;
 }
 
 }  // namespace kw::verify

@@ -78,7 +78,7 @@ async::Task<Step> Attempt::timed_calls(std::uint32_t count) {
 
 async::Task<Step> Attempt::time_in_process() {
   if (settings_.timing_trials == 0) co_return Step::go_on;
-  co_await drain_device();
+  co_await device_.drain();
   auto start = async::SteadyClock::now();
   deadline_ = async::Deadline::in(settings_.timeout);
   Timing& timing = verdict_.timing;

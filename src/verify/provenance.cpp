@@ -9,8 +9,6 @@
 
 #include "base/text.h"
 #include "engine/broker.h"
-#include "syntax/static_findings.h"
-#include "verify/attempt.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
 
@@ -29,6 +27,60 @@ constexpr std::array<std::string_view, 30> library_words{
 
 constexpr auto broker_limit = 60s;
 
+std::vector<Launch> launches_of(const wire::ReplayableT& facts, const Origins& origins) {
+  std::vector<Launch> launches;
+  for (const auto& from : facts.launches) {
+    Launch launch;
+    launch.name = to_plain_text(from->name);
+    launch.whose = whose(from->name, from->cubin_sha256, origins);
+    launch.cubin_sha256 = from->cubin_sha256;
+    launch.grid = from->grid;
+    launch.block = from->block;
+    if (from->registers >= 0) launch.registers = from->registers;
+    if (from->spills >= 0) launch.spills = from->spills;
+    if (from->shared_bytes >= 0) launch.shared_bytes = from->shared_bytes;
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+async::Task<bool> time_each(Player& player, Provenance& found) {
+  wire::ReplayT how;
+  how.order = wire::Order::serial;
+  how.each_launch = true;
+  auto played = co_await player.play(std::move(how));
+  if (!played) {
+    found.ended = broken_while_timed(played.error());
+    co_return false;
+  }
+  double all_ms = 0;
+  double own_ms = 0;
+  for (std::size_t i = 0; i < std::min(found.launches.size(), played->facts.launch_ms.size()); ++i) {
+    Launch& launch = found.launches[i];
+    launch.time_ms = std::max(0.0, played->facts.launch_ms[i]);
+    all_ms += *launch.time_ms;
+    if (launch.whose == "candidate") own_ms += *launch.time_ms;
+  }
+  if (all_ms > 0) found.triton_share = own_ms / all_ms;
+  co_return true;
+}
+
+// Without some launches others may well fault, which then says nothing.
+async::Task<> replay_without_own(Player& player, Provenance& found) {
+  wire::ReplayT how;
+  for (std::uint32_t i = 0; i < found.launches.size(); ++i)
+    if (found.launches[i].whose != "library") how.skip.push_back(i);
+  found.own_launches = how.skip.size();
+  if (how.skip.empty()) co_return;
+  auto played = co_await player.play(std::move(how));
+  if (!played) {
+    if (was_stopped(played.error().refusal)) found.ended = Stopped{};
+    co_return;
+  }
+  auto judged = co_await player.judge(*played, true);
+  found.decoy = judged && judged->right;
+}
+
 }  // namespace
 
 std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins) {
@@ -40,100 +92,37 @@ std::string_view whose(const std::string& kernel, const std::string& cubin_sha25
   return origins.native_code ? "unattested" : "library";
 }
 
-// What the compile broker makes of the candidate's kernels, asked for while they are replayed: it takes as
-// long. The coroutine shares all that it needs, since the verdict may end without it.
-void Attempt::start_attesting() {
-  attesting_ = std::make_shared<Attesting>(context_.loop);
-  if (!context_.servers.broker) {
-    attesting_->done.set();
-    return;
+// The coroutine shares all that it needs.
+std::shared_ptr<Attesting> start_attesting(Context& context, std::shared_ptr<const Tape> tape,
+                                           std::uint32_t capability) {
+  auto attesting = std::make_shared<Attesting>(context.loop);
+  if (!context.servers.broker) {
+    attesting->done.set();
+    return attesting;
   }
-  auto ask = [](std::shared_ptr<Attesting> attesting, std::shared_ptr<const Tape> tape,
+  auto ask = [](std::shared_ptr<Attesting> to, std::shared_ptr<const Tape> of,
                 std::shared_ptr<engine::ForkServer> broker, engine::Limits limits,
-                std::uint32_t capability) -> async::Task<> {
+                std::uint32_t compute_capability) -> async::Task<> {
     try {
-      attesting->sha256 =
-          co_await engine::attested(std::move(broker), std::move(limits), tape->recorded.kernels.get(),
-                                    capability, async::Deadline::in(broker_limit));
+      to->sha256 = co_await engine::attested(std::move(broker), std::move(limits), of->recorded.kernels.get(),
+                                             compute_capability, async::Deadline::in(broker_limit));
     } catch (const std::exception&) {
       // Whoever cannot be asked attests nothing.
     }
-    attesting->done.set();
+    to->done.set();
   };
-  boost::asio::co_spawn(context_.loop,
-                        ask(attesting_, tapes_.front(), context_.servers.broker, context_.limits,
-                            player_->facts(0).compute_capability),
+  boost::asio::co_spawn(context.loop,
+                        ask(attesting, std::move(tape), context.servers.broker, context.limits, capability),
                         boost::asio::detached);
+  return attesting;
 }
 
-// The launches of the first recording: whose they are, how long each takes, and whether the result needs
-// those that are not a library's.
-async::Task<Step> Attempt::find_provenance() {
-  auto began = async::SteadyClock::now();
-  co_await attesting_->done.wait();
-  take_replayed_launches();
-  Step step = co_await time_each_launch();
-  if (step == Step::go_on) step = co_await replay_without_own();
-  verdict_.stages_ms[Stage::replay] += async::ms_since(began);
-  co_return step;
-}
-
-void Attempt::take_replayed_launches() {
-  StaticReport report = examine(job_.candidate.code);
-  Origins origins;
-  origins.attested = attesting_->sha256;
-  origins.jitted.insert(report.jitted.begin(), report.jitted.end());
-  origins.library = context_.tapes.library_cubins();
-  origins.native_code = native_code_ || report.native_code;
-  verdict_.launches.emplace();
-  for (const auto& from : player_->facts(0).launches) {
-    Launch launch;
-    launch.name = to_plain_text(from->name);
-    launch.whose = whose(from->name, from->cubin_sha256, origins);
-    launch.cubin_sha256 = from->cubin_sha256;
-    launch.grid = from->grid;
-    launch.block = from->block;
-    if (from->registers >= 0) launch.registers = from->registers;
-    if (from->spills >= 0) launch.spills = from->spills;
-    if (from->shared_bytes >= 0) launch.shared_bytes = from->shared_bytes;
-    verdict_.launches->push_back(std::move(launch));
-  }
-}
-
-async::Task<Step> Attempt::time_each_launch() {
-  if (settings_.timing_trials == 0 || verdict_.launches->empty()) co_return Step::go_on;
-  wire::ReplayT how;
-  how.order = wire::Order::serial;
-  how.each_launch = true;
-  auto played = co_await player_->play(std::move(how));
-  if (!played) co_return broken_while_timed(played.error());
-  double all_ms = 0;
-  double own_ms = 0;
-  for (std::size_t i = 0; i < std::min(verdict_.launches->size(), played->facts.launch_ms.size()); ++i) {
-    Launch& launch = (*verdict_.launches)[i];
-    launch.time_ms = std::max(0.0, played->facts.launch_ms[i]);
-    all_ms += *launch.time_ms;
-    if (launch.whose == "candidate") own_ms += *launch.time_ms;
-  }
-  if (all_ms > 0) verdict_.triton_share = own_ms / all_ms;
-  co_return Step::go_on;
-}
-
-// The last replay: without some launches others may well fault, which then says nothing.
-async::Task<Step> Attempt::replay_without_own() {
-  wire::ReplayT how;
-  for (std::uint32_t i = 0; i < verdict_.launches->size(); ++i)
-    if ((*verdict_.launches)[i].whose != "library") how.skip.push_back(i);
-  own_launches_ = how.skip.size();
-  if (how.skip.empty()) co_return Step::go_on;
-  auto played = co_await player_->play(std::move(how));
-  if (!played) {
-    stopped_ = stopped_ || was_stopped(played.error().refusal);
-    co_return stopped_ ? Step::ended : Step::go_on;
-  }
-  auto judged = co_await player_->judge(*played, true);
-  decoy_ = judged && judged->right;
-  co_return Step::go_on;
+async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed) {
+  Provenance found;
+  found.launches = launches_of(player.facts(0), origins);
+  if (timed && !found.launches.empty() && !co_await time_each(player, found)) co_return found;
+  co_await replay_without_own(player, found);
+  co_return found;
 }
 
 }  // namespace kw::verify

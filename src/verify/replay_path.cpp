@@ -12,6 +12,8 @@
 #include "verify/attempt.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
+#include "verify/provenance.h"
+#include "verify/slots.h"
 
 namespace kw::verify {
 
@@ -21,12 +23,6 @@ namespace {
 
 constexpr std::uint32_t recordings = 2;
 constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
-
-std::string words(const engine::Refusal& refusal) {
-  if (refusal.failed) return to_plain_text(refusal.failed->error);
-  if (refusal.lost->why == engine::Lost::Why::deadline) return "its replay does not end";
-  return "the replayer was lost: " + refusal.lost->detail;
-}
 
 bool is_unsupported(const engine::Refusal& refusal) {
   return refusal.failed && refusal.failed->error_class == to_string(ErrorClass::unsupported_candidate);
@@ -61,7 +57,7 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   auto recorded = co_await runner_->record(std::move(request), arena.get(), own_deadline(settings_.timeout));
   verdict_.stages_ms[Stage::record] += async::ms_since(began);
   if (!recorded && is_unsupported(recorded.error())) {
-    why_not_replayed_ = words(recorded.error());
+    why_not_replayed_ = replay_words(recorded.error());
     co_return Step::go_on;
   }
   if (!recorded) co_return refused_by_candidate(recorded.error(), Stage::record);
@@ -103,7 +99,7 @@ Step Attempt::replay_trouble(const Trouble& trouble) {
     return Step::ended;
   }
   if (trouble.of == Trouble::Of::oracle) return refused_by_oracle(trouble.refusal, Stage::replay);
-  why_not_replayed_ = words(trouble.refusal);
+  why_not_replayed_ = replay_words(trouble.refusal);
   return Step::go_on;
 }
 
@@ -207,7 +203,7 @@ async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
   // Nothing is replayed, judged or timed before the candidate's process is dead.
   Step step = co_await end_runner_and_load();
   if (step == Step::go_on && why_not_replayed_.empty()) {
-    start_attesting();
+    attesting_ = start_attesting(context_, tapes_.front(), player_->facts(0).compute_capability);
     step = co_await replay_trials();
   }
   verdict_.stages_ms[Stage::replay] += async::ms_since(began);

@@ -1,13 +1,11 @@
-// The reference's side of a replay: recorded in a process of its own as a candidate is, so that both times
-// come from the same instrument. Nothing here is the candidate's fault, and nothing ends a verdict: a
-// reference that cannot be replayed is timed in the oracle instead.
+#include "verify/reference_replays.h"
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "recording/limits.h"
-#include "verify/attempt.h"
 #include "verify/limits.h"
-#include "verify/protocol.h"
+#include "verify/slots.h"
 
 namespace kw::verify {
 
@@ -26,36 +24,36 @@ std::string words(const engine::Refusal& refusal) {
 }  // namespace
 
 // A process that has never run the candidate: load, one call to warm up, one under the recorder.
-async::Task<ReferenceTapes::Entry> Attempt::record_reference(bool compiled) {
+async::Task<ReferenceTapes::Entry> ReferenceReplays::record(bool compiled) {
   auto worker = co_await context_.runners.take(Deadline::in(spawn_limit));
   auto page = engine::ProgressPage::create();
   if (!worker || !page) co_return ReferenceTapes::Entry{nullptr, "no process for it could be started"};
   (*worker)->heed(&stop_);
   engine::Runner runner(std::move(*worker), std::move(*page));
-  auto recorded = co_await recorded_reference(runner, compiled);
+  auto recorded = co_await recorded_by(runner, compiled);
   co_await runner.end();
   if (!recorded) co_return ReferenceTapes::Entry{nullptr, recorded.error()};
   wire::ValueT outputs = *recorded->facts.outputs;
-  auto places = place_outputs(std::move(outputs), spec_);
+  auto places = place_outputs(std::move(outputs), reference_.spec);
   if (!places) co_return ReferenceTapes::Entry{nullptr, places.error().what};
   co_return ReferenceTapes::Entry{
       std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}), ""};
 }
 
-async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_reference(engine::Runner& runner,
-                                                                                      bool compiled) {
-  auto arena = co_await drawn_for_reference();
+async::Task<std::expected<engine::Recorded, std::string>> ReferenceReplays::recorded_by(
+    engine::Runner& runner, bool compiled) {
+  auto arena = co_await drawn();
   if (!arena) co_return std::unexpected(words(arena.error()));
   wire::LoadT load;
   load.mode = wire::Mode::cuda;
-  load.entry = spec_.entry_point;
+  load.entry = reference_.spec.entry_point;
   load.file_name = "reference.py";
   load.weights = wire::Weights::automatic;
   load.reference = true;
-  load.tf32 = settings_.tf32;
+  load.tf32 = reference_.tf32;
   load.compiled = compiled;
   auto limit = std::chrono::seconds(compiled ? 120 : 60);
-  auto loaded = co_await runner.load(std::move(load), job_.task.reference_code, call_spec_.get(),
+  auto loaded = co_await runner.load(std::move(load), reference_.task.reference_code, reference_.call_spec,
                                      arena->get(), Deadline::in(limit));
   if (!loaded) co_return std::unexpected(words(loaded.error()));
   wire::CallT call;
@@ -70,27 +68,27 @@ async::Task<std::expected<engine::Recorded, std::string>> Attempt::recorded_refe
   co_return std::move(*recorded);
 }
 
-async::Task<std::expected<Fd, engine::Refusal>> Attempt::drawn_for_reference() {
+async::Task<std::expected<Fd, engine::Refusal>> ReferenceReplays::drawn() {
   wire::DrawT request;
   request.seed = context_.seeds.next();
   request.slot = reference_slot;
-  co_return co_await oracle_->draw(std::move(request), oracle_deadline(prepare_limit));
+  co_return co_await oracle_.draw(std::move(request), Deadline::in(reference_.draw_limit));
 }
 
 // A replayer with this recording, whose replays were found right. That of an earlier reference serves where
 // there is one: a context costs more than most references, and these are not candidates.
-async::Task<std::expected<std::shared_ptr<Player>, std::string>> Attempt::player_of(
+async::Task<std::expected<std::shared_ptr<Player>, std::string>> ReferenceReplays::player_of(
     std::shared_ptr<const Tape> tape, std::shared_ptr<Player> earlier) {
   std::string why_not;
   Queues queues = Queues::one;
   for (bool done = false; !done;) {
     const bool fresh = earlier == nullptr;
-    auto player = std::make_shared<Player>(context_, *oracle_, spec_, reference_slot, context_.stop);
+    auto player = std::make_shared<Player>(context_, oracle_, reference_.spec, reference_slot, context_.stop);
     if (!fresh)
       player->take_over(*std::exchange(earlier, nullptr));
     else if (auto started = co_await player->start(queues); !started)
       co_return std::unexpected(started.error().what);
-    why_not = co_await checked_player(*player, tape);
+    why_not = co_await checked(*player, tape);
     const bool lacks_queues = player->lacks_queues();
     if (why_not.empty() && !lacks_queues) co_return player;
     co_await player->end();
@@ -101,7 +99,7 @@ async::Task<std::expected<std::shared_ptr<Player>, std::string>> Attempt::player
 }
 
 // Empty, or why not.
-async::Task<std::string> Attempt::checked_player(Player& player, std::shared_ptr<const Tape> tape) {
+async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_ptr<const Tape> tape) {
   if (auto added = co_await player.add(std::move(tape)); !added) co_return words(added.error().refusal);
   for (int check = 0; check < checks; ++check) {
     wire::ReplayT how;
@@ -117,38 +115,47 @@ async::Task<std::string> Attempt::checked_player(Player& player, std::shared_ptr
   co_return std::string{};
 }
 
-async::Task<> Attempt::start_reference() {
-  if (prepared_.reference_random) {
-    reference_why_not_ = "it draws random numbers";
-    co_return;
-  }
-  const std::string key = task_key(job_.task, settings_, halvings_);
+async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
+  const std::string& key = reference_.key;
   std::shared_ptr<Player> earlier;
-  if (auto kept = std::static_pointer_cast<KeptReference>(std::exchange(oracle_->kept, nullptr))) {
+  if (auto kept = std::static_pointer_cast<KeptReference>(std::exchange(oracle_.kept, nullptr))) {
     if (kept->key == key) {
-      reference_ = kept->player;
-      oracle_->kept = std::move(kept);
-      co_return;
+      Found found{.player = kept->player};
+      oracle_.kept = std::move(kept);
+      co_return found;
     }
     earlier = std::move(kept->player);
   }
   const ReferenceTapes::Entry* known = context_.tapes.find(key);
-  ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record_reference(false);
+  ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(false);
+  Found found;
   if (entry.tape) {
     auto player = co_await player_of(entry.tape, std::move(earlier));
     if (player) {
       context_.tapes.launched((*player)->facts(0));
-      reference_ = std::move(*player);
-      oracle_->kept = std::make_shared<KeptReference>(key, reference_);
+      found.player = std::move(*player);
+      oracle_.kept = std::make_shared<KeptReference>(key, found.player);
     } else {
       entry = {nullptr, player.error()};
     }
   }
-  if (stop_.requested()) co_return;  // what was cut short says nothing of the reference
-  reference_why_not_ = entry.why_not;
+  if (stop_.requested()) co_return found;  // what was cut short says nothing of the reference
+  found.why_not = entry.why_not;
   // What is kept holds its state in device memory, that of large references for this one candidate only.
   bool large = entry.tape && entry.tape->recorded.facts.state_bytes > most_kept_state_bytes;
   if (!large && (known == nullptr || !entry.tape)) context_.tapes.put(key, std::move(entry));
+  co_return found;
+}
+
+async::Task<ReferenceReplays::Found> ReferenceReplays::compiled() {
+  const std::string key = reference_.key + "+compile";
+  const ReferenceTapes::Entry* known = context_.tapes.find(key);
+  ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(true);
+  if (!stop_.requested()) context_.tapes.put(key, entry);
+  if (!entry.tape) co_return Found{.why_not = entry.why_not};
+  auto player = co_await player_of(entry.tape, nullptr);
+  if (!player) co_return Found{.why_not = player.error()};
+  co_return Found{.player = std::move(*player)};
 }
 
 }  // namespace kw::verify

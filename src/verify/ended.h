@@ -1,0 +1,36 @@
+// Why a verdict stands before all of its way was gone. Parts say it by one of these values; what it makes of
+// the verdict is decided in one place.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "engine/exchange.h"
+#include "schema/verdict.h"
+#include "verify/player.h"
+
+namespace kw::verify {
+
+struct Stopped {};  // no verdict at all
+struct OurFault {
+  Stage stage = Stage::prepare;
+  Error error;
+};
+struct OracleRefusal {
+  Stage stage = Stage::prepare;
+  engine::Refusal refusal;
+};
+struct BrokenReplay {  // that was right before, while it was timed
+  std::string why;
+};
+struct WrongResult {};  // the last judgement says how
+
+using Ended = std::variant<Stopped, OurFault, OracleRefusal, BrokenReplay, WrongResult>;
+
+// Why a recording cannot be replayed, in words.
+std::string replay_words(const engine::Refusal& refusal);
+
+// A replay that was right before does not break by itself.
+Ended broken_while_timed(const Trouble& trouble);
+
+}  // namespace kw::verify
