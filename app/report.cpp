@@ -6,7 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
-#include "results/style.h"
+#include "base/style.h"
 #include "results/summary.h"
 #include "results/table.h"
 #include "tasks/kernelbench_run.h"

@@ -7,7 +7,7 @@
 
 #include "base/utc_now.h"
 #include "results/result_row.h"
-#include "results/style.h"
+#include "base/style.h"
 #include "store/trace_files.h"
 
 namespace kw::app {

@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "llm/scripted_model.h"
 #include "results/progress.h"
-#include "results/style.h"
+#include "base/style.h"
 #include "revision.h"
 #include "run.h"
 #include "schema/json.h"

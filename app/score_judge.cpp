@@ -6,7 +6,7 @@
 #include "results/progress.h"
 #include "results/result_row.h"
 #include "results/result_sink.h"
-#include "results/style.h"
+#include "base/style.h"
 #include "score_parts.h"
 #include "session.h"
 #include "tasks/sources.h"

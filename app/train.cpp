@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "dataset_host.h"
-#include "results/style.h"
+#include "base/style.h"
 #include "session.h"
 #include "train_child.h"
 #include "train_job.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "dataset_host.h"
-#include "results/style.h"
+#include "base/style.h"
 #include "session.h"
 #include "train_child.h"
 #include "train_job.h"

@@ -14,9 +14,8 @@ struct ResultRow {
   std::string id;
   Status status = Status::error;
   std::optional<Fault> fault;
-  std::string error_class;  // empty: none
+  std::string why;  // its error class, or why it does not count; empty: neither
   std::optional<bool> counts;
-  std::string counts_reason;      // empty: none
   std::optional<double> speedup;  // none as well where min_trust says not to believe it
   bool reduced = false;
   double seconds = 0;            // over all stages

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/style.h"
 #include "results/result_row.h"
-#include "results/style.h"
 
 namespace kw {
 

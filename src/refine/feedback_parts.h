@@ -1,7 +1,6 @@
 // The parts that feedback is put together from. Each is bounded, and ends with a newline unless it is empty.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,12 +10,6 @@ namespace kw::refine {
 
 // Plain text in which absolute paths are cut down to their last name.
 std::string cleaned(std::string_view text);
-
-// At most max_bytes from the end, from the start of a line on: a compiler says what matters last.
-std::string tail_of(std::string_view text, std::size_t max_bytes);
-
-// The candidate's line with two around it, numbered; nothing where there is no such line.
-std::string excerpt(std::string_view code, std::size_t line);
 
 // Of a candidate that broke, or whose result is wrong: headline, the error itself, its place, what may help.
 std::string failure_part(const Verdict& verdict, std::string_view code, const FeedbackContext& context);

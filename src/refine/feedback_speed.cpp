@@ -4,32 +4,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "explain/words.h"
 #include "refine/feedback_parts.h"
 
 namespace kw::refine {
 namespace {
 
 constexpr std::size_t most_launches = 4;
-
-std::string why_it_does_not_count(CountsReason reason) {
-  switch (reason) {
-    case CountsReason::library_only:
-      return "The result is right, but it does not count: the call launched no kernel of your own. PyTorch "
-             "may "
-             "prepare the data, and your @triton.jit kernels must do the computing. If the module falls back "
-             "on "
-             "PyTorch when something fails, take that out.\n";
-    case CountsReason::decoy:
-      return "The result is right, but it does not count: it stays right when your launches do nothing, so "
-             "something else computes it. Let the kernels do the work.\n";
-    case CountsReason::proves_nothing:
-      return "The result is right, but this task proves nothing: an empty answer passes it as well.\n";
-    case CountsReason::nondeterministic:
-      return "The result is right, but the reference draws random numbers, so that being right proves "
-             "nothing.\n";
-  }
-  return {};
-}
 
 // One kernel of a call, launched `times` times.
 struct Line {
@@ -125,7 +106,7 @@ std::string speed_part(const Verdict& verdict, const FeedbackContext& context) {
 
 std::string correct_part(const Verdict& verdict, const FeedbackContext& context) {
   if (verdict.counts == false)
-    return why_it_does_not_count(verdict.counts_reason.value_or(CountsReason::decoy));
+    return fmt::format("{}\n", explain::words_of(verdict.counts_reason.value_or(CountsReason::decoy)).told);
   if (verdict.speedup) return speed_part(verdict, context);
   return fmt::format("It is right. How fast it is could not be measured ({}); make it as fast as you can.\n",
                      shorten(cleaned(verdict.timing.why_null.value_or("no reason known")), 160)) +

@@ -17,7 +17,7 @@ ResultRow row(const std::string& id, Status status) {
   row.id = id;
   row.status = status;
   if (status == Status::correct) row.counts = true;
-  if (status == Status::incorrect) row.error_class = "wrong_value";
+  if (status == Status::incorrect) row.why = "wrong_value";
   return row;
 }
 

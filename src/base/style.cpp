@@ -1,8 +1,10 @@
-#include "results/style.h"
+#include "base/style.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace kw {
@@ -12,6 +14,14 @@ bool wants_none() {
   const char* no_colour = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   return (no_colour && *no_colour) || (terminal && std::string_view(terminal) == "dumb");
+}
+
+constexpr std::size_t narrowest = 40;  // narrower ones are treated like this
+
+std::size_t width_of(int fd) {
+  struct winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return Style{}.width;
+  return std::max<std::size_t>(size.ws_col, narrowest);
 }
 
 int code_of(Colour colour) {
@@ -37,7 +47,7 @@ bool is_terminal(int fd) {
 }
 
 Style style_of(int fd) {
-  return {is_terminal(fd) && !wants_none()};
+  return {is_terminal(fd) && !wants_none(), width_of(fd)};
 }
 
 std::string Style::paint(std::string_view text, Colour colour) const {

@@ -1,0 +1,168 @@
+#include "base/display.h"
+
+#include <fmt/format.h>
+#include <locale.h>
+#include <wchar.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+
+namespace kw {
+namespace {
+
+constexpr std::string_view mark = "…";
+
+struct Character {
+  char32_t code = 0;
+  std::size_t bytes = 1;
+};
+
+// The first character of UTF-8 text that is not empty; of a byte that begins none, the byte.
+Character first_of(std::string_view text) {
+  auto lead = static_cast<unsigned char>(text.front());
+  std::size_t bytes = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (bytes == 1 || bytes > text.size()) return {lead, 1};
+  char32_t code = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  return {code, bytes};
+}
+
+// Unicode's format characters and separators of lines, which terminals obey or swallow. Variation selectors
+// stay: they only choose how the character before them looks.
+constexpr std::array<std::pair<char32_t, char32_t>, 15> without_glyph = {{{0xAD, 0xAD},
+                                                                          {0x034F, 0x034F},
+                                                                          {0x0600, 0x0605},
+                                                                          {0x061C, 0x061C},
+                                                                          {0x115F, 0x1160},
+                                                                          {0x180E, 0x180E},
+                                                                          {0x200B, 0x200F},
+                                                                          {0x2028, 0x202E},
+                                                                          {0x2060, 0x206F},
+                                                                          {0x3164, 0x3164},
+                                                                          {0xFEFF, 0xFEFF},
+                                                                          {0xFFA0, 0xFFA0},
+                                                                          {0xFFF9, 0xFFFB},
+                                                                          {0x1D173, 0x1D17A},
+                                                                          {0xE0000, 0xE0FFF}}};
+
+bool has_glyph(char32_t code) {
+  return std::ranges::none_of(without_glyph,
+                              [&](const auto& range) { return code >= range.first && code <= range.second; });
+}
+
+// While it lives, the C library's tables of characters are those of UTF-8, whatever the user's locale.
+class InUtf8 {
+ public:
+  InUtf8() : before_(::uselocale(utf8())) {}
+  ~InUtf8() { ::uselocale(before_); }
+  InUtf8(const InUtf8&) = delete;
+  InUtf8& operator=(const InUtf8&) = delete;
+
+ private:
+  static locale_t utf8() {
+    static const locale_t made = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return made;
+  }
+  locale_t before_;
+};
+
+std::size_t cells_of(char32_t code) {
+  if (code < 0x7F) return 1;
+  int width = ::wcwidth(static_cast<wchar_t>(code));
+  return width < 0 ? 1 : static_cast<std::size_t>(width);
+}
+
+// Bytes at the front of the line that take at most so many cells, and the cells that they take.
+std::pair<std::size_t, std::size_t> front(std::string_view line, std::size_t most) {
+  InUtf8 tables;
+  std::size_t bytes = 0;
+  std::size_t taken = 0;
+  while (bytes < line.size()) {
+    Character next = first_of(line.substr(bytes));
+    std::size_t more = cells_of(next.code);
+    if (taken + more > most) break;
+    taken += more;
+    bytes += next.bytes;
+  }
+  return {bytes, taken};
+}
+
+void wrap_line(std::string_view line, std::size_t most, std::vector<std::string>& lines) {
+  while (cells(line) > most) {
+    std::size_t end = std::max(front(line, most).first, first_of(line).bytes);
+    std::size_t blank = line[end] == ' ' ? end : line.substr(0, end).rfind(' ');
+    bool breaks = blank != std::string_view::npos && line.find_first_not_of(' ') < blank;
+    lines.emplace_back(line.substr(0, breaks ? blank : end));
+    line.remove_prefix(breaks ? blank + 1 : end);
+    if (line.empty()) return;
+  }
+  lines.emplace_back(line);
+}
+
+}  // namespace
+
+std::string visible(std::string_view bytes) {
+  std::string plain = to_plain_text(bytes);
+  std::string text;
+  text.reserve(plain.size());
+  for (std::string_view rest = plain; !rest.empty();) {
+    Character next = first_of(rest);
+    if (has_glyph(next.code))
+      text += rest.substr(0, next.bytes);
+    else
+      text += fmt::format("<U+{:04X}>", static_cast<std::uint32_t>(next.code));
+    rest.remove_prefix(next.bytes);
+  }
+  return text;
+}
+
+std::size_t cells(std::string_view line) {
+  InUtf8 tables;
+  std::size_t count = 0;
+  while (!line.empty()) {
+    Character next = first_of(line);
+    count += cells_of(next.code);
+    line.remove_prefix(next.bytes);
+  }
+  return count;
+}
+
+std::string fitted(std::string_view line, std::size_t most) {
+  auto [bytes, taken] = front(line, most);
+  if (bytes == line.size()) return std::string(line);
+  if (most == 0) return {};
+  return std::string(line.substr(0, front(line, most - 1).first)).append(mark);
+}
+
+std::string window(std::string_view line, std::size_t begin, std::size_t count) {
+  if (begin == 0) return fitted(line, count);
+  line.remove_prefix(front(line, begin + 1).first);
+  if (line.empty() || count == 0) return line.empty() ? "" : std::string(mark);
+  return std::string(mark).append(fitted(line, count - 1));
+}
+
+std::string tail_of(std::string_view text, std::size_t max_bytes) {
+  text = trim(text);
+  if (text.size() <= max_bytes) return std::string(text);
+  text.remove_prefix(text.size() - max_bytes);
+  while (!text.empty() && (static_cast<unsigned char>(text[0]) & 0xC0) == 0x80) text.remove_prefix(1);
+  std::size_t line = text.find('\n');
+  if (line != std::string_view::npos && line + 1 < text.size()) text.remove_prefix(line + 1);
+  return "...\n" + std::string(text);
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t most) {
+  std::vector<std::string> lines;
+  most = std::max<std::size_t>(most, 1);
+  while (true) {
+    std::size_t end = text.find('\n');
+    wrap_line(text.substr(0, end), most, lines);
+    if (end == std::string_view::npos) return lines;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace kw

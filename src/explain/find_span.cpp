@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "explain/excerpt.h"
+
+namespace kw::explain {
+namespace {
+
+constexpr std::size_t nowhere = std::string_view::npos;
+constexpr std::size_t longest_searched = 8192;  // of a line, for what an error names
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
+         (static_cast<unsigned char>(c) & 0x80) != 0;
+}
+
+bool in_path(char c) {
+  return in_name(c) || c == '.';
+}
+
+std::size_t indent_of(std::string_view line) {
+  return std::min(line.find_first_not_of(" \t"), line.size());
+}
+
+// A name as a word of its own, from `from` on.
+std::size_t find_word(std::string_view line, std::string_view word, std::size_t from = 0) {
+  for (std::size_t at = line.find(word, from); at != nowhere; at = line.find(word, at + 1)) {
+    bool begins = at == 0 || !in_name(line[at - 1]) || !in_name(word.front());
+    std::size_t end = at + word.size();
+    bool ends = end == line.size() || !in_name(line[end]) || !in_name(word.back());
+    if (begins && ends) return at;
+  }
+  return nowhere;
+}
+
+// From a place in a line on: the dotted name that begins there, else the character.
+Span name_at(std::string_view line, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < line.size() && in_path(line[end])) ++end;
+  while (end > begin + 1 && line[end - 1] == '.') --end;
+  return {begin, std::max(end, begin + 1)};
+}
+
+// A word that was found, with the path before it: "tl.load" of "load".
+Span with_path(std::string_view line, std::size_t at, std::size_t size) {
+  std::size_t begin = at;
+  while (begin > 0 && in_path(line[begin - 1])) --begin;
+  return {begin, at + size};
+}
+
+std::string_view take_line(std::string_view& text) {
+  std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == nowhere ? text.size() : end + 1);
+  return line;
+}
+
+// "out-of-bounds load in KERNEL, ...: beyond `x_ptr`": of several accesses the one that is handed the tensor.
+std::optional<Span> access_in(std::string_view error, std::string_view line) {
+  constexpr std::string_view before = "out-of-bounds ";
+  std::size_t at = error.find(before);
+  if (at == nowhere) return {};
+  std::string_view kind = error.substr(at + before.size());
+  kind = kind.substr(0, kind.find(' '));
+  if (kind.empty()) return {};
+  std::size_t first = find_word(line, kind);
+  if (first == nowhere) return {};
+  std::size_t second = find_word(line, kind, first + 1);
+  if (second == nowhere) return with_path(line, first, kind.size());
+  std::size_t open = error.find('`', at);
+  std::size_t close = open == nowhere ? nowhere : error.find('`', open + 1);
+  if (close == nowhere || close == open + 1) return {};
+  std::size_t tensor = find_word(line, error.substr(open + 1, close - open - 1));
+  if (tensor == nowhere || tensor < first) return {};
+  std::size_t call = first;
+  for (std::size_t next = second; next != nowhere && next < tensor; next = find_word(line, kind, next + 1))
+    call = next;
+  return with_path(line, call, kind.size());
+}
+
+// "'(' was never closed": the last bracket of the line that is still open. "expected ':'": behind the line.
+std::optional<Span> missing_in(std::string_view error, std::string_view line) {
+  std::size_t end = line.find_last_not_of(" \t\r") + 1;
+  bool lacks_colon = error.contains("expected ':'") && !line.contains('#') && end > 0 && line[end - 1] != ':';
+  if (lacks_colon) return Span{end, end + 1};
+  if (!error.contains("never closed")) return {};
+  std::vector<std::size_t> open;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (std::string_view("([{").contains(line[at])) open.push_back(at);
+    if (std::string_view(")]}").contains(line[at]) && !open.empty()) open.pop_back();
+  }
+  if (open.empty()) return {};
+  return Span{open.back(), open.back() + 1};
+}
+
+// The last name in quotes that the line holds: what leads to it is named before it.
+std::optional<Span> quoted_name(std::string_view error, std::string_view line) {
+  error = error.substr(0, error.find("Did you mean"));
+  std::optional<Span> found;
+  for (std::size_t open = error.find_first_of("'`"); open != nowhere;) {
+    std::size_t close = error.find(error[open], open + 1);
+    if (close == nowhere) break;
+    std::string_view name = error.substr(open + 1, close - open - 1);
+    bool is_name = std::ranges::all_of(name, in_path) && std::ranges::any_of(name, in_name);
+    std::size_t at = is_name ? find_word(line, name) : nowhere;
+    if (at != nowhere) found = with_path(line, at, name.size());
+    // "isn't 'x'": an apostrophe opens nothing.
+    open = error.find_first_of("'`", is_name ? close + 1 : open + 1);
+  }
+  return found;
+}
+
+// "line 1: imports ctypes is forbidden": the longest word of it that the line holds.
+std::optional<Span> forbidden_name(std::string_view error, std::string_view line) {
+  std::optional<Span> found;
+  while (!error.empty()) {
+    std::size_t size = static_cast<std::size_t>(std::ranges::find_if_not(error, in_path) - error.begin());
+    std::string_view word = error.substr(0, size);
+    std::size_t at = size < 3 ? nowhere : find_word(line, word);
+    if (at != nowhere && (!found || size > found->end - found->begin)) found = Span{at, at + size};
+    error.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return found;
+}
+
+}  // namespace
+
+// Triton repeats the source down to the line, and puts a caret below it; its lines may be indented otherwise.
+std::optional<Span> caret_of(std::string_view compiler_text, std::string_view line) {
+  std::optional<Span> found;
+  std::string_view before;
+  while (!compiler_text.empty()) {
+    std::string_view now = take_line(compiler_text);
+    bool is_caret = trim(now) == "^";
+    if (is_caret && !trim(before).empty() && trim(before) == trim(line)) {
+      std::size_t column = now.find('^');
+      std::size_t begin = column + indent_of(line) - std::min(indent_of(before), column);
+      if (column >= indent_of(before) && begin < line.size()) found = name_at(line, begin);
+    }
+    before = now;
+  }
+  return found;
+}
+
+std::optional<Span> named_in(const Verdict& verdict, std::string_view line) {
+  line = line.substr(0, longest_searched);
+  std::string_view error = verdict.error ? std::string_view(*verdict.error) : std::string_view();
+  if (verdict.error_class == ErrorClass::out_of_bounds) return access_in(error, line);
+  if (verdict.error_class == ErrorClass::forbidden) return forbidden_name(error, line);
+  if (verdict.error_class == ErrorClass::syntax_error) return missing_in(error, line);
+  return quoted_name(error, line);
+}
+
+}  // namespace kw::explain
