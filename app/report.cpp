@@ -43,7 +43,8 @@ std::optional<KernelBenchResult> kernelbench_place(const Job& job) {
 Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total)
     : flags_(flags),
       sink_(std::move(sink)),
-      progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total) {}
+      progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total),
+      explanations_(style_of(STDOUT_FILENO)) {}
 
 void Report::started(Evaluator& evaluator) {
   protocol_ = evaluator.verifier().protocol();
@@ -73,6 +74,7 @@ void Report::judged(const Job& job, const Verdict& verdict) {
 
 void Report::add_row(const Job& job, const Verdict& verdict) {
   rows_.push_back(result_row(verdict, job.recorded, flags_.timing.min_trust));
+  explanations_.add(verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
   bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
   bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;
   if (none || (wrong && flags_.output.fail_on_incorrect)) exit_status_ = 1;
@@ -114,10 +116,8 @@ void Report::finish() {
   if (auto folder = run_folder(); !folder.empty() && !kernelbench_.empty())
     if (auto written = write_kernelbench_results(folder, kernelbench_); !written) trouble(written.error());
   if (rows_.empty() || flags_.output.quiet) return;
-  bool to_stdout = !flags_.output.json;
-  std::FILE* out = to_stdout ? stdout : stderr;
-  int fd = to_stdout ? STDOUT_FILENO : STDERR_FILENO;
-  if (to_stdout) fmt::print(out, "{}", table(rows_, style_of(fd)));
+  std::FILE* out = flags_.output.json ? stderr : stdout;
+  if (!flags_.output.json) fmt::print("{}{}", table(rows_, style_of(STDOUT_FILENO)), explanations_.text());
   fmt::print(out, "{}", in_words(summarise(rows_)));
 }
 

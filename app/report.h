@@ -7,6 +7,7 @@
 #include "async/loop.h"
 #include "evaluator.h"
 #include "pipeline.h"
+#include "results/explanations.h"
 #include "results/progress.h"
 #include "results/result_row.h"
 #include "results/result_sink.h"
@@ -44,6 +45,7 @@ class Report {
   Progress progress_;
   std::string protocol_;
   std::vector<ResultRow> rows_;
+  Explanations explanations_;
   std::vector<KernelBenchResult> kernelbench_;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
   int exit_status_ = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/display.h"
+
 namespace kw {
 namespace {
 
@@ -42,9 +44,9 @@ void Progress::done(std::string_view id, std::string_view words, double seconds)
   if (options_.quiet) return;
   if (options_.terminal) return tick(seconds);
   if (total_)
-    fmt::print(options_.out, "{}/{} {}: {}\n", done_, *total_, id, words);
+    fmt::print(options_.out, "{}/{} {}: {}\n", done_, *total_, visible(id), words);
   else
-    fmt::print(options_.out, "{} {}: {}\n", done_, id, words);
+    fmt::print(options_.out, "{} {}: {}\n", done_, visible(id), words);
   std::fflush(options_.out);
 }
 

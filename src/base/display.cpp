@@ -5,7 +5,6 @@
 #include <wchar.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +13,7 @@ namespace kw {
 namespace {
 
 constexpr std::string_view mark = "…";
+constexpr std::size_t most_combined = 4;  // marks on one character, as no language has more of them
 
 struct Character {
   char32_t code = 0;
@@ -32,25 +32,19 @@ Character first_of(std::string_view text) {
 
 // Unicode's format characters and separators of lines, which terminals obey or swallow. Variation selectors
 // stay: they only choose how the character before them looks.
-constexpr std::array<std::pair<char32_t, char32_t>, 15> without_glyph = {{{0xAD, 0xAD},
-                                                                          {0x034F, 0x034F},
-                                                                          {0x0600, 0x0605},
-                                                                          {0x061C, 0x061C},
-                                                                          {0x115F, 0x1160},
-                                                                          {0x180E, 0x180E},
-                                                                          {0x200B, 0x200F},
-                                                                          {0x2028, 0x202E},
-                                                                          {0x2060, 0x206F},
-                                                                          {0x3164, 0x3164},
-                                                                          {0xFEFF, 0xFEFF},
-                                                                          {0xFFA0, 0xFFA0},
-                                                                          {0xFFF9, 0xFFFB},
-                                                                          {0x1D173, 0x1D17A},
-                                                                          {0xE0000, 0xE0FFF}}};
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+constexpr Range without_glyph[] = {{0xAD, 0xAD},     {0x034F, 0x034F},   {0x0600, 0x0605},  {0x061C, 0x061C},
+                                   {0x115F, 0x1160}, {0x180E, 0x180E},   {0x200B, 0x200F},  {0x2028, 0x202E},
+                                   {0x2060, 0x206F}, {0x3164, 0x3164},   {0xFEFF, 0xFEFF},  {0xFFA0, 0xFFA0},
+                                   {0xFFF9, 0xFFFB}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
 
 bool has_glyph(char32_t code) {
+  if (code < without_glyph[0].first) return true;
   return std::ranges::none_of(without_glyph,
-                              [&](const auto& range) { return code >= range.first && code <= range.second; });
+                              [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 // While it lives, the C library's tables of characters are those of UTF-8, whatever the user's locale.
@@ -91,26 +85,33 @@ std::pair<std::size_t, std::size_t> front(std::string_view line, std::size_t mos
 }
 
 void wrap_line(std::string_view line, std::size_t most, std::vector<std::string>& lines) {
-  while (cells(line) > most) {
-    std::size_t end = std::max(front(line, most).first, first_of(line).bytes);
-    std::size_t blank = line[end] == ' ' ? end : line.substr(0, end).rfind(' ');
+  while (true) {
+    std::size_t end = front(line, most).first;
+    if (end == line.size()) {
+      lines.emplace_back(line);
+      return;
+    }
+    end = std::max(end, first_of(line).bytes);
+    std::size_t blank = end < line.size() && line[end] == ' ' ? end : line.substr(0, end).rfind(' ');
     bool breaks = blank != std::string_view::npos && line.find_first_not_of(' ') < blank;
     lines.emplace_back(line.substr(0, breaks ? blank : end));
     line.remove_prefix(breaks ? blank + 1 : end);
     if (line.empty()) return;
   }
-  lines.emplace_back(line);
 }
 
 }  // namespace
 
 std::string visible(std::string_view bytes) {
+  InUtf8 tables;
   std::string plain = to_plain_text(bytes);
   std::string text;
   text.reserve(plain.size());
+  std::size_t combined = 0;
   for (std::string_view rest = plain; !rest.empty();) {
     Character next = first_of(rest);
-    if (has_glyph(next.code))
+    combined = cells_of(next.code) == 0 ? combined + 1 : 0;
+    if (has_glyph(next.code) && combined <= most_combined)
       text += rest.substr(0, next.bytes);
     else
       text += fmt::format("<U+{:04X}>", static_cast<std::uint32_t>(next.code));

@@ -10,6 +10,7 @@ namespace kw {
 
 // As to_plain_text, and every character without a glyph of its own (zero-width, direction of writing, byte
 // order mark, tags) becomes its name, "<U+202E>": nothing is hidden, and nothing changes the order of others.
+// So do combining marks beyond the fourth on one character.
 std::string visible(std::string_view bytes);
 
 // How many cells a line of visible text takes: two for a wide character, none for a combining one.

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "explain/excerpt.h"
 
@@ -11,8 +11,7 @@ constexpr std::size_t nowhere = std::string_view::npos;
 constexpr std::size_t longest_searched = 8192;  // of a line, for what an error names
 
 bool in_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-         (static_cast<unsigned char>(c) & 0x80) != 0;
+  return is_word(c) || (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 
 bool in_path(char c) {

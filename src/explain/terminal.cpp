@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t longest_text = 1500;  // of an error, in bytes
 constexpr std::size_t longest_finding = 400;
+constexpr std::size_t longest_file = 60;
 constexpr std::size_t most_findings = 5;
 constexpr std::size_t most_lines = 12;  // of one text
 constexpr std::string_view indent = "  ";
@@ -40,7 +41,7 @@ class Page {
     text_ = style_.paint(fitted(head, style_.width), colour_of(it_.level)) + "\n";
     say(it_.words.what);
     say_error();
-    if (it_.excerpt) say_place();
+    if (it_.line > 0) say_place();
     say_numbers();
     for (std::size_t i = 0; i < std::min(it_.findings.size(), most_findings); ++i)
       say("note: ", shorten(visible(it_.findings[i]), longest_finding));
@@ -94,10 +95,10 @@ class Page {
   }
 
   void say_place() {
-    Span columns = columns_of(*it_.excerpt);
-    line(columns.begin == 0 ? fmt::format("--> {}:{}", shown(it_.file), it_.line)
-                            : fmt::format("--> {}:{}:{}", shown(it_.file), it_.line, columns.begin));
-    say_excerpt(*it_.excerpt);
+    std::string place = fmt::format("--> {}:{}", fitted(shown(it_.file), longest_file), it_.line);
+    if (it_.excerpt && it_.excerpt->span) place += fmt::format(":{}", columns_of(*it_.excerpt).begin);
+    line(place);
+    if (it_.excerpt) say_excerpt(*it_.excerpt);
   }
 
   void say_excerpt(const Excerpt& excerpt) {
@@ -130,7 +131,7 @@ class Page {
     if (worth.max_abs_error == 0) worth.max_abs_error.reset();
     if (worth.max_rel_error == 0) worth.max_rel_error.reset();
     std::string words = in_words(worth);
-    if (!words.empty()) say(visible(trim(words)));
+    if (!words.empty()) say(shorten(visible(trim(words)), longest_text));
   }
 
   void say_hint(const Hint& hint) {

@@ -26,6 +26,13 @@ std::string_view words_of(Stage stage);
 std::string_view words_of(Fault fault);
 std::string_view words_of(Trust trust);
 
+// What happened, by the name of a class or a reason; nothing for another word.
+template <typename Enum>
+std::string_view sentence_of(std::string_view name) {
+  auto value = from_string<Enum>(name);
+  return value ? words_of(*value).what : std::string_view();
+}
+
 // "failed (out_of_bounds)", "correct, does not count (library_only)": `why` is the error class, or the reason
 // why it does not count, or empty.
 std::string in_short(Status status, std::optional<bool> counts, std::string_view why);

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <functional>
+
+#include "explain/words.h"
 #include "schema/card.h"
 #include "scoring/headline.h"
 #include "scoring/markdown.h"
@@ -41,6 +44,17 @@ std::string curve_rows(View verdicts) {
   return text + "\n";
 }
 
+// As count_rows, with the sentence behind each name.
+std::string explained_rows(std::string_view title, View counts,
+                           const std::function<std::string_view(std::string_view)>& sentence) {
+  auto members = counts.members();
+  if (members.empty()) return {};
+  std::string text = fmt::format("{}:\n\n| | what it says | answers |\n|---|---|---:|\n", title);
+  for (const auto& [name, value] : members)
+    text += fmt::format("| {} | {} | {} |\n", table_cell(name), table_cell(sentence(name)), value.count());
+  return text + "\n";
+}
+
 }  // namespace
 
 std::string verdict_tables(View result, const std::string& mark) {
@@ -60,9 +74,9 @@ std::string verdict_tables(View result, const std::string& mark) {
   else
     text += "Speed is not measured.\n\n";
   text += count_rows("Why the speed of right answers is not known", verdicts["why_no_speed"]);
-  text +=
-      count_rows("Right in number, but proving nothing, and so counted as wrong", verdicts["proves_nothing"]);
-  text += count_rows("What was wrong", verdicts["error_classes"]);
+  text += explained_rows("Right in number, but proving nothing, and so counted as wrong",
+                         verdicts["proves_nothing"], explain::sentence_of<CountsReason>);
+  text += explained_rows("What was wrong", verdicts["error_classes"], explain::sentence_of<ErrorClass>);
   text += count_rows("Left out of every share, since nobody could judge them", verdicts["left_out"]);
   text += count_rows("All verdicts", verdicts["status"]);
   text += count_rows("What the verdicts rest on", verdicts["trust"]);

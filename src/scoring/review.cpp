@@ -5,6 +5,8 @@
 #include <boost/json/array.hpp>
 #include <map>
 
+#include "base/text.h"
+#include "explain/words.h"
 #include "score/agreement.h"
 #include "score/review_sheet.h"
 #include "scoring/result.h"
@@ -14,11 +16,21 @@ namespace kw::scoring {
 namespace json = boost::json;
 namespace {
 
+// "wrong: failed (compile_error). A kernel does not compile." and the error.
+std::string verdict_words(const VerdictFacts& facts) {
+  auto status = from_string<Status>(facts.status);
+  if (!status) return fmt::format("{}: {}", to_string(facts.standing), facts.status);
+  bool is_right = *status == Status::correct;
+  std::string_view why = is_right ? facts.counts_reason : facts.error_class;
+  std::string_view sentence =
+      is_right ? explain::sentence_of<CountsReason>(why) : explain::sentence_of<ErrorClass>(why);
+  return fmt::format("{}: {}. {} {}", to_string(facts.standing),
+                     explain::in_short(*status, facts.counts_reason.empty(), why), sentence, facts.why);
+}
+
 std::string findings_of(const Record& record) {
   std::string text;
-  if (record.verdict.by != JudgedBy::nobody)
-    text = fmt::format("{} ({}){}", to_string(record.verdict.standing), record.verdict.status,
-                       record.verdict.error_class.empty() ? "" : ", " + record.verdict.error_class);
+  if (record.verdict.by != JudgedBy::nobody) text = trim(verdict_words(record.verdict));
   if (record.idioms)
     text += fmt::format("{}static checks: {}", text.empty() ? "" : "; ",
                         record.idioms->is_good            ? "passed"

@@ -6,6 +6,7 @@
 #include <boost/json/value_from.hpp>
 
 #include "base/text.h"
+#include "explain/words.h"
 #include "schema/json.h"
 #include "schema/verdict.h"
 
@@ -91,8 +92,9 @@ std::string detail_of(const Verdict& verdict) {
 
 std::string message_of(const Verdict& verdict) {
   if (verdict.status == Status::correct)
-    return fmt::format("right, but that proves nothing here: {}",
-                       verdict.counts_reason ? to_string(*verdict.counts_reason) : "unknown");
+    return verdict.counts_reason ? fmt::format("{} ({})", explain::words_of(*verdict.counts_reason).told,
+                                               to_string(*verdict.counts_reason))
+                                 : "The result is right, but whether it counts is not known.";
   std::string message = verdict.error.value_or(std::string(to_string(verdict.status)));
   std::string detail = to_plain_text(detail_of(verdict));
   if (detail.contains(message)) return detail;
