@@ -22,21 +22,24 @@ from measure import timed
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["flag-gems", "fla-core", "flash-linear-attention", "liger-kernel", "torchao", "gemlite", "unsloth",
             "flashinfer-python", "xformers"]
-TIMED = {"ANALYSIS.json", "ANALYSIS.md"}
 
 
 def digest(folder):
-    """Of all files but those that tell times."""
+    """Of all files of the set."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not name.startswith(".state") and name not in TIMED:
+        if path.is_file() and not name.startswith(".state"):
             total.update(name.encode() + b"\0" + path.read_bytes())
     return total.hexdigest()
 
 
 def analysis(folder):
     return json.loads((folder / "ANALYSIS.json").read_text(encoding="utf-8"))
+
+
+def times(folder):
+    return json.loads((folder / ".state/times.json").read_text(encoding="utf-8"))
 
 
 def main():
@@ -73,7 +76,7 @@ def main():
             before = digest(folder) if kind == "warm" else None
             result = timed(command, work / f"{kind}-{threads}.log")
             found = analysis(folder)
-            record["builds"].append({"kind": kind, "threads": int(threads), **result, "timing": found.pop("timing", None)})
+            record["builds"].append({"kind": kind, "threads": int(threads), **result, "timing": times(folder)})
             record["analysis"] = found
             digests.add(digest(folder))
             record["same_bytes"] = len(digests) == 1 and before in (None, digest(folder))

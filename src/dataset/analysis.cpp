@@ -133,7 +133,7 @@ std::string made(const Facts& facts) {
   Table table{.heads = {"parameter", "value"}, .all_text = true};
   for (const auto& member : facts.parameters)
     table.rows.push_back({table_cell(member.key()), table_cell(readable(member.value()))});
-  return text + markdown(table) + "\nTimes and rates: ANALYSIS.json, `timing`. Pictures: figs/.\n";
+  return text + markdown(table) + "\nPictures: figs/.\n";
 }
 
 }  // namespace

@@ -213,6 +213,7 @@ class Build {
     if (watch_.stop && watch_.stop()) return fail("interrupted");
     if (auto published = staging_->publish(); !published) return published;
     if (auto kept = remember(sources_, settings_); !kept) return kept;
+    if (auto w = write_file(settings_.state / "times.json", times_json(facts_)); !w) return w;
     if (settings_.push_to.empty()) return {};
     return push_to_hub(settings_.python, settings_.out, settings_.push_to, settings_.push_private);
   }

@@ -105,11 +105,14 @@ void add(SourceFacts& facts, const corpus::Licence& licence);
 // The row goes into the counts.
 void add(RowFacts& facts, const corpus::Row& row);
 
-// The facts as ANALYSIS.json has them. Times and rates go into "timing" alone, so that all else is the same
-// for the same input.
+// The facts as ANALYSIS.json has them: the same for the same input.
 boost::json::object to_json(const Facts& facts);
 // The same as text to read: indented, keys sorted.
 std::string analysis_json(const Facts& facts);
+
+// How this build went, which is no part of the set: times and rates by stage, and the sources that were taken
+// from an earlier build.
+std::string times_json(const Facts& facts);
 
 std::string analysis_markdown(const Facts& facts);
 std::string provenance_markdown(const Facts& facts);

@@ -12,7 +12,7 @@
 namespace kw::labels {
 
 // Counts up whenever a label may come out otherwise for the same kernel.
-inline constexpr std::string_view label_version = "1";
+inline constexpr std::string_view label_version = "2";
 
 struct Answer {
   corpus::CompileLabel label = corpus::CompileLabel::not_tried;

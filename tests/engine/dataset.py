@@ -218,15 +218,13 @@ def lines(path):
 
 
 def digest(folder):
-    """The bytes of what a build wrote, but for the times in the analysis."""
+    """The bytes of every file of the set: all but `.state`, where also the times are."""
     found = {}
     for path in sorted(Path(folder).rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not name.startswith(".state"):
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    analysis = json.loads((Path(folder) / "ANALYSIS.json").read_text(encoding="utf-8"))
-    analysis.pop("timing")
-    return {**found, "ANALYSIS.json": json.dumps(analysis, sort_keys=True)}
+    return found
 
 
 def dedent(text):

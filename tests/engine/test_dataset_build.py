@@ -1,6 +1,9 @@
 """`dataset build`: a small world of packages, from the command line to every file of the folder."""
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet
@@ -139,6 +142,28 @@ def test_the_same_bytes_for_any_number_of_threads_and_again(built, world, run):
                                out, *OPTIONS)
     assert code == 0, stderr
     assert dataset.digest(out) == before
+
+
+def test_a_busy_machine_gives_the_same_bytes(built, world, run):
+    out, _ = built
+    busy = world / "busy"
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * os.cpu_count())]
+    try:
+        code, _, stderr = run("dataset", "build", world / "package", world / "wheely-1.2-py3-none-any.whl", "--out", busy,
+                              *OPTIONS)
+    finally:
+        for each in others:
+            each.kill()
+            each.wait()
+    assert code == 0, stderr
+    assert dataset.digest(busy) == dataset.digest(out)
+
+
+def test_how_long_it_took_is_no_part_of_the_set(built):
+    out, _ = built
+    times = json.loads((out / ".state/times.json").read_text())
+    assert {"collect and parse", "compile", "write"} <= {stage["name"] for stage in times["stages"]}
+    assert "timing" not in json.loads((out / "ANALYSIS.json").read_text())
 
 
 def test_adding_a_package_gives_what_both_together_give(built, world, run):

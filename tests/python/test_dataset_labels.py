@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -166,6 +167,20 @@ def big(a: "*fp32", b: "*fp32", N: tl.constexpr):
 
 def test_what_a_loop_does_at_import_ends(labels):
     assert labels.reply(text=ADD, name="add", context=CONTEXT + "while True:\n    pass\n")["how"] == "time limit"
+
+
+def test_a_process_that_is_kept_from_running_gets_its_label_all_the_same(labels):
+    """The clock goes on for three times the limit of processor time, as on a machine that does much else."""
+    assert labels.judge(ADD, "add", context=CONTEXT + "import time\ntime.sleep(7)\n")["compile"] == "compilable"
+
+
+def test_what_waits_for_ever_is_stuck_and_tried_twice():
+    server = Labels("--stuck-after", "1.5")
+    began = time.monotonic()
+    assert server.reply(text=ADD, name="add", context=CONTEXT + "import time\ntime.sleep(1000)\n")["how"] == "stuck"
+    assert time.monotonic() - began > 3
+    assert server.judge(ADD, "add")["compile"] == "compilable"
+    assert server.close() == 0
 
 
 def test_the_disk_and_the_network_are_out_of_reach(labels, tmp_path):

@@ -240,8 +240,7 @@ def analysis(**rows):
     return {"rows": {"count": 6, "kinds": {"fim": 6}, "licences": {"MIT": 6}, "sources": {"one": 6}, "labels": {},
                      "compile": {"compilable": 1}, "lengths": lengths} | rows,
             "units": {"triton": 4}, "units_compile": {}, "tokenizer": {"name": "a BPE", "why_null": None},
-            "duplicates": {"exact_units": 1, "renamed_units": 0, "near_units": 1},
-            "timing": {"stages": [{"name": "parse", "mb_per_s": 8.5}, {"name": "labels", "mb_per_s": None}]}}
+            "duplicates": {"exact_units": 1, "renamed_units": 0, "near_units": 1}}
 
 
 def draw(folder, facts, how=call):
@@ -258,7 +257,7 @@ def test_the_same_facts_give_the_same_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     for name, how in (("a", call), ("b", call_alone)):
         status, line, errors = draw(tmp_path / name, analysis(), how)
-        assert (status, len(line["figures"])) == (0, 9), errors
+        assert (status, len(line["figures"])) == (0, 8), errors
     first = pictures(tmp_path / "a")
     assert first == pictures(tmp_path / "b")
     assert all(picture.startswith(b"\x89PNG") and b"matplotlib" not in picture for picture in first.values())
@@ -270,9 +269,9 @@ def test_a_build_without_rows_and_odd_names_has_pictures_too(tmp_path):
                "lengths": {name: empty_histogram() for name in ("prompt_characters", "completion_characters", "tokens")}}
     odd = {f"$\\frac{{{number}$ 漢 \n\x1b" * 9: number for number in range(60)}
     status, line, errors = draw(tmp_path, analysis(**nothing) | {"units": {}})
-    assert (status, len(line["figures"])) == (0, 9), errors
+    assert (status, len(line["figures"])) == (0, 8), errors
     status, line, errors = draw(tmp_path, analysis(licences=odd))
-    assert (status, len(line["figures"])) == (0, 9), errors
+    assert (status, len(line["figures"])) == (0, 8), errors
 
 
 def test_over_twenty_names_become_one_bar():

@@ -125,10 +125,6 @@ def labels(facts):
     return [(words[name], compile_counts.get(name, 0)) for name in words]
 
 
-def stages(facts):
-    return [(stage["name"], stage["mb_per_s"]) for stage in facts["timing"]["stages"] if stage["mb_per_s"]]
-
-
 def sheets(plot, facts):
     """(file name, picture) of all questions."""
     rows = facts["rows"]
@@ -157,8 +153,6 @@ def sheets(plot, facts):
                                  lambda value: f"{grouped(value)}  {share(value, kernels)}", [BLUE, GREY, GREY, GREY])
     does = {name.replace("_", " "): count for name, count in rows["labels"].items()}
     yield "labels", counted("What the kernels do", does)
-    yield "stages", bars(plot, "Speed by stage", "10^6 bytes that went in, a second", stages(facts),
-                         lambda value: f"{value:,.1f} MB/s" if value < 100 else f"{value:,.0f} MB/s")
 
 
 def draw(facts, folder):

@@ -11,18 +11,23 @@ import gc
 import json
 import math
 import os
+import resource
 import select
 import signal
 import socket
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
 from .. import unconfined
 from ..forkserver import _own_folders, _sandbox
 
 MAX_ANSWER = 64 * 1024
-PATIENCE = 3  # a child's processor time is limited; of the clock it may take this much more, then it is killed
+# A label must not depend on what else the machine does, so a child's processor time is limited and not the clock's. A
+# child that waits for ever is stuck: it is tried once more, alone, and then its kernel counts as not tried.
+STUCK_S = 600
+TRIES = 2
 MEMORY_BYTES = 2 << 30
 SCRATCH_BYTES = 128 << 20
 PROCESSES, OPEN_FILES = 24, 256
@@ -32,11 +37,20 @@ SUBREAPER, DEATH_SIGNAL = 36, 1
 REQUIRED = ("pid_ns", "net_ns", "root", "uid")
 
 
+@dataclass
+class Job:
+    """What is asked for, and how often it was begun."""
+
+    number: int
+    data: bytes
+    tries: int = 0
+
+
 class Running:
     """One job's child, its answer as far as it has come, and the socket that tells of its end."""
 
-    def __init__(self, number, answer, status, deadline, cgroup):
-        self.number, self.answer, self.status, self.deadline, self.cgroup = number, answer, status, deadline, cgroup
+    def __init__(self, job, answer, status, deadline, cgroup):
+        self.job, self.answer, self.status, self.deadline, self.cgroup = job, answer, status, deadline, cgroup
         self.parts, self.bytes = [], 0
         self.how, self.pidfd, self.closed = None, -1, False
 
@@ -113,6 +127,7 @@ class Server:
         self._confine = None
         self._running, self._input, self._open, self._count = [], b"", True, 0
         self._mapped = 0
+        self._stuck = []  # jobs to be tried again
 
     def warm(self):
         """Import what every child needs, and find out what this host grants."""
@@ -131,31 +146,32 @@ class Server:
 
     def serve(self):
         """Until the other side has closed its end and all jobs are done."""
-        while self._open or self._running or b"\n" in self._input:
-            while len(self._running) < self._options.jobs and (line := self._line()) is not None:
-                self._start(line)
+        while self._open or self._running or self._stuck or b"\n" in self._input:
+            while len(self._running) < self._options.jobs and (job := self._next()) is not None:
+                self._start(job)
             self._wait()
             self._reap()
 
-    def _line(self):
+    def _next(self):
         line, found, rest = self._input.partition(b"\n")
-        if not found:
-            return None
-        self._input = rest
-        return line
+        if found:
+            self._input = rest
+            number, _, data = line.partition(b" ")
+            return Job(int(number), data)
+        return self._stuck.pop(0) if self._stuck and not self._running else None
 
     def _wait(self):
         room = self._open and len(self._running) < self._options.jobs
-        fds = {job.status.fileno(): job for job in self._running}
-        answers = {job.answer: job for job in self._running if not job.closed}
-        left = min([job.deadline for job in self._running], default=None)
+        fds = {child.status.fileno(): child for child in self._running}
+        answers = {child.answer: child for child in self._running if not child.closed}
+        left = min([child.deadline for child in self._running], default=None)
         timeout = None if left is None else max(0.0, left - time.monotonic())
         ready, _, _ = select.select([*fds, *answers, *([0] if room else [])], [], [], timeout)
-        for job in [answers[fd] for fd in ready if fd in answers]:
-            job.read_answer()
-        for job in [fds[fd] for fd in ready if fd in fds]:
-            if job.read_status():
-                self._end(job)
+        for child in [answers[fd] for fd in ready if fd in answers]:
+            child.read_answer()
+        for child in [fds[fd] for fd in ready if fd in fds]:
+            if child.read_status():
+                self._end(child)
         if room and 0 in ready:
             data = os.read(0, 1 << 20)
             self._open = bool(data)
@@ -163,29 +179,32 @@ class Server:
 
     def _reap(self):
         now = time.monotonic()
-        for job in list(self._running):
-            if job.how == "too long" or now >= job.deadline:
-                job.how = job.how or "time limit"
-                self._end(job)
+        for child in list(self._running):
+            if child.how == "too long" or now >= child.deadline:
+                child.how = child.how or "stuck"
+                self._end(child)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 continue
         except ChildProcessError:
             pass
 
-    def _end(self, job):
-        self._running.remove(job)
-        job.finish(self._confine)
-        answer = b"".join(job.parts).decode(errors="replace") if job.how == "answered" else ""
-        self._say({"number": job.number, "how": job.how, "answer": answer})
+    def _end(self, child):
+        self._running.remove(child)
+        child.finish(self._confine)
+        if child.how == "stuck" and child.job.tries < TRIES:
+            self._stuck.append(child.job)
+            return
+        answer = b"".join(child.parts).decode(errors="replace") if child.how == "answered" else ""
+        self._say({"number": child.job.number, "how": child.how, "answer": answer})
 
     def _say(self, message):
         data = json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self._output, data):]
 
-    def _start(self, line):
-        number, _, job = line.partition(b" ")
+    def _start(self, job):
+        job.tries += 1
         self._count += 1
         answer, into = os.pipe()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -194,7 +213,7 @@ class Server:
         if middle == 0:
             code = 1
             try:
-                self._child(job, into, theirs.fileno(), cgroup)
+                self._child(job.data, into, theirs.fileno(), cgroup)
                 code = 0
             finally:
                 os._exit(code)
@@ -203,8 +222,8 @@ class Server:
         os.waitpid(middle, 0)
         os.set_blocking(answer, False)
         ours.setblocking(False)
-        deadline = time.monotonic() + self._options.seconds * PATIENCE
-        self._running.append(Running(int(number), answer, ours, deadline, cgroup))
+        deadline = time.monotonic() + self._options.stuck_after
+        self._running.append(Running(job, answer, ours, deadline, cgroup))
 
     def _child(self, job, into, status, cgroup):
         unconfined.close_others([into, status])
@@ -215,6 +234,7 @@ class Server:
         if self._options.unconfined:
             folder = tempfile.mkdtemp(prefix="kernelwright-")
             unconfined.enter(status, folder)
+            resource.setrlimit(resource.RLIMIT_CPU, (self._cpu_s(),) * 2)
         elif self._confine is None:
             unconfined.report(status, errno.ENOENT, "libkwconfine.so")
             return
@@ -225,13 +245,16 @@ class Server:
         from . import label_job
         label_job.serve(job, into, folder, self._options)
 
+    def _cpu_s(self):
+        return math.ceil(self._options.seconds)
+
     def _policy(self, cgroup):
         require = sum(1 << self._confine.LAYERS.index(name) for name in REQUIRED)
         toolkit = [os.path.dirname(os.path.dirname(os.path.realpath(self._options.nvcc)))] if self._options.nvcc else []
         return self._confine.Policy(
             uid=FIRST_UID + self._count % UIDS, address_space_bytes=self._mapped + MEMORY_BYTES,
             memory_bytes=MEMORY_BYTES, tmp_bytes=SCRATCH_BYTES, file_bytes=SCRATCH_BYTES, processes=PROCESSES,
-            open_files=OPEN_FILES, cpu_s=math.ceil(self._options.seconds), readable=_own_folders() + toolkit,
+            open_files=OPEN_FILES, cpu_s=self._cpu_s(), readable=_own_folders() + toolkit,
             cgroup_name=cgroup, require=require)
 
 
@@ -239,7 +262,8 @@ def main():
     """Warm up, then answer jobs."""
     parser = argparse.ArgumentParser(prog="kernelwright.dataset.label_server")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
-    parser.add_argument("--seconds", type=float, default=30, metavar="S", help="a kernel's time")
+    parser.add_argument("--seconds", type=float, default=30, metavar="S", help="a kernel's processor time")
+    parser.add_argument("--stuck-after", type=float, default=STUCK_S, metavar="S", help="of the clock, without an end")
     parser.add_argument("--targets", default="80,90", metavar="CC,...")
     parser.add_argument("--nvcc", default="", metavar="FILE")
     parser.add_argument("--unconfined", action="store_true")
