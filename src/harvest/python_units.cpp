@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <span>
 
 #include "harvest/python_definition.h"
 #include "harvest/python_parse.h"
 #include "harvest/text_lines.h"
+#include "syntax/torch_names.h"
 
 namespace kw::harvest {
 namespace {
@@ -32,45 +32,8 @@ bool is_triton(std::string_view path) {
   return path == "triton" || path.starts_with("triton.");
 }
 
-// Calls of torch that compute nothing.
 bool computes(std::string_view path) {
-  static constexpr std::array rest = {"torch.device",
-                                      "torch.is_tensor",
-                                      "torch.no_grad",
-                                      "torch.manual_seed",
-                                      "torch.compile",
-                                      "torch.load",
-                                      "torch.save",
-                                      "torch.Size",
-                                      "torch.Generator",
-                                      "torch.get_",
-                                      "torch.set_",
-                                      "torch.is_",
-                                      "torch.cuda.",
-                                      "torch.distributed.",
-                                      "torch.backends.",
-                                      "torch.library.",
-                                      "torch.ops.",
-                                      "torch.utils.",
-                                      "torch.jit.",
-                                      "torch.profiler.",
-                                      "torch.testing.",
-                                      "torch._",
-                                      "torch.version",
-                                      "torch.autograd.",
-                                      "torch.nn.init.",
-                                      "torch.random.",
-                                      "torch.mps.",
-                                      "torch.xpu.",
-                                      "torch.finfo",
-                                      "torch.iinfo",
-                                      "torch.inference_mode",
-                                      "torch.accelerator.",
-                                      "torch.export.",
-                                      "torch.fx.",
-                                      "torch.multiprocessing."};
-  if (!is_torch(path)) return false;
-  return std::ranges::none_of(rest, [&](std::string_view prefix) { return path.starts_with(prefix); });
+  return is_torch(path) && !syntax::computes_nothing(path);
 }
 
 // rms_norm_ref, naive_attention, torch_gelu.

@@ -5,63 +5,12 @@
 #include <array>
 
 #include "score/idiom_parts.h"
+#include "syntax/torch_names.h"
 
 namespace kw::score {
 namespace {
 
 using namespace std::string_view_literals;
-
-// Of torch: what computes nothing. Prefixes.
-constexpr std::array idle{"torch.empty"sv,
-                          "torch.zeros"sv,
-                          "torch.ones"sv,
-                          "torch.full"sv,
-                          "torch.tensor"sv,
-                          "torch.as_tensor"sv,
-                          "torch.device"sv,
-                          "torch.Size"sv,
-                          "torch.Tensor"sv,
-                          "torch.Generator"sv,
-                          "torch.no_grad"sv,
-                          "torch.enable_grad"sv,
-                          "torch.inference_"sv,
-                          "torch.set_"sv,
-                          "torch.get_"sv,
-                          "torch.is_"sv,
-                          "torch.manual_seed"sv,
-                          "torch.cuda"sv,
-                          "torch.finfo"sv,
-                          "torch.iinfo"sv,
-                          "torch.backends"sv,
-                          "torch.autograd"sv,
-                          "torch.library"sv,
-                          "torch.ops"sv,
-                          "torch.utils"sv,
-                          "torch.jit"sv,
-                          "torch.compile"sv,
-                          "torch.compiler"sv,
-                          "torch._"sv,
-                          "torch.version"sv,
-                          "torch.nn.Module"sv,
-                          "torch.nn.Parameter"sv,
-                          "torch.nn.init"sv,
-                          "torch.nn.Buffer"sv,
-                          "torch.distributed"sv,
-                          "torch.profiler"sv,
-                          "torch.arange"sv,
-                          "torch.from_"sv,
-                          "torch.promote_types"sv,
-                          "torch.result_type"sv,
-                          "torch.float"sv,
-                          "torch.int"sv,
-                          "torch.numel"sv,
-                          "torch.Stream"sv,
-                          "torch.broadcast_shapes"sv,
-                          "torch.amp"sv,
-                          "torch.autocast"sv,
-                          "torch.typename"sv,
-                          "torch.random"sv,
-                          "torch.accelerator"sv};
 
 constexpr std::array allocations{"torch.empty"sv, "torch.zeros"sv, "torch.ones"sv,  "torch.full"sv,
                                  "torch.rand"sv,  "torch.randn"sv, "torch.arange"sv};
@@ -314,7 +263,7 @@ std::optional<std::string> torch_operation(Node node, const Aliases& aliases,
       return fmt::format("{}, a {}", *path, layer->second);
     std::string full = syntax::resolved(aliases, *path);
     if (full.starts_with("torch.")) {
-      if (begins_with_one(idle, full) || makes_layer(full)) return {};
+      if (syntax::computes_nothing(full) || makes_layer(full)) return {};
       return full;
     }
   }

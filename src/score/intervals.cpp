@@ -3,43 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
-#include <numbers>
-#include <span>
 
 #include "score/generator.h"
+#include "score/never_throws.h"
 
 namespace kw::score {
 namespace {
 
 constexpr std::size_t few_tasks = 10;
-
-double polynomial(std::span<const double> coefficients, double x) {
-  double value = 0;
-  for (double coefficient : coefficients) value = value * x + coefficient;
-  return value;
-}
-
-// P. J. Acklam 2003: relative error under 1.15e-9.
-double rough_quantile(double p) {
-  constexpr std::array a{-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
-                         1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
-  constexpr std::array b{-5.447609879822406e+01, 1.615858368580409e+02,  -1.556989798598866e+02,
-                         6.680131188771972e+01,  -1.328068155288572e+01, 1.0};
-  constexpr std::array c{-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                         -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
-  constexpr std::array d{7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                         3.754408661907416e+00, 1.0};
-  constexpr double tail = 0.02425;
-  if (p > 0.5) return -rough_quantile(1 - p);
-  if (p < tail) {
-    double q = std::sqrt(-2 * std::log(p));
-    return polynomial(c, q) / polynomial(d, q);
-  }
-  double q = p - 0.5;
-  return polynomial(a, q * q) * q / polynomial(b, q * q);
-}
 
 bool is_share_of_tasks(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return value == 0 || value == 1; });
@@ -76,10 +49,7 @@ Interval resampled(const std::vector<double>& values, const Bootstrap& bootstrap
 }  // namespace
 
 double normal_quantile(double p) {
-  double x = rough_quantile(p);
-  double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - p;
-  double step = error * std::sqrt(2 * std::numbers::pi) * std::exp(x * x / 2);
-  return x - step / (1 + x * step / 2);
+  return boost::math::quantile(boost::math::normal_distribution<double, NeverThrows>(), p);
 }
 
 std::optional<Interval> wilson(std::size_t hits, std::size_t of, double confidence) {

@@ -14,8 +14,7 @@ struct Interval {
   double high = 0;
 };
 
-// The normal distribution's quantile, 0 < p < 1 (Acklam's rational approximation with one step of Halley's
-// method: exact to about 1e-15).
+// The normal distribution's quantile; infinite at 0 and 1.
 double normal_quantile(double p);
 
 // Of a share, hits out of `of`: Wilson 1927, "Probable inference, the law of succession, and statistical

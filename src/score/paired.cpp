@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "score/generator.h"
+#include "score/never_throws.h"
 
 namespace kw::score {
 namespace {
@@ -166,14 +168,8 @@ Values finite(const std::vector<TaskValue>& values) {
 double mcnemar_p(std::size_t gained, std::size_t lost) {
   std::size_t n = gained + lost;
   if (n == 0) return 1;
-  double tail = 0;
-  double in_all = static_cast<double>(n);
-  for (std::size_t i = 0; i <= std::min(gained, lost); ++i) {
-    double at = static_cast<double>(i);
-    tail += std::exp(std::lgamma(in_all + 1) - std::lgamma(at + 1) - std::lgamma(in_all - at + 1) -
-                     in_all * std::log(2.0));
-  }
-  return std::min(1.0, 2 * tail);
+  boost::math::binomial_distribution<double, NeverThrows> either_way(static_cast<double>(n), 0.5);
+  return std::min(1.0, 2 * boost::math::cdf(either_way, static_cast<double>(std::min(gained, lost))));
 }
 
 std::optional<Interval> newcombe(const PairedCounts& counts, double confidence) {

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "syntax/static_findings.h"
+#include "syntax/torch_names.h"
 
 namespace kw {
 namespace {
@@ -9,6 +10,15 @@ namespace {
 std::string first_forbidden(std::string_view code) {
   StaticReport report = examine(code);
   return report.forbidden.empty() ? "" : report.forbidden.front().what;
+}
+
+TEST(TorchNames, AllocatingAndAskingIsNotComputing) {
+  for (const char* path : {"torch.empty_like", "torch.zeros", "torch.cuda.synchronize", "torch.no_grad",
+                           "torch.nn.init.normal_", "torch.testing.assert_close"})
+    EXPECT_TRUE(syntax::computes_nothing(path)) << path;
+  for (const char* path :
+       {"torch.exp", "torch.float_power", "torch.isnan", "torch.nn.functional.relu", "torch.fft.rfft"})
+    EXPECT_FALSE(syntax::computes_nothing(path)) << path;
 }
 
 TEST(Names, FunctionsClassesAssignmentsAndImports) {
