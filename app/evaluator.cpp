@@ -6,16 +6,16 @@
 
 namespace kw::app {
 
-Result<EvaluatorPlan> plan_evaluator(const EvaluatorFlags& evaluator, const HostOptions& host,
+Result<EvaluatorPlan> plan_evaluator(const EvaluatorFlags& evaluator, const Settings& settings,
                                      const RunPlace& place) {
-  EvaluatorPlan plan{host.settings, {}, {}};
+  EvaluatorPlan plan{settings, {}, {}};
   if (evaluator.is_remote()) {
-    auto remote = remote_options(evaluator, host, place);
+    auto remote = remote_options(evaluator, settings, place);
     if (!remote) return std::unexpected(remote.error());
     plan.remote = std::move(*remote);
     return plan;
   }
-  auto local = on_this_host(host);
+  auto local = on_this_host(settings);
   if (!local) return std::unexpected(local.error());
   plan.local = std::move(*local);
   return plan;

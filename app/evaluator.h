@@ -15,7 +15,7 @@ namespace kw::app {
 
 // What was chosen, checked as far as it can be before anything starts.
 struct EvaluatorPlan {
-  verify::Settings settings;
+  Settings settings;
   std::optional<verify::LocalVerifier::Options> local;
   std::optional<remote::Options> remote;
 };
@@ -27,7 +27,7 @@ struct RunPlace {
   bool fresh = false;
 };
 
-Result<EvaluatorPlan> plan_evaluator(const EvaluatorFlags& evaluator, const HostOptions& host,
+Result<EvaluatorPlan> plan_evaluator(const EvaluatorFlags& evaluator, const Settings& settings,
                                      const RunPlace& place);
 
 // The GPU's name as its driver has it, or "cpu".

@@ -35,31 +35,6 @@ Result<> check_sandbox(bool allow_unsandboxed) {
 
 }  // namespace
 
-HostOptions host_options(const EngineFlags& engine, const CorrectnessFlags& correctness,
-                         const TimingFlags& timing) {
-  HostOptions options;
-  options.device = engine.device;
-  options.python = engine.python;
-  options.jobs = engine.jobs;
-  if (engine.memory_bytes > 0) options.memory_bytes = engine.memory_bytes;
-  options.allow_unsandboxed = engine.allow_unsandboxed;
-  verify::Settings& settings = options.settings;
-  settings.correctness_trials = static_cast<std::uint32_t>(correctness.trials);
-  settings.timing_trials = static_cast<std::uint32_t>(timing.trials);
-  settings.timing_precision = timing.precision;
-  settings.tolerance = {correctness.tolerance.name, correctness.tolerance.rtol, correctness.tolerance.atol};
-  settings.precision = correctness.precision;
-  settings.tf32 = correctness.tf32;
-  settings.move_weights = correctness.move_weights;
-  settings.reduce_shapes = correctness.reduce_shapes;
-  settings.audit = correctness.audit;
-  settings.recordings = engine.recordings;
-  settings.replay = timing.instrument == Trust::replay;
-  settings.compile_baseline = timing.compile_baseline;
-  settings.timeout = std::chrono::milliseconds(static_cast<long>(engine.timeout_s * 1000));
-  return options;
-}
-
 ParquetHelper parquet_helper(const std::string& chosen_python) {
   ParquetHelper helper;
   auto installation = engine::find_installation();
@@ -71,24 +46,21 @@ ParquetHelper parquet_helper(const std::string& chosen_python) {
   return helper;
 }
 
-Result<verify::LocalVerifier::Options> on_this_host(const HostOptions& options) {
+Result<verify::LocalVerifier::Options> on_this_host(const Settings& settings) {
   verify::LocalVerifier::Options result;
-  auto gpus = choose_gpus(options.device);
+  auto gpus = choose_gpus(settings.devices);
   if (!gpus) return std::unexpected(gpus.error());
-  if (auto sandbox = check_sandbox(options.allow_unsandboxed); !sandbox)
+  if (auto sandbox = check_sandbox(settings.allow_unsandboxed); !sandbox)
     return std::unexpected(sandbox.error());
   auto installation = engine::find_installation();
   if (!installation) return std::unexpected(installation.error());
-  auto python = engine::find_python(options.python, *installation);
+  auto python = engine::find_python(settings.python, *installation);
   if (!python) return std::unexpected(python.error());
-  result.settings = options.settings;
+  result.settings = settings;
   result.settings.device = gpus->empty() ? verify::Device::cpu : verify::Device::cuda;
   result.installation = std::move(*installation);
   result.python = std::move(*python);
   result.gpus = std::move(*gpus);
-  result.jobs = options.jobs;
-  result.memory_bytes = options.memory_bytes;
-  result.unconfined = options.allow_unsandboxed;
   result.program_version = kw_version;
   return result;
 }

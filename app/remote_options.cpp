@@ -46,18 +46,7 @@ std::string run_name(const RunPlace& place) {
 
 }  // namespace
 
-JobOptions job_options(const verify::Settings& settings) {
-  return {.correctness_trials = settings.correctness_trials,
-          .timing_trials = settings.timing_trials,
-          .timing_precision = settings.timing_precision,
-          .tolerance = settings.tolerance,
-          .precision = settings.precision,
-          .tf32 = settings.tf32,
-          .move_weights = settings.move_weights,
-          .timeout_s = static_cast<double>(settings.timeout.count()) / 1000};
-}
-
-Result<remote::Options> remote_options(const EvaluatorFlags& evaluator, const HostOptions& host,
+Result<remote::Options> remote_options(const EvaluatorFlags& evaluator, const Settings& settings,
                                        const RunPlace& place) {
   auto url = url_of(evaluator.where);
   if (!url) return std::unexpected(url.error());
@@ -66,8 +55,8 @@ Result<remote::Options> remote_options(const EvaluatorFlags& evaluator, const Ho
   options.url = std::move(*url);
   options.keys = std::move(keys.headers);
   options.key_advice = std::move(keys.advice);
-  options.settings = job_options(host.settings);
-  options.in_flight = host.jobs;
+  options.settings = job_options(settings);
+  options.in_flight = settings.jobs;
   options.run = run_name(place);
   options.fresh = place.fresh;
   options.pace.patience = std::chrono::milliseconds(static_cast<long>(evaluator.patience_s * 1000));

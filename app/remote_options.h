@@ -5,10 +5,7 @@
 
 namespace kw::app {
 
-Result<remote::Options> remote_options(const EvaluatorFlags& evaluator, const HostOptions& host,
+Result<remote::Options> remote_options(const EvaluatorFlags& evaluator, const Settings& settings,
                                        const RunPlace& place);
-
-// Every setting that travels with a job.
-JobOptions job_options(const verify::Settings& settings);
 
 }  // namespace kw::app

@@ -73,7 +73,7 @@ void Report::judged(const Job& job, const Verdict& verdict) {
 }
 
 void Report::add_row(const Job& job, const Verdict& verdict) {
-  rows_.push_back(result_row(verdict, job.recorded, flags_.timing.min_trust));
+  rows_.push_back(result_row(verdict, job.recorded, flags_.settings.min_trust));
   explanations_.add(verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
   bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
   bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;

@@ -11,9 +11,11 @@
 #include "base/hash.h"
 #include "config/config.h"
 #include "evaluator.h"
+#include "flags/setting_flags.h"
 #include "llm/scripted_model.h"
 #include "revision.h"
 #include "run_report.h"
+#include "schema/options.h"
 #include "session.h"
 #include "store/run_store.h"
 #include "store/trace_files.h"
@@ -41,20 +43,6 @@ json::object source_identity(const SourceFlags& source) {
           {"shuffle", source.shuffle}};
 }
 
-json::object judging_identity(const verify::Settings& settings) {
-  return {{"trials", settings.correctness_trials},
-          {"timing-trials", settings.timing_trials},
-          {"timing-precision", settings.timing_precision},
-          {"tolerance", settings.tolerance.name},
-          {"rtol", settings.tolerance.rtol},
-          {"atol", settings.tolerance.atol},
-          {"precision", settings.precision},
-          {"tf32", settings.tf32},
-          {"move-weights", settings.move_weights},
-          {"reduce-shapes", settings.reduce_shapes},
-          {"timeout-ms", settings.timeout.count()}};
-}
-
 json::object loop_identity(const refine::Settings& settings) {
   return {{"multi-turn", settings.multi_turn},
           {"max-turns", settings.max_turns},
@@ -70,10 +58,9 @@ json::object loop_identity(const refine::Settings& settings) {
 
 // What makes two runs the same run: all that changes tasks, answers or verdicts. --limit and --sample-id only
 // say which of the tasks are done now. The names of the model and of the device join when they are known.
-json::object identity(const SourceFlags& source, const refine::Settings& settings,
-                      const verify::Settings& judging) {
+json::object identity(const SourceFlags& source, const refine::Settings& settings, const Settings& judging) {
   json::object all = loop_identity(settings);
-  for (const json::object& part : {source_identity(source), judging_identity(judging)})
+  for (const json::object& part : {source_identity(source), verdict_settings_json(judging)})
     for (const auto& [name, value] : part) all[name] = value;
   return all;
 }
@@ -247,10 +234,8 @@ void RunFlags::add(CLI::App& app) {
   source.add(app);
   model.add(app);
   loop.add(app);
-  engine.add(app);
+  add_settings(app, settings);
   evaluator.add(app);
-  correctness.add(app);
-  timing.add(app);
   output.add(app);
 }
 
@@ -264,7 +249,7 @@ int run(const RunFlags& flags, const CLI::App& verb) {
     return exit_usage;
   }
   auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
-  auto source = flags.source.open(parquet_helper(flags.engine.python), seed);
+  auto source = flags.source.open(parquet_helper(flags.settings.python), seed);
   if (!source) return failed(source.error());
   if (flags.output.dry_run) return dry_run(**source, flags.output.json);
   if (auto owner = own_processes(); !owner) return failed(owner.error());
@@ -280,8 +265,8 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskS
   if (!settings) return failed(settings.error());
   settings->sampling = flags.model.sampling;
   settings->requests_in_flight = flags.model.batch_size;
-  settings->min_trust = flags.timing.min_trust;
-  auto plan = plan_evaluator(flags.evaluator, host_options(flags.engine, flags.correctness, flags.timing),
+  settings->min_trust = flags.settings.min_trust;
+  auto plan = plan_evaluator(flags.evaluator, flags.settings,
                              {flags.output.run_folder().string(), flags.output.fresh});
   if (!plan) return failed(plan.error());
 

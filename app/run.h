@@ -3,14 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "flags/correctness_flags.h"
-#include "flags/engine_flags.h"
 #include "flags/evaluator_flags.h"
 #include "flags/loop_flags.h"
 #include "flags/model_flags.h"
 #include "flags/run_output_flags.h"
 #include "flags/source_flags.h"
-#include "flags/timing_flags.h"
+#include "schema/settings.h"
 
 namespace kw::app {
 
@@ -18,10 +16,8 @@ struct RunFlags {
   SourceFlags source;
   ModelFlags model;
   LoopFlags loop;
-  EngineFlags engine;
+  Settings settings;
   EvaluatorFlags evaluator;
-  CorrectnessFlags correctness;
-  TimingFlags timing;
   RunOutputFlags output;
 
   void add(CLI::App& app);

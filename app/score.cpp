@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "dataset_host.h"
+#include "flags/setting_flags.h"
 #include "schema/json.h"
 #include "score_keep.h"
 #include "score_parts.h"
@@ -163,7 +164,7 @@ int judge_all(World& world) {
 Result<> compile_some(World& world) {
   if (world.flags().compile == 0) return {};
   DatasetMachineFlags machine;
-  machine.python = world.options.engine.python;
+  machine.python = world.options.settings.python;
   auto host = dataset_host(machine, true);
   if (!host) return std::unexpected(host.error());
   labels::CompileOptions compile;
@@ -172,7 +173,7 @@ Result<> compile_some(World& world) {
     compile.python_path.push_back(folder.string());
   compile.native = host->installation.native.string();
   compile.jobs = host->threads;
-  compile.allow_unsandboxed = world.options.engine.allow_unsandboxed;
+  compile.allow_unsandboxed = world.options.settings.allow_unsandboxed;
   compile.cache = world.flags().beside(".labels.jsonl");
   return scoring::spot_compile(world.set.outputs, world.flags().compile, seed, compile);
 }
@@ -317,10 +318,8 @@ int go_on(World& world) {
 }  // namespace
 
 void ScoreOptions::add(CLI::App& app) {
-  engine.add(app);
+  add_settings(app, settings);
   evaluator.add(app);
-  correctness.add(app);
-  timing.add(app);
   // Here the word means what the outputs are compared with.
   app.remove_option(app.get_option("--baseline"));
   flags.add(app);

@@ -3,20 +3,16 @@
 
 #include <CLI/CLI.hpp>
 
-#include "flags/correctness_flags.h"
-#include "flags/engine_flags.h"
 #include "flags/evaluator_flags.h"
 #include "flags/score_flags.h"
-#include "flags/timing_flags.h"
+#include "schema/settings.h"
 
 namespace kw::app {
 
 struct ScoreOptions {
   ScoreFlags flags;
-  EngineFlags engine;
+  Settings settings;
   EvaluatorFlags evaluator;
-  CorrectnessFlags correctness;
-  TimingFlags timing;
 
   void add(CLI::App& app);
 };

@@ -48,8 +48,8 @@ Result<> read_traces(store::RunReader& run, const std::set<std::string>& wanted,
 
 Answers ask_tasks(const ScoreOptions& options, const CLI::App& verb, const Questions& questions,
                   const std::string& model, const std::string& ending) {
-  RunFlags run{options.flags.source, options.flags.model, options.flags.loop, options.engine,
-               options.evaluator,    options.correctness, options.timing,     {}};
+  RunFlags run{options.flags.source, options.flags.model, options.flags.loop,
+               options.settings,     options.evaluator,   {}};
   run.loop.multi_turn = false;
   if (!model.empty()) run.model.model = model;
   run.output.output = options.flags.beside(ending + ".json").string();

@@ -72,7 +72,7 @@ json::object protocol_facts(const ScoreOptions& options, const scoring::OutputSe
       protocols.insert(output.record.verdict.protocol);
   if (!set.environment) return {{"protocols", json::array()}, {"note", "nothing was judged here"}};
   const Environment environment = set.environment.value_or(Environment{});
-  const CorrectnessFlags& correctness = options.correctness;
+  const Settings& settings = options.settings;
   return {{"protocols", json::array(protocols.begin(), protocols.end())},
           {"device", text_or_null(environment.gpu ? environment.gpu
                                                   : std::optional<std::string>("CPU, Triton's interpreter"))},
@@ -80,14 +80,14 @@ json::object protocol_facts(const ScoreOptions& options, const scoring::OutputSe
           {"triton", text_or_null(environment.triton)},
           {"cuda", text_or_null(environment.cuda)},
           {"driver", text_or_null(environment.driver)},
-          {"correctness_trials", correctness.trials},
-          {"timing_trials", options.timing.trials},
-          {"tolerance", correctness.tolerance.name},
-          {"precision", correctness.precision},
-          {"tf32", correctness.tf32},
-          {"reduce_shapes", correctness.reduce_shapes},
-          {"timeout_s", options.engine.timeout_s},
-          {"speed_believed_from", to_string(options.timing.min_trust)}};
+          {"correctness_trials", settings.correctness_trials},
+          {"timing_trials", settings.timing_trials},
+          {"tolerance", settings.tolerance.name},
+          {"precision", settings.precision},
+          {"tf32", settings.tf32},
+          {"reduce_shapes", settings.reduce_shapes},
+          {"timeout_s", static_cast<double>(settings.timeout.count()) / 1000},
+          {"speed_believed_from", to_string(settings.min_trust)}};
 }
 
 }  // namespace kw::app

@@ -64,7 +64,7 @@ std::unique_ptr<JobSource> Judging::jobs(std::span<scoring::OutputSet* const> se
 void Judging::take(const Job& job, const Verdict& verdict) {
   Place place = places_.at(job.id);
   place.output->record.verdict =
-      scoring::facts_of(verdict, scoring::JudgedBy::here, options_.timing.min_trust);
+      scoring::facts_of(verdict, scoring::JudgedBy::here, options_.settings.min_trust);
   place.set->environment = verdict.environment;
 }
 
@@ -74,7 +74,7 @@ void Judging::judged(const Job& job, const Verdict& verdict) {
     progress_.say(fmt::format("error: {}; verdicts are not kept", written.error().what));
   }
   take(job, verdict);
-  progress_.done(job.id, in_words(result_row(verdict, {}, options_.timing.min_trust)), seconds());
+  progress_.done(job.id, in_words(result_row(verdict, {}, options_.settings.min_trust)), seconds());
 }
 
 bool Judging::done_before(const Job& job) {
@@ -123,9 +123,7 @@ int judge(const ScoreOptions& options, std::span<scoring::OutputSet* const> sets
     for (const scoring::Output& output : set->outputs) total += output.job.has_value();
   if (total == 0) return 0;
   const std::string verdicts = options.flags.beside(".verdicts.jsonl").string();
-  auto plan =
-      plan_evaluator(options.evaluator, host_options(options.engine, options.correctness, options.timing),
-                     {verdicts, options.flags.fresh});
+  auto plan = plan_evaluator(options.evaluator, options.settings, {verdicts, options.flags.fresh});
   if (!plan) return failed(plan.error());
   auto sink = ResultSink::open({verdicts, options.flags.fresh, false});
   if (!sink) return failed(sink.error());

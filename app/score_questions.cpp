@@ -15,7 +15,7 @@ scoring::Turns turns_of(const std::string& word) {
 Result<> read_tasks(const ScoreOptions& options, Questions& questions) {
   const ModelFlags& model = options.flags.model;
   auto seed = static_cast<std::uint64_t>(model.sampling.seed.value_or(0));
-  auto source = options.flags.source.open(parquet_helper(options.engine.python), seed);
+  auto source = options.flags.source.open(parquet_helper(options.settings.python), seed);
   if (!source) return std::unexpected(source.error());
   while (true) {
     auto next = (*source)->next();
@@ -71,11 +71,11 @@ Result<> check_ids(const Questions& questions) {
 scoring::ReadOptions read_options(const ScoreOptions& options) {
   const ScoreFlags& flags = options.flags;
   scoring::ReadOptions read;
-  read.parquet = parquet_helper(options.engine.python);
+  read.parquet = parquet_helper(options.settings.python);
   read.kernelbench = flags.source.kernelbench;
   read.turns = turns_of(flags.turns);
   read.recorded = flags.recorded;
-  read.least = options.timing.min_trust;
+  read.least = options.settings.min_trust;
   read.columns = {flags.prompt_column, flags.output_column, flags.reference_column};
   // What a model is to be asked has no output yet: its completion is the reference.
   if (flags.asks_a_model() && read.columns.reference.empty()) read.columns.reference = "completion";

@@ -8,6 +8,7 @@
 
 #include "async/spawn.h"
 #include "evaluator.h"
+#include "flags/setting_flags.h"
 #include "http/url.h"
 #include "probe/probe.h"
 #include "process/exit_watch.h"
@@ -95,8 +96,7 @@ service::Facts facts_of(const Evaluator& evaluator, const EvaluatorPlan& plan) {
 Result<EvaluatorPlan> plan_of(const ServeOptions& options, const fs::path& store) {
   EvaluatorFlags where;
   if (!options.serve.evaluator.empty()) where.where = options.serve.evaluator;
-  auto plan = plan_evaluator(where, host_options(options.engine, options.correctness, options.timing),
-                             {.output = store.string()});
+  auto plan = plan_evaluator(where, options.settings, {.output = store.string()});
   if (plan && plan->remote) {
     plan->remote->fresh = true;
     plan->remote->follows = true;
@@ -177,9 +177,7 @@ async::Task<int> run_service(Serving* serving, const ServeFlags* flags, Evaluato
 
 void ServeOptions::add(CLI::App& app) {
   serve.add(app);
-  engine.add(app);
-  correctness.add(app);
-  timing.add(app);
+  add_settings(app, settings);
 }
 
 int serve(const ServeOptions& options) {

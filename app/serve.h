@@ -3,18 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "flags/correctness_flags.h"
-#include "flags/engine_flags.h"
 #include "flags/serve_flags.h"
-#include "flags/timing_flags.h"
+#include "schema/settings.h"
 
 namespace kw::app {
 
 struct ServeOptions {
   ServeFlags serve;
-  EngineFlags engine;
-  CorrectnessFlags correctness;
-  TimingFlags timing;
+  Settings settings;
 
   void add(CLI::App& app);
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "evaluator.h"
+#include "flags/setting_flags.h"
 #include "report.h"
 #include "session.h"
 
@@ -32,7 +33,7 @@ class Limited : public JobSource {
 };
 
 Result<std::unique_ptr<JobSource>> open_jobs(const VerifyFlags& flags) {
-  auto source = flags.input.open(parquet_helper(flags.engine.python));
+  auto source = flags.input.open(parquet_helper(flags.settings.python));
   if (source && flags.output.limit) return std::make_unique<Limited>(std::move(*source), *flags.output.limit);
   return source;
 }
@@ -80,10 +81,8 @@ async::Task<int> run_verify(Session* session, JobSource* source, Report* report,
 
 void VerifyFlags::add(CLI::App& app) {
   input.add(app);
-  engine.add(app);
+  add_settings(app, settings);
   evaluator.add(app);
-  correctness.add(app);
-  timing.add(app);
   output.add(app);
 }
 
@@ -103,8 +102,7 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
     return 1;
   }
   if (flags.output.dry_run) return dry_run(**source);
-  auto plan = plan_evaluator(flags.evaluator, host_options(flags.engine, flags.correctness, flags.timing),
-                             {flags.output.output, flags.output.fresh});
+  auto plan = plan_evaluator(flags.evaluator, flags.settings, {flags.output.output, flags.output.fresh});
   if (!plan) {
     complain(plan.error());
     return 1;

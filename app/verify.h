@@ -3,21 +3,17 @@
 
 #include <CLI/CLI.hpp>
 
-#include "flags/correctness_flags.h"
-#include "flags/engine_flags.h"
 #include "flags/evaluator_flags.h"
 #include "flags/input_flags.h"
 #include "flags/output_flags.h"
-#include "flags/timing_flags.h"
+#include "schema/settings.h"
 
 namespace kw::app {
 
 struct VerifyFlags {
   InputFlags input;
-  EngineFlags engine;
+  Settings settings;
   EvaluatorFlags evaluator;
-  CorrectnessFlags correctness;
-  TimingFlags timing;
   OutputFlags output;
 
   void add(CLI::App& app);

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include "flags/parse.h"
+#include "schema/options.h"
 
 namespace kw {
 namespace {
-
-// What a service was started with, whoever asks it.
-constexpr const char* decided_there[] = {"--device", "--memory",     "--recordings", "--audit",
-                                         "--shapes", "--instrument", "--baseline",   "--allow-unsandboxed"};
 
 // `score` compiles some outputs here, whoever judges, and its baseline is another run.
 bool means_something_here(const CLI::App& verb, const std::string& name) {
@@ -39,7 +36,9 @@ void EvaluatorFlags::add(CLI::App& app) {
 
 Result<> EvaluatorFlags::check(const CLI::App& verb) const {
   if (!is_remote()) return {};
-  for (const char* name : decided_there) {
+  for (const Option* said : all_options()) {
+    if (said->about.decided != Decided::where_it_runs) continue;
+    const std::string name(said->about.flag);
     const CLI::Option* option = verb.get_option_no_throw(name);
     if (option == nullptr || option->count() == 0 || means_something_here(verb, name)) continue;
     return fail(fmt::format("{} is what the evaluator {} decides for all who ask it", name, where),

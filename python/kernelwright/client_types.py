@@ -17,14 +17,16 @@ class Tolerance(TypedDict):
 class Options(TypedDict, total=False):
     """What one evaluation asks for instead of the service's settings."""
 
+    # made: options
+    timeout_s: float
     correctness_trials: int
-    timing_trials: int
-    timing_precision: float
     tolerance: Literal["kernelbench", "seed", "strict"] | Tolerance
     precision: Literal["fp32", "fp16", "bf16"]
     tf32: bool
     move_weights: bool
-    timeout_s: float
+    timing_trials: int
+    timing_precision: float
+    # end
 
 
 class RewardTerms(TypedDict, total=False):

@@ -8,7 +8,7 @@
 #include "http/url.h"
 #include "remote/answer.h"
 #include "schema/json.h"
-#include "schema/options_json.h"
+#include "schema/options.h"
 
 namespace kw::remote {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "http/backoff.h"
 #include "http/client.h"
-#include "schema/job_options.h"
+#include "schema/settings.h"
 
 namespace kw::remote {
 

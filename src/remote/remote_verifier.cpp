@@ -7,7 +7,7 @@
 #include "remote/request.h"
 #include "remote/verdict_reader.h"
 #include "schema/json.h"
-#include "schema/options_json.h"
+#include "schema/options.h"
 
 namespace kw::remote {
 

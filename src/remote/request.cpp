@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "schema/json.h"
-#include "schema/options_json.h"
+#include "schema/options.h"
 
 namespace kw::remote {
 
@@ -28,21 +28,6 @@ json::object request_of(const Job& job, const JobOptions& options, bool fresh) {
     request["input_shapes"] = std::move(*shapes);
   if (fresh) request["fresh"] = true;
   return request;
-}
-
-JobOptions overlaid(JobOptions settings, const JobOptions& own) {
-  auto take = [](auto& into, const auto& from) {
-    if (from) into = from;
-  };
-  take(settings.correctness_trials, own.correctness_trials);
-  take(settings.timing_trials, own.timing_trials);
-  take(settings.timing_precision, own.timing_precision);
-  take(settings.tolerance, own.tolerance);
-  take(settings.precision, own.precision);
-  take(settings.tf32, own.tf32);
-  take(settings.move_weights, own.move_weights);
-  take(settings.timeout_s, own.timeout_s);
-  return settings;
 }
 
 std::string work_name(const std::string& run, const std::string& row, const json::object& request) {

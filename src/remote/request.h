@@ -11,9 +11,6 @@ namespace kw::remote {
 // The fields of POST /v1/evaluations but the id. Fields that the row carried stay here.
 boost::json::object request_of(const Job& job, const JobOptions& options, bool fresh);
 
-// What one evaluation asks for where it does not say otherwise itself.
-JobOptions overlaid(JobOptions settings, const JobOptions& own);
-
 // Names a piece of work of one run: a row, and what is asked of it.
 std::string work_name(const std::string& run, const std::string& row, const boost::json::object& request);
 

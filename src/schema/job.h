@@ -7,7 +7,7 @@
 #include <string>
 
 #include "schema/candidate.h"
-#include "schema/job_options.h"
+#include "schema/settings.h"
 #include "schema/task.h"
 
 namespace kw {

@@ -1,9 +1,9 @@
-// The options of one evaluation out of JSON; schema/options_json.h writes them.
+// The options of one evaluation out of JSON; schema/options.h writes them.
 #pragma once
 
 #include <boost/json/value.hpp>
 
-#include "schema/job_options.h"
+#include "schema/settings.h"
 #include "service/evaluation.h"
 
 namespace kw::service {

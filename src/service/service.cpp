@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "base/text.h"
-#include "schema/options_json.h"
+#include "schema/options.h"
 #include "service/access.h"
 #include "service/clock.h"
 #include "service/endpoints.h"

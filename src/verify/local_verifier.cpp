@@ -42,7 +42,7 @@ struct LocalVerifier::Lane {
                 {.size = width,
                  .device = gpu == nullptr ? -1 : gpu->node,
                  .environment = seeing(gpu),
-                 .limits = engine::Limits{.memory_bytes = of.options_.memory_bytes * 2}}),
+                 .limits = engine::Limits{.memory_bytes = of.options_.settings.memory_bytes * 2}}),
         runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, spares(width), true)),
         plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, of.audits_at_once(width), false)),
         replayers(of.loop_, of.servers_.replayer, of.spare_replayers(gpu, spares(width))),
@@ -61,7 +61,7 @@ struct LocalVerifier::Lane {
                 wide_replayers,
                 desk,
                 timing_turns,
-                engine::Limits{.memory_bytes = of.options_.memory_bytes},
+                engine::Limits{.memory_bytes = of.options_.settings.memory_bytes},
                 tapes,
                 clock_floor,
                 gpu == nullptr ? -1 : gpu->ordinal,
@@ -83,8 +83,8 @@ struct LocalVerifier::Lane {
 
 LocalVerifier::LocalVerifier(async::Loop& loop, async::Stop& stop, Options options)
     : loop_(loop), stop_(stop), options_(std::move(options)), seeds_(random_bytes(32)) {
-  if (options_.jobs == 0)
-    options_.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
+  if (options_.settings.jobs == 0)
+    options_.settings.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
 }
 
 LocalVerifier::~LocalVerifier() = default;
@@ -100,8 +100,8 @@ async::Task<Result<std::unique_ptr<LocalVerifier>>> LocalVerifier::start(async::
 async::Task<Result<>> LocalVerifier::start_server(engine::ServerMode mode,
                                                   std::shared_ptr<engine::ForkServer>* place) {
   if (*place && (*place)->alive()) co_return Result<>{};
-  engine::ForkServer::Options options{options_.installation, options_.python, mode, options_.unconfined,
-                                      &stop_};
+  engine::ForkServer::Options options{options_.installation, options_.python, mode,
+                                      options_.settings.allow_unsandboxed, &stop_};
   auto started =
       co_await engine::ForkServer::start(loop_, std::move(options), async::Deadline::in(start_limit));
   if (!started) co_return std::unexpected(started.error());
@@ -152,7 +152,7 @@ engine::SpareWorkers::Options LocalVerifier::spare_runners(const Gpu* gpu, std::
   spares.count = gpu == nullptr ? 0 : count;
   spares.device = gpu == nullptr ? -1 : gpu->node;
   spares.environment = seeing(gpu);
-  spares.limits.memory_bytes = options_.memory_bytes;
+  spares.limits.memory_bytes = options_.settings.memory_bytes;
   if (recorded && options_.settings.replay)
     spares.environment.push_back("KERNELWRIGHT_RECORDER=" + options_.installation.recorder.string());
   return spares;
@@ -163,7 +163,7 @@ engine::SpareWorkers::Options LocalVerifier::wide_replayers(const Gpu* gpu) cons
   spares.role = engine::Role::replayer;
   spares.device = gpu == nullptr ? -1 : gpu->node;
   spares.environment = seeing(gpu);
-  spares.limits.memory_bytes = options_.memory_bytes;
+  spares.limits.memory_bytes = options_.settings.memory_bytes;
   return spares;
 }
 
@@ -198,14 +198,14 @@ void LocalVerifier::open_lanes() {
   environment.program_version = options_.program_version;
   environment.protocol = protocol_;
   if (options_.gpus.empty()) {
-    lanes_.push_back(std::make_unique<Lane>(*this, nullptr, options_.jobs, environment));
+    lanes_.push_back(std::make_unique<Lane>(*this, nullptr, options_.settings.jobs, environment));
     return;
   }
   environment.driver = driver_version();
   if (!versions.cuda.empty()) environment.cuda = versions.cuda;
   for (const Gpu& each : options_.gpus) {
     environment.gpu = each.name;
-    lanes_.push_back(std::make_unique<Lane>(*this, &each, options_.jobs, environment));
+    lanes_.push_back(std::make_unique<Lane>(*this, &each, options_.settings.jobs, environment));
   }
 }
 
@@ -220,7 +220,7 @@ LocalVerifier::Lane& LocalVerifier::least_busy() {
 
 std::size_t LocalVerifier::width() const {
   // On a GPU as many again wait prepared, so that no share stands idle while results are written.
-  return lanes_.size() * (options_.gpus.empty() ? options_.jobs : options_.jobs * 2);
+  return lanes_.size() * (options_.gpus.empty() ? options_.settings.jobs : options_.settings.jobs * 2);
 }
 
 async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job, async::Stop& stop) {

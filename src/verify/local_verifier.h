@@ -18,9 +18,6 @@ class LocalVerifier : public Verifier {
     engine::Installation installation;
     engine::Python python;
     std::vector<Gpu> gpus;  // those to use; empty for Device::cpu
-    std::size_t jobs = 0;   // at once and a device; 0: by the machine
-    std::uint64_t memory_bytes = std::uint64_t{4} << 30;
-    bool unconfined = false;
     std::string program_version;
   };
 

@@ -3,28 +3,21 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "schema/options.h"
 
 namespace kw::verify {
 namespace {
 
 // Raised whenever the same candidate could be judged otherwise.
-constexpr int protocol_version = 2;
+constexpr int protocol_version = 3;
 
 }  // namespace
 
 std::string protocol_hash(const Settings& settings, const wire::ReadyT& versions, const std::string& gpu) {
-  bool cuda = settings.device == Device::cuda;
-  std::string text =
-      fmt::format("v{} device={} gpu={} trials={} tolerance={},{},{} precision={} tf32={} weights={}",
-                  protocol_version, cuda ? "cuda" : "cpu", gpu, settings.correctness_trials,
-                  settings.tolerance.name, settings.tolerance.rtol, settings.tolerance.atol,
-                  settings.precision, settings.tf32, settings.move_weights);
-  text += cuda ? fmt::format(" timing={},{} replay={} audit={}", settings.timing_trials,
-                             settings.timing_precision, settings.replay, settings.audit)
-               : fmt::format(" reduce={}", settings.reduce_shapes);
-  text += fmt::format(" timeout={} torch={} triton={}", settings.timeout.count(), versions.torch,
-                      versions.triton);
-  return sha256_hex(text).substr(0, 16);
+  return sha256_hex(fmt::format("v{} device={} gpu={} torch={} triton={}{}", protocol_version,
+                                settings.device == Device::cuda ? "cuda" : "cpu", gpu, versions.torch,
+                                versions.triton, protocol_text(settings)))
+      .substr(0, 16);
 }
 
 std::string task_content(const Task& task) {
@@ -32,9 +25,7 @@ std::string task_content(const Task& task) {
 }
 
 std::string task_key(const Task& task, const Settings& settings, std::uint32_t halvings) {
-  return fmt::format("{}+{},{},{}+{},{},{}+{}", task_content(task), settings.precision, settings.tf32,
-                     settings.move_weights, settings.tolerance.name, settings.tolerance.rtol,
-                     settings.tolerance.atol, halvings);
+  return fmt::format("{}+{}+{}", task_content(task), task_text(settings), halvings);
 }
 
 }  // namespace kw::verify

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "evaluator_keys.h"
-#include "flags/engine_flags.h"
 #include "flags/evaluator_flags.h"
+#include "flags/setting_flags.h"
 
 namespace kw::app {
 namespace {
@@ -123,7 +123,7 @@ TEST_F(KeysTest, TheAdviceSaysWhatIsMissingAndShowsNoKey) {
 // What the flags make of these words of a verb.
 struct Flags {
   explicit Flags(std::string words) {
-    engine.add(app);
+    add_settings(app, settings);
     evaluator.add(app);
     app.parse(std::move(words));
   }
@@ -133,7 +133,7 @@ struct Flags {
   }
 
   CLI::App app{"", "verify"};
-  EngineFlags engine;
+  Settings settings;
   EvaluatorFlags evaluator;
 };
 

@@ -175,7 +175,7 @@ TEST(Requests, OptionsReachTheVerifier) {
   EXPECT_EQ(seen->correctness_trials, 7U);
   EXPECT_EQ(seen->tolerance, (ToleranceOption{"custom", 0.5, 0}));
   EXPECT_EQ(seen->precision, "bf16");
-  EXPECT_EQ(seen->timeout_s, 2.5);
+  EXPECT_EQ(seen->timeout, std::chrono::milliseconds(2500));
   EXPECT_FALSE(seen->timing_trials);
 }
 

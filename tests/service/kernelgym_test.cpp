@@ -77,7 +77,7 @@ TEST(KernelGymRequest, BecomesOneOfOurs) {
   EXPECT_EQ(submission->job.candidate.entry, "NetNew");
   EXPECT_EQ(submission->job.options.correctness_trials, 3U);
   EXPECT_EQ(submission->job.options.timing_trials, 50U);
-  EXPECT_EQ(submission->job.options.timeout_s, 60.0);
+  EXPECT_EQ(submission->job.options.timeout, std::chrono::seconds(60));
   EXPECT_FALSE(submission->fresh);
 }
 

@@ -91,7 +91,7 @@ TEST(Protocol, AJobsOptionsAreItsSettings) {
   EXPECT_EQ(with_options(settings, options).correctness_trials, settings.correctness_trials);
   options.correctness_trials = 7;
   options.tolerance = ToleranceOption{"strict"};
-  options.timeout_s = 1.5;
+  options.timeout = std::chrono::milliseconds(1500);
   Settings own = with_options(settings, options);
   EXPECT_EQ(own.correctness_trials, 7);
   EXPECT_EQ(own.tolerance.name, "strict");

@@ -1,12 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "flags/correctness_flags.h"
-#include "flags/engine_flags.h"
 #include "flags/input_flags.h"
 #include "flags/output_flags.h"
 #include "flags/parse.h"
-#include "flags/timing_flags.h"
+#include "flags/setting_flags.h"
 #include "home.h"
 #include "world.h"
 
@@ -16,18 +14,14 @@ namespace {
 using testing::HasSubstr;
 
 struct Words {
-  EngineFlags engine;
-  CorrectnessFlags correctness;
-  TimingFlags timing;
+  Settings settings;
   OutputFlags output;
   InputFlags input;
 
   // What is wrong with the words, or nothing.
   std::string parse(std::vector<std::string> words) {
     CLI::App app;
-    engine.add(app);
-    correctness.add(app);
-    timing.add(app);
+    add_settings(app, settings);
     output.add(app);
     input.add(app);
     std::ranges::reverse(words);  // as CLI11 takes a vector
@@ -43,9 +37,9 @@ struct Words {
 TEST(Flags, Defaults) {
   Words words;
   EXPECT_EQ(words.parse({"a", "b"}), "");
-  EXPECT_EQ(words.correctness.trials, 5U);
-  EXPECT_EQ(words.timing.trials, 100U);
-  EXPECT_TRUE(words.correctness.move_weights);
+  EXPECT_EQ(words.settings.correctness_trials, 5U);
+  EXPECT_EQ(words.settings.timing_trials, 100U);
+  EXPECT_TRUE(words.settings.move_weights);
   EXPECT_TRUE(words.input.is_pair());
 }
 TEST(Flags, Values) {
@@ -54,15 +48,15 @@ TEST(Flags, Values) {
                          "constructor", "--tf32", "on", "--memory", "2G", "--limit", "3", "--min-trust",
                          "replay", "--shapes", "given"}),
             "");
-  EXPECT_EQ(words.engine.device.ordinal, 1);
-  EXPECT_EQ(words.correctness.tolerance.name, "custom");
-  EXPECT_EQ(words.correctness.tolerance.atol, 0.1);
-  EXPECT_FALSE(words.correctness.move_weights);
-  EXPECT_FALSE(words.correctness.reduce_shapes);
-  EXPECT_TRUE(words.correctness.tf32);
-  EXPECT_EQ(words.engine.memory_bytes, std::uint64_t{2} << 30);
+  EXPECT_EQ(words.settings.devices.ordinal, 1);
+  EXPECT_EQ(words.settings.tolerance.name, "custom");
+  EXPECT_EQ(words.settings.tolerance.atol, 0.1);
+  EXPECT_FALSE(words.settings.move_weights);
+  EXPECT_FALSE(words.settings.reduce_shapes);
+  EXPECT_TRUE(words.settings.tf32);
+  EXPECT_EQ(words.settings.memory_bytes, std::uint64_t{2} << 30);
   EXPECT_EQ(words.output.limit, 3U);
-  EXPECT_EQ(words.timing.min_trust, Trust::replay);
+  EXPECT_EQ(words.settings.min_trust, Trust::replay);
 }
 
 class BadWords : public testing::TestWithParam<std::pair<std::vector<std::string>, std::string>> {};

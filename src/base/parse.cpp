@@ -1,4 +1,4 @@
-#include "flags/parse.h"
+#include "base/parse.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
