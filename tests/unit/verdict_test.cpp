@@ -84,6 +84,39 @@ TEST(Verdict, EveryFieldIsPresentWhereNothingApplies) {
   EXPECT_EQ(to_json(Verdict{}).size(), to_json(full()).size());
 }
 
+// What a verdict was written as when the contract was made.
+TEST(Verdict, ItsBytesAreTheContracts) {
+  Verdict bad = wrong();
+  bad.error_detail = ErrorDetail{"k.py", 3, "text", {}};
+  bad.comparison->first_mismatch->expected = -std::numeric_limits<double>::infinity();
+  Verdict replayed = full();
+  replayed.replay = ReplayFacts{2, 7, 1, 0, 0, 1, {}};
+  replayed.triton_share = 1;
+  replayed.timing.reference_samples_ms = {3, 1, 2};
+  replayed.further["new"] = 1;
+  std::string lines;
+  for (const Verdict& v : {Verdict{}, bad, full(), replayed}) {
+    lines += json::serialize(to_json(v)) + "\n";
+  }
+  EXPECT_EQ(lines, read_file(source_file("tests/unit/verdicts.expected.jsonl")).value());
+}
+
+TEST(Verdict, AFieldOfAnotherFormIsAsIfItWereNotThere) {
+  json::object object = to_json(full());
+  object["speedup"] = "fast";
+  object["trust"] = "blind";
+  object["isolation"].as_object().erase("level");
+  object["timing"].as_object()["kernel_samples_ms"] = json::array{1.5, "x", nullptr};
+  object["launches"] = json::array{1, object.at("launches").at(0)};
+  auto back = verdict_from_json(object);
+  ASSERT_TRUE(back);
+  EXPECT_FALSE(back->speedup);
+  EXPECT_FALSE(back->trust);
+  EXPECT_FALSE(back->isolation);
+  EXPECT_EQ(back->timing.kernel_samples_ms, (std::vector<double>{1.5}));
+  EXPECT_EQ(back->launches->size(), 1U);
+}
+
 TEST(Verdict, CorrectnessIsNullWhereNothingWasJudged) {
   Verdict v;
   v.status = Status::skipped;
