@@ -89,7 +89,7 @@ void heed(Told& told, std::string_view line) {
 Result<std::optional<Told>> run(const Target& target) {
   auto python = python_child(target.python);
   if (!python) return std::unexpected(python.error());
-  training::ChildCommand command;
+  process::Command command;
   command.arguments = {python->program, "-P", "-m", target.module, json::serialize(target.request)};
   command.environment = python->environment;
   command.output = STDERR_FILENO;

@@ -11,7 +11,7 @@
 #include "confine.h"
 #include "engine/policy.h"
 #include "engine/python.h"
-#include "table/child.h"
+#include "process/helper.h"
 #include "verify/devices.h"
 
 namespace kw::app {
@@ -46,7 +46,7 @@ Findings examine_sandbox() {
 
 // What a program of ours prints: one JSON object.
 Result<json::object> object_from(const std::vector<std::string>& command) {
-  auto child = start_child(command);
+  auto child = process::start_helper(command);
   if (!child) return std::unexpected(child.error());
   FILE* stream = ::fdopen(child->second.release(), "r");
   std::string text;

@@ -8,10 +8,10 @@
 #include "base/files.h"
 #include "engine/installation.h"
 #include "engine/python.h"
+#include "process/helper.h"
 #include "session.h"
 #include "store/run_reader.h"
 #include "store/training_files.h"
-#include "table/child.h"
 #include "version.h"
 
 namespace kw::app {
@@ -89,7 +89,8 @@ Result<> to_parquet(const fs::path& rows, const fs::path& output, const std::str
   for (const fs::path& folder : installation->python_path)
     if (fs::exists(folder / "kernelwright/parquet_write.py"))
       script = folder / "kernelwright/parquet_write.py";
-  auto child = start_child({python->path.string(), script.string(), rows.string(), output.string()});
+  auto child =
+      process::start_helper({python->path.string(), script.string(), rows.string(), output.string()});
   if (!child) return std::unexpected(child.error());
   return child->first.finish();
 }

@@ -21,8 +21,8 @@ Result<TrainPython> train_python(const std::string& asked) {
   return found;
 }
 
-training::ChildCommand train_command(const TrainPython& python, std::vector<std::string> words) {
-  training::ChildCommand command;
+process::Command train_command(const TrainPython& python, std::vector<std::string> words) {
+  process::Command command;
   command.arguments = {python.program, "-P", "-m", "kernelwright.train"};
   for (std::string& word : words) command.arguments.push_back(std::move(word));
   command.arguments.insert(command.arguments.end(), {"--events", fmt::format("{}", training::events_fd)});
@@ -34,7 +34,7 @@ Result<> install_packages(const TrainPython& python) {
   if (python.requirements.empty())
     return fail("requirements-train.txt is not in this installation", "unpack the tarball anew");
   fmt::print(stderr, "installing {} into {}\n", python.requirements, python.program);
-  training::ChildCommand pip;
+  process::Command pip;
   // The list is complete. Without what packages ask for besides, PyTorch stays the one that is there.
   pip.arguments = {python.program, "-m",        "pip", "install",          "--disable-pip-version-check",
                    "--no-input",   "--no-deps", "-r",  python.requirements};

@@ -19,7 +19,7 @@ struct TrainPython {
 Result<TrainPython> train_python(const std::string& asked);
 
 // `PYTHON -P -m kernelwright.train WORDS...`, with the descriptor for events named at the end.
-training::ChildCommand train_command(const TrainPython& python, std::vector<std::string> words);
+process::Command train_command(const TrainPython& python, std::vector<std::string> words);
 
 // Installs the pinned packages with pip; what pip says is shown on standard error.
 Result<> install_packages(const TrainPython& python);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "process/helper.h"
 #include "schema/json.h"
-#include "table/child.h"
 
 namespace kw::dataset {
 namespace fs = std::filesystem;
@@ -22,8 +22,9 @@ std::optional<Error> said(const boost::json::object& line) {
 }
 
 // Runs the helper to its end; the objects that it printed.
-Result<std::vector<boost::json::object>> lines_of(const std::vector<std::string>& argv, ChildErrors errors) {
-  auto started = start_child(argv, errors);
+Result<std::vector<boost::json::object>> lines_of(const std::vector<std::string>& argv,
+                                                  process::HelperErrors errors) {
+  auto started = process::start_helper(argv, errors);
   if (!started) return std::unexpected(started.error());
   auto& [child, out] = *started;
   LineReader reader(std::move(out), argv[2]);
@@ -58,7 +59,7 @@ Result<std::vector<FetchedPackage>> fetch_packages(const PythonTools& tools,
   std::vector<std::string> argv = command(tools, "pypi.py");
   argv.insert(argv.end(), {"--dest", folder.string(), "--form", form, "--"});
   argv.insert(argv.end(), names.begin(), names.end());
-  auto lines = lines_of(argv, ChildErrors::shown);
+  auto lines = lines_of(argv, process::HelperErrors::shown);
   if (!lines) return std::unexpected(lines.error());
   std::vector<FetchedPackage> packages;
   for (const auto& line : *lines)
@@ -77,7 +78,7 @@ Result<TokenCounts> count_tokens(const PythonTools& tools, const fs::path& rows,
     argv.insert(argv.end(), {"--train", "151936", "--train-out", trained.string()});
   else
     argv.insert(argv.end(), {"--tokenizer", tokenizer});
-  auto lines = lines_of(argv, ChildErrors::kept);
+  auto lines = lines_of(argv, process::HelperErrors::kept);
   if (!lines) return std::unexpected(lines.error());
   if (lines->empty()) return fail("the tokenizer did not say what it is");
   return TokenCounts{string_at(lines->back(), "tokenizer").value_or(tokenizer), counts};
@@ -86,7 +87,7 @@ Result<TokenCounts> count_tokens(const PythonTools& tools, const fs::path& rows,
 Result<> draw_figures(const PythonTools& tools, const fs::path& analysis, const fs::path& folder) {
   std::vector<std::string> argv = command(tools, "figures.py");
   argv.insert(argv.end(), {analysis.string(), folder.string()});
-  auto lines = lines_of(argv, ChildErrors::kept);
+  auto lines = lines_of(argv, process::HelperErrors::kept);
   if (!lines) return std::unexpected(lines.error());
   return {};
 }
@@ -94,7 +95,7 @@ Result<> draw_figures(const PythonTools& tools, const fs::path& analysis, const 
 Result<> write_parquet(const PythonTools& tools, const fs::path& rows, const fs::path& out) {
   std::vector<std::string> argv = command(tools, "parquet_dataset.py");
   argv.insert(argv.end(), {rows.string(), out.string()});
-  auto lines = lines_of(argv, ChildErrors::kept);
+  auto lines = lines_of(argv, process::HelperErrors::kept);
   if (!lines) return std::unexpected(lines.error());
   return {};
 }
@@ -104,7 +105,7 @@ Result<> push_to_hub(const PythonTools& tools, const fs::path& folder, const std
   std::vector<std::string> argv = command(tools, "push.py");
   argv.insert(argv.end(), {folder.string(), repo});
   if (is_private) argv.push_back("--private");
-  auto lines = lines_of(argv, ChildErrors::shown);
+  auto lines = lines_of(argv, process::HelperErrors::shown);
   if (!lines) return std::unexpected(lines.error());
   return {};
 }

@@ -7,7 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/new_file.h"
-#include "table/child.h"
+#include "process/helper.h"
 
 namespace kw::dataset {
 namespace {
@@ -100,9 +100,9 @@ class Copier {
 };
 
 Result<> to_parquet(const fs::path& rows, const CopyTarget& target) {
-  auto started =
-      start_child({target.python.python, "-I", (target.python.package / "parquet_write.py").string(),
-                   rows.string(), target.out.string()});
+  auto started = process::start_helper({target.python.python, "-I",
+                                        (target.python.package / "parquet_write.py").string(), rows.string(),
+                                        target.out.string()});
   if (!started) return std::unexpected(started.error());
   return started->first.finish();
 }

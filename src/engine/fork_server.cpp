@@ -10,7 +10,7 @@
 #include "async/spawn.h"
 #include "async/within.h"
 #include "base/files.h"
-#include "process/spawn.h"
+#include "process/child.h"
 
 namespace kw::engine {
 namespace {
@@ -103,12 +103,15 @@ async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   command.environment = environment(options);
   command.inherited = channel->second.get();
   command.output = output->second.get();
-  auto pid = process::spawn(command);
-  if (!pid) co_return std::unexpected(pid.error());
+  auto child = process::Child::start(command);
+  if (!child) co_return std::unexpected(child.error());
   channel->second.reset();
   output->second.reset();
-  co_return co_await attach(loop, std::move(options),
-                            {std::move(channel->first), std::move(output->first), *pid}, deadline);
+  auto server =
+      co_await attach(loop, std::move(options),
+                      {std::move(channel->first), std::move(output->first), child->pid()}, deadline);
+  if (server) child->release();
+  co_return server;
 }
 
 async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::attach(async::Loop& loop, Options options,

@@ -1,18 +1,13 @@
 #include "labels/helper.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -53,43 +48,6 @@ std::vector<std::string> environment_of(const CompileOptions& options) {
   return result;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
-struct Ends {
-  Fd input;
-  Fd output;
-  Fd errors;
-};
-
-Result<pid_t> spawn(const CompileOptions& options, const Ends& theirs) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, theirs.input.get(), 0);
-  posix_spawn_file_actions_adddup2(&actions, theirs.output.get(), 1);
-  posix_spawn_file_actions_adddup2(&actions, theirs.errors.get(), 2);
-  // A group of its own: Ctrl-C in the terminal is for us.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  std::vector<std::string> arguments = arguments_of(options);
-  std::vector<std::string> environment = environment_of(options);
-  pid_t pid = -1;
-  int error = ::posix_spawnp(&pid, arguments[0].c_str(), &actions, &attributes, pointers(arguments).data(),
-                             pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    return fail(fmt::format("cannot start {}: {}", arguments[0], errno_text(error)),
-                "name a python that has torch and triton with --python");
-  return pid;
-}
-
 // MSG_NOSIGNAL: a helper that is gone is an error to report, not our end.
 bool send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -103,46 +61,33 @@ bool send_all(int socket, std::string_view bytes) {
 
 }  // namespace
 
-Helper::Helper(Helper&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      jobs_(std::move(other.jobs_)),
-      replies_(std::move(other.replies_)),
-      errors_(std::move(other.errors_)),
-      triton_(std::move(other.triton_)),
-      buffer_(std::move(other.buffer_)),
-      searched_(other.searched_),
-      feeder_(std::move(other.feeder_)) {}
-
 Helper::~Helper() {
-  if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
+  child_.reset();
   if (feeder_.joinable()) feeder_.join();
 }
 
 Result<Helper> Helper::start(const CompileOptions& options) {
   std::array<int, 2> sockets{-1, -1};
-  std::array<int, 2> pipe{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return fail(fmt::format("cannot make a socket: {}", errno_text(errno)));
   Helper helper;
-  Ends theirs;
   helper.jobs_ = Fd(sockets[0]);
-  theirs.input = Fd(sockets[1]);
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
-    return fail(fmt::format("cannot make a pipe: {}", errno_text(errno)));
-  helper.replies_ = Fd(pipe[0]);
-  theirs.output = Fd(pipe[1]);
-  helper.errors_ = Fd(::memfd_create("label-errors", MFD_CLOEXEC));
-  auto errors = helper.errors_.duplicate();
+  Fd input(sockets[1]);
+  auto output = process::make_pipe();
+  if (!output) return std::unexpected(output.error());
+  auto errors = process::errors_file();
   if (!errors) return std::unexpected(errors.error());
-  theirs.errors = std::move(*errors);
-  auto pid = spawn(options, theirs);
-  if (!pid) return std::unexpected(pid.error());
-  helper.pid_ = *pid;
-  theirs = {};
+  auto child = process::Child::start({.arguments = arguments_of(options),
+                                      .environment = environment_of(options),
+                                      .input = input.get(),
+                                      .output = output->second.get(),
+                                      .errors = errors->get()});
+  if (!child) return fail(child.error().what, "name a python that has torch and triton with --python");
+  helper.child_.emplace(std::move(*child));
+  helper.replies_ = std::move(output->first);
+  helper.errors_ = std::move(*errors);
+  input.reset();
+  output->second.reset();
 
   auto ready = helper.line(options.stop);
   if (!ready) return std::unexpected(ready.error());
@@ -188,10 +133,8 @@ Result<std::optional<std::string>> Helper::line(const std::function<bool()>& sto
 }
 
 std::string Helper::last_error() const {
-  auto bytes = read_memory_file(errors_, std::size_t{64} << 20);
-  if (!bytes) return "it wrote too much";
-  std::string_view text = trim(*bytes);
-  return text.empty() ? "it ended without a word" : to_plain_text(text.substr(text.rfind('\n') + 1));
+  std::string line = process::last_line(errors_);
+  return line.empty() ? "it ended without a word" : to_plain_text(line);
 }
 
 }  // namespace kw::labels

@@ -1,8 +1,6 @@
 // The Python process that compiles: jobs go in as lines, replies come out as lines.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "labels/labels.h"
+#include "process/helper.h"
 
 namespace kw::labels {
 
@@ -21,7 +20,7 @@ class Helper {
   // Waits until it is warm.
   static Result<Helper> start(const CompileOptions& options);
 
-  Helper(Helper&& other) noexcept;
+  Helper(Helper&& other) = default;
   Helper& operator=(Helper&&) = delete;
   ~Helper();
 
@@ -40,7 +39,7 @@ class Helper {
  private:
   Helper() = default;
 
-  pid_t pid_ = -1;
+  std::optional<process::Child> child_;
   Fd jobs_;
   Fd replies_;
   Fd errors_;

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "process/child.h"
 
 namespace kw::process {
 
@@ -31,10 +32,15 @@ void ExitWatch::kill(int signal) const {
             signal, nullptr, 0);
 }
 
-async::Task<int> ExitWatch::wait() {
+async::Task<boost::system::error_code> ExitWatch::ended() {
   boost::system::error_code error;
   co_await pidfd_.async_wait(pidfd_.wait_read,
                              boost::asio::redirect_error(boost::asio::use_awaitable, error));
+  co_return error;
+}
+
+async::Task<int> ExitWatch::wait() {
+  const boost::system::error_code error = co_await ended();
   siginfo_t info{};
   if (!error)
     ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.native_handle()), &info,
@@ -49,7 +55,7 @@ Result<> become_subreaper() {
 }
 
 void reap_orphans() {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  while (reap_any() > 0) {
   }
 }
 
@@ -57,7 +63,7 @@ void await_children(std::chrono::milliseconds patience) {
   constexpr auto pause = std::chrono::milliseconds(5);
   const auto end = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < end) {
-    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    const pid_t ended = reap_any();
     if (ended < 0 && errno != EINTR) return;
     if (ended == 0) std::this_thread::sleep_for(pause);
   }

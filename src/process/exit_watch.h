@@ -19,7 +19,9 @@ class ExitWatch {
 
   void kill(int signal) const;
 
-  // Ends once the process has ended; reaps it where it is our child.
+  // Ends once the process has ended, and leaves it to be reaped.
+  async::Task<boost::system::error_code> ended();
+  // The same, and reaps it where it is our child.
   async::Task<int> wait();
 
  private:
@@ -29,7 +31,7 @@ class ExitWatch {
 // The caller adopts orphans of its descendants, so that nothing of theirs outlives it unseen.
 Result<> become_subreaper();
 
-// Reaps whatever children have ended that nobody waits for.
+// Reaps whatever children have ended; a Child keeps its status.
 void reap_orphans();
 // Waits until this process has no children, so that those which end take along what they were making.
 void await_children(std::chrono::milliseconds patience);

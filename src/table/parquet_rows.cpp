@@ -5,15 +5,15 @@
 #include <boost/json/array.hpp>
 #include <utility>
 
+#include "process/helper.h"
 #include "schema/json.h"
-#include "table/child.h"
 #include "table/jsonl_rows.h"
 
 namespace kw::table {
 namespace {
 
 struct Helper {
-  Child child;
+  process::Helper child;
   Fd out;
 };
 
@@ -68,7 +68,8 @@ Result<std::unique_ptr<TextRows>> open_parquet(const std::string& path, const Re
   if (auto file = open_text(path); !file) return std::unexpected(file.error());
   auto laid_out = nameless_file(options.spill);
   if (!laid_out) return std::unexpected(laid_out.error());
-  auto started = start_child({options.parquet.python, "-I", options.parquet.script, path, "--head"});
+  auto started =
+      process::start_helper({options.parquet.python, "-I", options.parquet.script, path, "--head"});
   if (!started) return std::unexpected(started.error());
   Helper helper{std::move(started->first), std::move(started->second)};
   RecordSource source{

@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "process/helper.h"
 #include "schema/json.h"
-#include "table/child.h"
 
 namespace kw {
 namespace json = boost::json;
@@ -87,7 +87,7 @@ class ListReader : public RowReader {
 
 class ParquetReader : public RowReader {
  public:
-  ParquetReader(std::string path, Child child, Fd out)
+  ParquetReader(std::string path, process::Helper child, Fd out)
       : path_(std::move(path)), child_(std::move(child)), lines_(std::move(out), path_) {
     read_total();
   }
@@ -117,7 +117,7 @@ class ParquetReader : public RowReader {
   }
 
   std::string path_;
-  Child child_;
+  process::Helper child_;
   LineReader lines_;
   std::optional<std::size_t> total_;
 };
@@ -148,7 +148,7 @@ Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const P
   if (auto file = open_lines(path); !file) return std::unexpected(file.error());
   std::vector<std::string> argv{helper.python, "-I", helper.script, path, "--count"};
   if (!columns.empty()) argv.insert(argv.end(), {"--columns", columns});
-  auto started = start_child(argv);
+  auto started = process::start_helper(argv);
   if (!started) return std::unexpected(started.error());
   auto& [child, out] = *started;
   return std::make_unique<ParquetReader>(path, std::move(child), std::move(out));

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "process/helper.h"
 #include "schema/json.h"
-#include "table/child.h"
 #include "table/line_reader.h"
 
 namespace kw {
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> hub_files(const HubRequest& request, const Parq
   if (!request.revision.empty()) argv.insert(argv.end(), {"--revision", request.revision});
   if (!request.levels.empty())
     argv.insert(argv.end(), {"--levels", fmt::format("{}", fmt::join(request.levels, ","))});
-  auto started = start_child(argv, ChildErrors::shown);
+  auto started = process::start_helper(argv, process::HelperErrors::shown);
   if (!started) return std::unexpected(started.error());
   auto& [child, out] = *started;
   auto files = read_answer(LineReader(std::move(out), script));

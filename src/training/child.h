@@ -5,19 +5,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/fd.h"
 #include "base/result.h"
+#include "process/child.h"
 
 namespace kw::training {
 
-struct ChildCommand {
-  std::vector<std::string> arguments;    // [0] is the program's path; events_fd is where it writes events
-  std::vector<std::string> environment;  // NAME=value, the whole of it
-  int output = -1;                       // takes its standard output and error; stays the caller's
-};
-
+// Where the child writes events: process::Command::inherited, which run_child sets.
 inline constexpr int events_fd = 3;
 
 struct ChildHooks {
@@ -36,6 +30,6 @@ struct Ending {
 // Runs it to its end. SIGINT, SIGTERM and SIGHUP that come meanwhile are handed on to the child, which is
 // given the time it needs to keep what it has; a second one kills it. What the child leaves behind in its
 // process group is killed with it.
-Result<Ending> run_child(const ChildCommand& command, const ChildHooks& hooks);
+Result<Ending> run_child(process::Command command, const ChildHooks& hooks);
 
 }  // namespace kw::training

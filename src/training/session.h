@@ -17,7 +17,7 @@ struct SessionHooks {
 };
 
 struct SessionOptions {
-  ChildCommand command;
+  process::Command command;
   std::string output_name;  // of the file behind command.output, for messages; read for what went wrong
   EventLog* log = nullptr;  // none: nothing is kept
 };

@@ -1,13 +1,18 @@
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "process/channel.h"
 #include "process/exit_watch.h"
+#include "process/helper.h"
 #include "process/memory_use.h"
 #include "process/output_tail.h"
-#include "process/spawn.h"
 #include "run_task.h"
 
 namespace kw::process {
@@ -61,7 +66,13 @@ TEST(Channel, SaysWhenTheOtherEndIsGone) {
 }
 
 Result<pid_t> shell(const std::string& script, int output = -1) {
-  return spawn({{"/bin/sh", "-c", script}, {"PATH=/bin:/usr/bin"}, -1, output});
+  auto child = Child::start({.arguments = {"/bin/sh", "-c", script},
+                             .environment = std::vector<std::string>{"PATH=/bin:/usr/bin"},
+                             .output = output});
+  if (!child) return std::unexpected(child.error());
+  const pid_t pid = child->pid();
+  child->release();
+  return pid;
 }
 
 TEST(ExitWatch, EndsWithTheProcess) {
@@ -136,8 +147,76 @@ TEST(Children, AreNotAwaitedForLongerThanThat) {
   await_children(std::chrono::seconds(20));
 }
 
+Child started(const std::string& script, Fd* output, Command command = {}) {
+  auto pipe = *make_pipe();
+  command.arguments = {"/bin/sh", "-c", script};
+  command.output = pipe.second.get();
+  auto child = Child::start(command);
+  *output = std::move(pipe.first);
+  return std::move(*child);
+}
+
+std::string read_to_end(const Fd& from) {
+  std::string text;
+  char bytes[4096];
+  for (ssize_t n; (n = ::read(from.get(), bytes, sizeof bytes)) > 0;)
+    text.append(bytes, static_cast<std::size_t>(n));
+  return text;
+}
+
+TEST(Child, IsWaitedForWithItsStatus) {
+  Fd output;
+  Child child = started("exit 7", &output);
+  EXPECT_EQ(WEXITSTATUS(child.wait()), 7);
+}
+
+TEST(Child, HasTheDescriptorsItIsGivenAndNoOther) {
+  Fd given = *memory_file("bait", "given ");
+  Fd ours(::fcntl(given.get(), F_DUPFD_CLOEXEC, 200));
+  Fd errors = *errors_file();
+  Fd output;
+  Child child = started(
+      fmt::format("echo said >&2; cat /proc/self/fd/3; test -e /proc/self/fd/{} || echo closed", ours.get()),
+      &output, {.arguments = {}, .errors = errors.get(), .inherited = given.get()});
+  EXPECT_EQ(read_to_end(output), "given closed\n");
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_EQ(last_line(errors), "said");
+}
+
+TEST(Child, HasTheEnvironmentItIsGivenOrOurs) {
+  ::setenv("KW_SECRET", "s", 1);
+  Fd output;
+  Child ours = started("echo $KW_SECRET", &output);
+  EXPECT_EQ(read_to_end(output), "s\n");
+  Child its_own = started("echo $KW_SECRET $KW_GIVEN", &output,
+                          {.arguments = {}, .environment = std::vector<std::string>{"KW_GIVEN=g"}});
+  EXPECT_EQ(read_to_end(output), "g\n");
+  ::unsetenv("KW_SECRET");
+}
+
+TEST(Child, IsKilledWithItsGroupWhenItGoes) {
+  Fd output;
+  auto began = async::SteadyClock::now();
+  {
+    Child child = started("sleep 60 & sleep 60", &output);
+  }
+  read_to_end(output);  // whose writers are gone
+  EXPECT_LT(async::ms_since(began), 10'000);
+}
+
+// While candidates are judged, orphans are reaped; a helper that reads a Parquet file may end meanwhile.
+TEST(Helper, KeepsItsFailureThoughAnotherReapedIt) {
+  auto [helper, output] = *start_helper({"/bin/sh", "-c", "echo broken >&2; exit 3"});
+  read_to_end(output);
+  ::usleep(50'000);
+  reap_orphans();
+  auto finished = helper.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().what, "broken");
+}
+
 TEST(Spawn, NamesAProgramThatIsNotThere) {
-  auto pid = spawn({{"/nowhere/python"}, {}, -1, -1});
+  auto pid = Child::start({.arguments = {"/nowhere/python"}});
   ASSERT_FALSE(pid);
   EXPECT_NE(pid.error().what.find("/nowhere/python"), std::string::npos);
 }

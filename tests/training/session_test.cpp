@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <stdexcept>
 #include <thread>
 
 #include "training/session.h"
@@ -49,6 +50,13 @@ TEST_F(Trainer, OneThatIsDoneHasNoError) {
   EXPECT_EQ(what(outcome), "");
   ASSERT_TRUE(outcome.done);
   EXPECT_EQ(outcome.done->steps, 3U);
+}
+
+TEST_F(Trainer, IsEndedByAnExceptionOfOurs) {
+  on_event = [](const Told&) { throw std::runtime_error("the disk is full"); };
+  auto began = std::chrono::steady_clock::now();
+  EXPECT_THROW(run(std::string(done) + "; exec sleep 60"), std::runtime_error);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
 }
 
 TEST_F(Trainer, ItsErrorIsHandedOn) {

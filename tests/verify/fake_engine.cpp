@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "confine.h"
-#include "process/spawn.h"
+#include "process/child.h"
 
 namespace kw::test {
 
@@ -23,7 +23,10 @@ namespace {
 
 // A process to be killed in place of a worker's.
 pid_t sleeping_process() {
-  return process::spawn({.arguments = {"/bin/sleep", "120"}, .environment = {}}).value();
+  auto child = process::Child::start({.arguments = {"/bin/sleep", "120"}});
+  const pid_t pid = child.value().pid();
+  child->release();
+  return pid;
 }
 
 template <typename Message>
