@@ -2,10 +2,14 @@
 
 #include <boost/json/array.hpp>
 
+#include <filesystem>
+
+#include "base/files.h"
 #include "scoring/headline.h"
 #include "scoring/markdown.h"
 #include "scoring/measure.h"
 #include "scoring/result.h"
+#include "scoring/review.h"
 
 namespace kw::scoring {
 namespace {
@@ -147,6 +151,26 @@ TEST(Report, TakesForeignTextForNothingElseThanText) {
   result["command"] = boost::json::array{"kernelwright", "```", "# no heading"};
   EXPECT_THAT(markdown(result), Not(HasSubstr("<script>")));
   EXPECT_THAT(markdown(result), Not(HasSubstr("``` #")));
+}
+
+TEST(Report, SaysWhatAnErrorClassMeans) {
+  OutputSet set;
+  set.outputs = {output_of("a", Standing::wrong)};
+  set.outputs[0].record.verdict.status = "failed";
+  set.outputs[0].record.verdict.error_class = "compile_error";
+  EXPECT_THAT(markdown(result_of_set(set)), HasSubstr("| compile_error | A kernel does not compile. | 1 |"));
+}
+
+TEST(ReviewSheet, SaysAVerdictInWordsWhereFindingsAreShown) {
+  const std::filesystem::path folder = testing::TempDir();
+  Output output = output_of("a", Standing::wrong);
+  output.record.verdict.error_class = "compile_error";
+  output.record.verdict.why = "no attribute 'tanh'";
+  ReviewRequest request{1, 1, true, folder / "review.csv", folder / "review.md"};
+  boost::json::object result;
+  ASSERT_TRUE(write_review({&output, 1}, request, result));
+  EXPECT_THAT(*read_text_file(request.markdown),
+              HasSubstr("wrong: failed (compile_error). A kernel does not compile. no attribute 'tanh'\n"));
 }
 
 TEST(Report, SurvivesAResultOfWhichNothingIsLeft) {

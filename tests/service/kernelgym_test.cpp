@@ -177,7 +177,9 @@ TEST(KernelGymResult, OfAnAnswerThatProvesNothingIsNotRight) {
   json::object result = result_of(not_counting(CountsReason::proves_nothing));
   EXPECT_EQ(result.at("decoy_kernel"), false);
   EXPECT_EQ(result.at("correctness"), false);
-  EXPECT_THAT(std::string(result.at("error_message").as_string()), HasSubstr("proves_nothing"));
+  EXPECT_EQ(result.at("error_message"),
+            "The result is right, but this task proves nothing: an empty answer passes it as well. "
+            "(proves_nothing)");
 }
 
 TEST(KernelGymResult, TellsFaultsThatAreNotTheKernels) {

@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/explanations.h"
 #include "results/progress.h"
 #include "results/summary.h"
 
 namespace kw {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 ResultRow row(const std::string& id, Status status) {
   ResultRow row;
@@ -38,6 +41,33 @@ TEST(Table, ColoursWhereWanted) {
 }
 TEST(Table, LongIdsAreCut) {
   EXPECT_THAT(table({row(std::string(100, 'x'), Status::correct)}, {}), HasSubstr("x…  correct"));
+}
+TEST(Table, AnIdCannotDriveTheTerminal) {
+  EXPECT_THAT(table({row("\x1b[2J\u202e", Status::correct)}, {}), HasSubstr("\ufffd[2J<U+202E>  correct"));
+}
+TEST(Table, WideCharactersKeepColumnsAligned) {
+  EXPECT_THAT(table({row("日本", Status::correct), row("abcd", Status::correct)}, {}),
+              AllOf(HasSubstr("日本  correct"), HasSubstr("abcd  correct")));
+}
+
+TEST(Explanations, OnlyOfWhatIsNotPlainlyRight) {
+  Verdict right;
+  right.status = Status::correct;
+  right.counts = true;
+  Explanations explanations({});
+  explanations.add(right, {});
+  EXPECT_EQ(explanations.text(), "");
+  Verdict slow = right;
+  slow.id = "a";
+  slow.counts = false;
+  slow.counts_reason = CountsReason::decoy;
+  explanations.add(slow, {});
+  EXPECT_THAT(explanations.text(), StartsWith("\na: correct, does not count (decoy)\n"));
+}
+TEST(Explanations, OfManyTheFirstAreExplainedAndTheOthersCounted) {
+  Explanations explanations({});
+  for (std::size_t i = 0; i < Explanations::most + 3; ++i) explanations.add({}, {});
+  EXPECT_THAT(explanations.text(), HasSubstr("\n3 more are not explained here"));
 }
 
 TEST(ResultRow, ASpeedThatIsTrustedTooLittleIsLeftOut) {
