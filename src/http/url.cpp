@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/percent.h"
 #include "base/text.h"
 
 namespace kw::http {
@@ -33,21 +34,6 @@ std::string bracketed(std::string_view host) {
 std::string shown(std::string_view text) {
   std::size_t at = text.rfind('@');
   return to_plain_text(shorten(at == std::string_view::npos ? text : text.substr(at + 1), 200));
-}
-
-std::string decoded(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
-      result += static_cast<char>(value);
-      i += 2;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
 }
 
 // Bytes beyond ASCII are escaped; a fragment is the client's own affair.
@@ -145,7 +131,7 @@ Result<Url> parse_url(std::string_view text) {
   std::string_view authority = rest.substr(0, slash);
   std::string_view target = slash == std::string_view::npos ? std::string_view{} : rest.substr(slash);
   if (std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
-    url.userinfo = decoded(authority.substr(0, at));
+    url.userinfo = percent_decoded(authority.substr(0, at));
     authority.remove_prefix(at + 1);
   }
   if (url.scheme != "http" && url.scheme != "https")

@@ -1,7 +1,9 @@
 #include "service/routes.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cstddef>
+
+#include "base/percent.h"
 
 namespace kw::service {
 namespace {
@@ -12,23 +14,6 @@ bool is_below(std::string_view path, std::string_view pattern) {
 }
 
 }  // namespace
-
-std::string percent_decoded(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char value = 0;
-    const char* digits = text.data() + i + 1;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
-      result += static_cast<char>(value);
-      i += 2;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
 
 std::optional<std::string> Call::parameter(std::string_view name) const {
   std::string_view left = query;

@@ -49,7 +49,4 @@ class Routes {
   std::vector<Route> routes_;
 };
 
-// "%2F" → "/"; what is no escape stays. '+' is a plus.
-std::string percent_decoded(std::string_view text);
-
 }  // namespace kw::service
