@@ -1,74 +1,43 @@
 #include "corpus/names.h"
 
-#include <array>
-#include <utility>
+#include "base/enum_words.h"
 
 namespace kw::corpus {
-namespace {
 
-template <typename Enum, std::size_t n>
-using Words = std::array<std::pair<Enum, std::string_view>, n>;
+BOOST_DESCRIBE_ENUM(OriginKind, folder, git, wheel, sdist, archive, run, pairs)
+BOOST_DESCRIBE_ENUM(UnitKind, triton, cuda_kernel, cuda_device, torch)
+BOOST_DESCRIBE_ENUM(RowKind, fim, cu2triton, torch2triton, trace)
+BOOST_DESCRIBE_ENUM(CompileLabel, not_tried, compilable, fails, signature_unknown)
 
-constexpr Words<OriginKind, 7> origin_words{{{OriginKind::folder, "folder"},
-                                             {OriginKind::git, "git"},
-                                             {OriginKind::wheel, "wheel"},
-                                             {OriginKind::sdist, "sdist"},
-                                             {OriginKind::archive, "archive"},
-                                             {OriginKind::run, "run"},
-                                             {OriginKind::pairs, "pairs"}}};
-constexpr Words<UnitKind, 4> unit_words{{{UnitKind::triton, "triton"},
-                                         {UnitKind::cuda_kernel, "cuda_kernel"},
-                                         {UnitKind::cuda_device, "cuda_device"},
-                                         {UnitKind::torch, "torch"}}};
-constexpr Words<RowKind, 4> row_words{{{RowKind::fim, "fim"},
-                                       {RowKind::cu2triton, "cu2triton"},
-                                       {RowKind::torch2triton, "torch2triton"},
-                                       {RowKind::trace, "trace"}}};
-constexpr Words<CompileLabel, 4> compile_words{{{CompileLabel::not_tried, "not_tried"},
-                                                {CompileLabel::compilable, "compilable"},
-                                                {CompileLabel::fails, "fails"},
-                                                {CompileLabel::signature_unknown, "signature_unknown"}}};
-
-template <typename Enum, std::size_t n>
-std::string_view word_of(Enum value, const Words<Enum, n>& words) {
-  for (const auto& [each, word] : words)
-    if (each == value) return word;
-  return {};
-}
-
-template <typename Enum, std::size_t n>
-std::optional<Enum> value_of(std::string_view text, const Words<Enum, n>& words) {
-  for (const auto& [value, word] : words)
-    if (word == text) return value;
-  return std::nullopt;
-}
-
-}  // namespace
+static_assert(enum_words::is_whole(OriginKind::pairs));
+static_assert(enum_words::is_whole(UnitKind::torch));
+static_assert(enum_words::is_whole(RowKind::trace));
+static_assert(enum_words::is_whole(CompileLabel::signature_unknown));
 
 std::string_view to_string(OriginKind value) {
-  return word_of(value, origin_words);
+  return enum_words::word_of(value);
 }
 std::string_view to_string(UnitKind value) {
-  return word_of(value, unit_words);
+  return enum_words::word_of(value);
 }
 std::string_view to_string(RowKind value) {
-  return word_of(value, row_words);
+  return enum_words::word_of(value);
 }
 std::string_view to_string(CompileLabel value) {
-  return word_of(value, compile_words);
+  return enum_words::word_of(value);
 }
 
 std::optional<OriginKind> origin_kind(std::string_view word) {
-  return value_of(word, origin_words);
+  return enum_words::value_of<OriginKind>(word);
 }
 std::optional<UnitKind> unit_kind(std::string_view word) {
-  return value_of(word, unit_words);
+  return enum_words::value_of<UnitKind>(word);
 }
 std::optional<RowKind> row_kind(std::string_view word) {
-  return value_of(word, row_words);
+  return enum_words::value_of<RowKind>(word);
 }
 std::optional<CompileLabel> compile_label(std::string_view word) {
-  return value_of(word, compile_words);
+  return enum_words::value_of<CompileLabel>(word);
 }
 
 }  // namespace kw::corpus

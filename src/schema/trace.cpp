@@ -1,24 +1,18 @@
 #include "schema/trace.h"
 
 #include <algorithm>
-#include <array>
 #include <compare>
 #include <limits>
-#include <utility>
+
+#include "base/enum_words.h"
 
 namespace kw {
-namespace {
 
-constexpr auto stop_reasons = std::to_array<std::pair<StopReason, std::string_view>>({
-    {StopReason::success_fast, "success_fast"},
-    {StopReason::success_correct, "success_correct"},
-    {StopReason::max_turns_reached, "max_turns_reached"},
-    {StopReason::context_overflow, "context_overflow"},
-    {StopReason::generation_failed, "generation_failed"},
-    {StopReason::refused, "refused"},
-    {StopReason::task_invalid, "task_invalid"},
-    {StopReason::verifier_unavailable, "verifier_unavailable"},
-});
+BOOST_DESCRIBE_ENUM(StopReason, success_fast, success_correct, max_turns_reached, context_overflow,
+                    generation_failed, refused, task_invalid, verifier_unavailable)
+static_assert(enum_words::is_whole(StopReason::verifier_unavailable));
+
+namespace {
 
 // What makes one turn better than another, most important first.
 struct Merit {
@@ -43,15 +37,11 @@ std::string after_slash(const std::string& task_id) {
 }  // namespace
 
 std::string_view to_string(StopReason reason) {
-  const auto* found =
-      std::ranges::find(stop_reasons, reason, &std::pair<StopReason, std::string_view>::first);
-  return found == stop_reasons.end() ? std::string_view() : found->second;
+  return enum_words::word_of(reason);
 }
 
 std::optional<StopReason> stop_reason_from(std::string_view name) {
-  for (const auto& [reason, spelling] : stop_reasons)
-    if (spelling == name) return reason;
-  return {};
+  return enum_words::value_of<StopReason>(name);
 }
 
 const Turn* best_turn(const Conversation& conversation) {
