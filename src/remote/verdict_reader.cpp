@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "schema/json.h"
+#include "schema/restamp.h"
 
 namespace kw::remote {
 namespace {
@@ -46,24 +47,12 @@ Result<Verdict> read_verdict(const json::object& evaluation, const Job& job, con
   if (!verdict) return fail("it gives a verdict that cannot be read: " + verdict.error().what);
   if (auto checked = check_names(*verdict, job, protocol); !checked) return std::unexpected(checked.error());
   keep_unknown(fields->get_object(), *verdict);
-  verdict->id = job.id;
-  verdict->sample_number = job.sample_number;
+  restamp(*verdict, job);
   return verdict;
 }
 
 Verdict no_verdict(const Job& job, const std::string& protocol, const Error& why) {
-  Verdict verdict;
-  verdict.id = job.id;
-  verdict.task_id = job.task.task_id;
-  verdict.sample_number = job.sample_number;
-  verdict.candidate_sha256 = candidate_sha256(job.candidate.code);
-  if (!job.candidate.kernel_name.empty()) verdict.kernel_name = job.candidate.kernel_name;
-  verdict.stage = Stage::prepare;
-  verdict.status = Status::error;
-  verdict.fault = Fault::infrastructure;
-  verdict.error_class = ErrorClass::infrastructure;
-  verdict.error = why.remedy.empty() ? why.what : why.what + "; " + why.remedy;
-  verdict.timing.why_null = "it was not judged";
+  Verdict verdict = kw::no_verdict(job, why.remedy.empty() ? why.what : why.what + "; " + why.remedy);
   verdict.environment.protocol = protocol;
   return verdict;
 }
