@@ -10,7 +10,7 @@
 #include "refine/loop.h"
 #include "refine/open_trace.h"
 #include "refine/turn_queue.h"
-#include "refine/verdict_desk.h"
+#include "verify/shared_verifier.h"
 
 namespace kw::refine {
 
@@ -34,6 +34,7 @@ struct Loop::State {
   async::Task<> enter(OpenTracePtr open);
   async::Task<> ask(OpenTracePtr open, async::Semaphore::Place place);
   async::Task<> judge(OpenTracePtr open);
+  async::Task<std::optional<Verdict>> known(std::string work);
   async::Task<> decide(OpenTracePtr open);
   async::Task<> finish(OpenTracePtr open, StopReason reason, std::string explanation);
   async::Task<> take_answer(OpenTracePtr open, llm::ChatAnswer answer);
@@ -65,7 +66,7 @@ struct Loop::State {
   async::Event changed;
   async::Semaphore requests;  // in flight
 
-  VerdictDesk desk;
+  verify::SharedVerifier shared;
   TurnQueue queue;  // last: its traces report to the counters above when they go
 };
 

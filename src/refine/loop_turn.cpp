@@ -8,6 +8,7 @@
 #include "refine/precheck.h"
 #include "refine/prompt.h"
 #include "refine/stop_rule.h"
+#include "schema/restamp.h"
 
 namespace kw::refine {
 namespace {
@@ -41,16 +42,6 @@ Job job_of(const OpenTrace& open, const Turn& turn, const std::string& kernel_na
   job.candidate.code = turn.code;
   job.candidate.kernel_name = kernel_name;
   return job;
-}
-
-// A shared verdict was made for somebody else.
-void make_own(Verdict& verdict, const Job& job) {
-  verdict.id = job.id;
-  verdict.task_id = job.task.task_id;
-  verdict.sample_number = job.sample_number;
-  verdict.candidate_sha256 = candidate_sha256(job.candidate.code);
-  verdict.kernel_name.reset();
-  if (!job.candidate.kernel_name.empty()) verdict.kernel_name = job.candidate.kernel_name;
 }
 
 std::string why(StopReason reason, const Turn& turn) {
@@ -170,18 +161,23 @@ async::Task<> Loop::State::judge(OpenTracePtr open) {
   if (before.verdict) {
     turn.verdict = std::move(before.verdict);
     turn.verdict->environment.protocol = verifier.protocol();
+    restamp(*turn.verdict, job);
   } else {
-    auto judged = co_await desk.verdict_for(job);
-    if (!judged) co_return break_off(judged.error());
-    if (!*judged) co_return;  // stopped: the next run judges it
-    turn.verdict = std::move(**judged);
+    auto judged = co_await shared.verify(job, stop);
+    if (!judged) co_return;  // stopped: the next run judges it
+    turn.verdict = std::move(*judged);
   }
-  make_own(*turn.verdict, job);
-  bool saved = kept(co_await log.save(open->key, open->round(), turn));
-  desk.saved(job);
-  if (!saved) co_return;
+  if (!kept(co_await log.save(open->key, open->round(), turn))) co_return;
   if (hooks.judged) hooks.judged(open->trace, turn);
   co_await decide(std::move(open));
+}
+
+// What an equal candidate got, in this run or before it.
+async::Task<std::optional<Verdict>> Loop::State::known(std::string work) {
+  auto found = co_await log.known_verdict(work);
+  if (found) co_return std::move(*found);
+  break_off(found.error());
+  co_return std::nullopt;
 }
 
 async::Task<> Loop::State::decide(OpenTracePtr open) {

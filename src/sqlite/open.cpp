@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+
 namespace kw::sqlite {
 namespace {
 
@@ -83,6 +85,16 @@ void make_tables(SQLite::Database& database, const Kind& kind) {
   transaction.commit();
 }
 
+// A crash leaves the old format or the new one.
+void upgrade(SQLite::Database& database, const Kind& kind) {
+  SQLite::Transaction transaction(database);
+  int found = pragma(database, "user_version");
+  for (int format = std::max(1, found); format < kind.format; ++format)
+    database.exec(kind.upgrades[static_cast<std::size_t>(format - 1)]);
+  if (found < kind.format) database.exec(fmt::format("PRAGMA user_version = {}", kind.format));
+  transaction.commit();
+}
+
 std::unique_ptr<SQLite::Database> connect_to_read(const fs::path& path) {
   auto connect = [&](const char* query) {
     auto database = std::make_unique<SQLite::Database>(
@@ -123,6 +135,8 @@ Result<std::unique_ptr<SQLite::Database>> open(const fs::path& path, const Kind&
       make_tables(*database, kind);
     else if (auto good = check_pages(*database, path, kind); !good)
       return std::unexpected(good.error());
+    else
+      upgrade(*database, kind);
     return database;
   } catch (const std::exception& error) {
     return std::unexpected(error_of(path, kind, "open", error));

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -20,14 +21,15 @@ struct Kind {
   int format = 1;          // of the tables
   int page_bytes = 4096;   // of a new file
   const char* tables = "";
+  std::span<const char* const> upgrades{};  // the first leads from format 1 to 2, and so on
   const char* when_full = "make sure that the disk is sound and has space";
   const char* when_damaged = "";
   const char* when_foreign = "move the file away, or name another";
   const char* when_newer = "use the version that made it";
 };
 
-// Makes the file and its tables where they are missing. An error for what is of another kind, damaged, or
-// newer. What was committed outlives a power cut.
+// Makes the file and its tables where they are missing, and brings those of an older format up to date. An
+// error for what is of another kind, damaged, or newer. What was committed outlives a power cut.
 Result<std::unique_ptr<SQLite::Database>> open(const std::filesystem::path& path, const Kind& kind);
 
 // Changes nothing, also where another program writes it, and on a file system that cannot be written.

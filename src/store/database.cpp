@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 
 #include "sqlite/open.h"
@@ -14,10 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::array upgrades{from_format_1};
+
 constexpr sqlite::Kind run_kind{
     .application_id = 0x4B57524E,
-    .format = 1,
+    .format = 2,
     .tables = tables,
+    .upgrades = upgrades,
     .when_full =
         "make sure that the disk is sound and has space, and give the same command again: it goes on",
     .when_damaged =

@@ -40,7 +40,7 @@ std::string prompt_json(const std::vector<Message>& prompt) {
 }
 
 void bind_verdict(SQLite::Statement& turns, const Turn& turn) {
-  for (int place = 15; place <= 21; ++place) turns.bind(place);
+  for (int place = 15; place <= 22; ++place) turns.bind(place);
   if (!turn.verdict) return;
   const Verdict& verdict = *turn.verdict;
   turns.bind(15, json::serialize(to_json(verdict)));
@@ -50,13 +50,14 @@ void bind_verdict(SQLite::Statement& turns, const Turn& turn) {
   turns.bind(19, correct_and_counts(verdict) ? 1 : 0);
   bind(turns, 20, verdict.speedup);
   turns.bind(21, verdict.fault == Fault::infrastructure ? 1 : 0);
+  if (verdict.work) turns.bind(22, *verdict.work);
 }
 
 constexpr const char* insert_turn =
     "INSERT INTO turns (trace, round, turn, completion, reasoning, code, model, finish_reason, prompt_tokens,"
     " completion_tokens, reasoning_tokens, generation_ms, answered_at, feedback, verdict, judged_at,"
-    " candidate_sha256, protocol, counting, speedup, infrastructure)"
-    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    " candidate_sha256, protocol, counting, speedup, infrastructure, work)"
+    " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
     " ON CONFLICT (trace, round, turn) DO UPDATE SET completion = excluded.completion,"
     " reasoning = excluded.reasoning, code = excluded.code, model = excluded.model,"
     " finish_reason = excluded.finish_reason, prompt_tokens = excluded.prompt_tokens,"
@@ -67,7 +68,7 @@ constexpr const char* insert_turn =
     " judged_at = CASE WHEN verdict = excluded.verdict THEN judged_at ELSE excluded.judged_at END,"
     " verdict = excluded.verdict, candidate_sha256 = excluded.candidate_sha256,"
     " protocol = excluded.protocol, counting = excluded.counting, speedup = excluded.speedup,"
-    " infrastructure = excluded.infrastructure";
+    " infrastructure = excluded.infrastructure, work = excluded.work";
 
 }  // namespace
 
@@ -91,8 +92,7 @@ struct Records::Statements {
                   " error = excluded.error"),
         end_trace(database, "UPDATE traces SET ended_at = ? WHERE id = ?"),
         known(database,
-              "SELECT verdict FROM turns JOIN traces ON traces.id = turns.trace WHERE candidate_sha256 = ?"
-              " AND protocol = ? AND infrastructure = 0 AND traces.task_id = ? ORDER BY turns.id LIMIT 1") {}
+              "SELECT verdict FROM turns WHERE work = ? AND infrastructure = 0 ORDER BY id LIMIT 1") {}
 
   std::int64_t id_of(const TraceKey& key) {
     sqlite::StatementUse use(trace);
@@ -189,14 +189,10 @@ void Records::end(const TraceKey& key, std::size_t round, const Conversation& co
   traces.exec();
 }
 
-std::optional<Verdict> Records::known_verdict(const std::string& task_id, const std::string& candidate_sha256,
-                                              const std::string& protocol) {
-  if (protocol.empty()) return {};  // of a recorded verdict: nobody knows how it came about
+std::optional<Verdict> Records::known_verdict(const std::string& work) {
   SQLite::Statement& known = statements_->known;
   sqlite::StatementUse use(known);
-  known.bind(1, candidate_sha256);
-  known.bind(2, protocol);
-  known.bind(3, task_id);
+  known.bind(1, work);
   if (!known.executeStep()) return {};
   auto value = parse_json(known.getColumn(0).getString());
   if (!value || !value->is_object()) return {};

@@ -25,8 +25,7 @@ class Records {
   void begin(const TraceKey& key, const Trace& trace);
   void save(const TraceKey& key, std::size_t round, const Turn& turn);
   void end(const TraceKey& key, std::size_t round, const Conversation& conversation, bool last);
-  std::optional<Verdict> known_verdict(const std::string& task_id, const std::string& candidate_sha256,
-                                       const std::string& protocol);
+  std::optional<Verdict> known_verdict(const std::string& work);
 
  private:
   struct Statements;

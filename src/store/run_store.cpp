@@ -139,11 +139,9 @@ async::Task<Result<>> RunStore::end(const TraceKey& key, std::size_t round, cons
   });
 }
 
-async::Task<Result<std::optional<Verdict>>> RunStore::known_verdict(const std::string& task_id,
-                                                                    const std::string& candidate_sha256,
-                                                                    const std::string& protocol) {
+async::Task<Result<std::optional<Verdict>>> RunStore::known_verdict(const std::string& work) {
   return state_->written<std::optional<Verdict>>(
-      [=](Records& records) { return records.known_verdict(task_id, candidate_sha256, protocol); });
+      [work](Records& records) { return records.known_verdict(work); });
 }
 
 async::Task<Result<Summary>> RunStore::summary() {

@@ -30,9 +30,7 @@ class RunStore : public TraceLog {
   async::Task<Result<>> save(const TraceKey& key, std::size_t round, const Turn& turn) override;
   async::Task<Result<>> end(const TraceKey& key, std::size_t round, const Conversation& conversation,
                             bool last) override;
-  async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& task_id,
-                                                            const std::string& candidate_sha256,
-                                                            const std::string& protocol) override;
+  async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& work) override;
   async::Task<Result<Summary>> summary();
 
   // Runs the work on a thread beside the loop and the database's, one after another. A call whose name waits

@@ -68,10 +68,18 @@ CREATE TABLE turns (
   counting INTEGER,              -- correct, and counts
   speedup REAL,
   infrastructure INTEGER,        -- the fault is not the candidate's
+  work TEXT,                     -- by which equal work finds the verdict; null: it is not to be shared
   UNIQUE (trace, round, turn),
   FOREIGN KEY (trace, round) REFERENCES rounds (trace, round)
 );
-CREATE INDEX known_verdicts ON turns (candidate_sha256, protocol) WHERE infrastructure = 0;
+CREATE INDEX known_verdicts ON turns (work) WHERE infrastructure = 0;
+)sql";
+
+// Format 1 knew a verdict by the names of its task and candidate; those are shared no more.
+inline constexpr const char* from_format_1 = R"sql(
+ALTER TABLE turns ADD COLUMN work TEXT;
+DROP INDEX known_verdicts;
+CREATE INDEX known_verdicts ON turns (work) WHERE infrastructure = 0;
 )sql";
 
 }  // namespace kw::store

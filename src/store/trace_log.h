@@ -37,10 +37,8 @@ class TraceLog {
   virtual async::Task<Result<>> end(const TraceKey& key, std::size_t round, const Conversation& conversation,
                                     bool last) = 0;
 
-  // The verdict of an equal candidate on that task under that protocol.
-  virtual async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& task_id,
-                                                                    const std::string& candidate_sha256,
-                                                                    const std::string& protocol) = 0;
+  // A verdict on that work (Verdict::work) that is no fault of the infrastructure.
+  virtual async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& work) = 0;
 };
 
 }  // namespace kw::store

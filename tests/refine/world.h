@@ -96,9 +96,7 @@ class FakeLog : public store::TraceLog {
   async::Task<Result<>> save(const store::TraceKey& key, std::size_t round, const Turn& turn) override;
   async::Task<Result<>> end(const store::TraceKey& key, std::size_t round, const Conversation& conversation,
                             bool last) override;
-  async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& task_id,
-                                                            const std::string& candidate_sha256,
-                                                            const std::string& protocol) override;
+  async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& work) override;
 
   Traces traces;
   std::vector<std::string> calls;     // what was written, in order

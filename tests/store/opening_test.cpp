@@ -1,3 +1,4 @@
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,39 @@ TEST(Opening, AnotherProgramsDatabaseIsRefused) {
   file.seekp(68).write("\x01\x02\x03\x04", 4);  // application_id
   file.close();
   EXPECT_TRUE(mentions(world.open(), "another program"));
+}
+
+// As a version made it that knew verdicts by the names of task and candidate.
+void into_format_1(const std::string& path) {
+  SQLite::Database database(path, SQLite::OPEN_READWRITE);
+  database.exec(
+      "DROP INDEX known_verdicts; ALTER TABLE turns DROP COLUMN work;"
+      " CREATE INDEX known_verdicts ON turns (candidate_sha256, protocol) WHERE infrastructure = 0;"
+      " PRAGMA user_version = 1");
+}
+
+TEST(Opening, AnOlderFormatIsReadAndGoneOnWith) {
+  World world;
+  ASSERT_TRUE(world.open());
+  world.keep(three_turns());
+  world.store.reset();
+  into_format_1(world.run() + "/run.db");
+  {
+    auto reader = RunReader::open(world.run());
+    ASSERT_TRUE(reader) << reader.error().what;
+    EXPECT_EQ((*reader)->summary()->turns, 3U);
+  }
+  for (const char* id : {"8", "9"}) {
+    auto opened = world.open();
+    ASSERT_TRUE(opened) << opened.error().what;
+    Trace t = trace(id);
+    Verdict verdict = judged(Status::correct, 1.5);
+    verdict.work = id;
+    t.rounds.push_back({{turn(1, "b", verdict)}, {}, ""});
+    world.keep(t);
+    EXPECT_EQ((*world.wait(world.store->known_verdict(id)))->speedup, 1.5);
+  }
+  EXPECT_EQ((*world.wait(world.store->find({"kernelbook/7", 0})))->rounds[0].turns.size(), 3U);
 }
 
 TEST(Opening, ANewerFormatIsRefused) {

@@ -98,24 +98,25 @@ TEST_F(Store, WhatBrokeOffIsTakenUpAgain) {
   EXPECT_EQ((*ended)->rounds[0].turns.size(), 1U);
 }
 
-TEST_F(Store, AVerdictIsKnownForItsTaskCodeAndProtocol) {
-  keep(three_turns());
-  std::string sha = candidate_sha256("b");
-  auto known = wait(store->known_verdict("kernelbook/7", sha, "p1"));
+TEST_F(Store, AVerdictIsKnownByItsWorkAndNotByNames) {
+  Trace t = three_turns();
+  t.rounds[0].turns[1].verdict->work = "w";
+  keep(t);
+  auto known = wait(store->known_verdict("w"));
   ASSERT_TRUE(known && *known);
   EXPECT_EQ((*known)->speedup, 0.8);
-  EXPECT_FALSE(*wait(store->known_verdict("kernelbook/8", sha, "p1")));
-  EXPECT_FALSE(*wait(store->known_verdict("kernelbook/7", sha, "p2")));
-  EXPECT_FALSE(*wait(store->known_verdict("kernelbook/7", candidate_sha256("x"), "p1")));
+  EXPECT_FALSE(*wait(store->known_verdict("v")));
+  EXPECT_FALSE(*wait(store->known_verdict("")));
 }
 
 TEST_F(Store, AFaultOfTheInfrastructureIsNeverKnown) {
   Trace t = trace();
   Verdict broken = judged(Status::error);
   broken.fault = Fault::infrastructure;
+  broken.work = "w";
   t.rounds.push_back({{turn(1, "a", broken)}, {}, ""});
   keep(t);
-  EXPECT_FALSE(*wait(store->known_verdict("kernelbook/7", candidate_sha256("a"), "p1")));
+  EXPECT_FALSE(*wait(store->known_verdict("w")));
 }
 
 TEST_F(Store, TextsOfAnyBytesComeBack) {
