@@ -1,31 +1,49 @@
 #include "pipeline.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include "async/spawn.h"
+#include "verify/work_key.h"
 
 namespace kw::app {
 
+Pipeline::Pipeline(async::Loop& loop, async::Stop& stop, verify::Verifier& verifier, PipelineHooks hooks)
+    : loop_(loop),
+      stop_(stop),
+      hooks_(std::move(hooks)),
+      verifier_(loop, stop, verifier, {.known = [this](std::string work) { return known(std::move(work)); }}),
+      changed_(loop) {}
+
 async::Task<Result<>> Pipeline::run(JobSource& source) {
   Result<> ended;
-  while (!stop_.requested()) {
+  try {
+    ended = co_await read(source);
+  } catch (...) {
+    broke(std::current_exception());
+  }
+  while (in_flight_ > 0) co_await room();
+  if (ended && trouble_) ended = std::unexpected(*trouble_);
+  co_return ended;
+}
+
+async::Task<Result<>> Pipeline::read(JobSource& source) {
+  while (!stop_.requested() && !trouble_) {
     auto next = source.next();
-    if (!next) {
-      ended = std::unexpected(next.error());
-      break;
-    }
+    if (!next) co_return std::unexpected(next.error());
     if (!*next) break;
     if (auto* error = std::get_if<RowError>(&**next)) {
       hooks_.bad_row(*error);
       continue;
     }
-    auto job = std::make_shared<Job>(std::move(std::get<Job>(**next)));
-    if (hooks_.done_before(*job)) continue;
+    auto job = std::make_shared<const Job>(std::move(std::get<Job>(**next)));
+    if (hooks_.done_before(*job, verify::work_key(*job, verifier_))) continue;
     while (in_flight_ >= verifier_.width() && !stop_.requested()) co_await room();
     ++in_flight_;
-    boost::asio::co_spawn(loop_, judge(std::move(job)), boost::asio::detached);
+    async::spawn(loop_, judge(std::move(job)), [this](const std::exception_ptr& thrown) {
+      if (thrown) broke(thrown);
+      --in_flight_;
+      changed_.set();
+    });
   }
-  while (in_flight_ > 0) co_await room();
-  co_return ended;
+  co_return Result<>();
 }
 
 async::Task<> Pipeline::room() {
@@ -33,31 +51,16 @@ async::Task<> Pipeline::room() {
   co_await changed_.wait();
 }
 
-async::Task<> Pipeline::judge(std::shared_ptr<Job> job) {
-  if (auto verdict = co_await verdict_for(*job)) {
-    verdict->id = job->id;
-    verdict->sample_number = job->sample_number;
-    verdict->kernel_name.reset();
-    if (!job->candidate.kernel_name.empty()) verdict->kernel_name = job->candidate.kernel_name;
-    hooks_.judged(*job, *verdict);
-  }
-  --in_flight_;
-  changed_.set();
+async::Task<> Pipeline::judge(std::shared_ptr<const Job> job) {
+  if (auto verdict = co_await verifier_.verify(*job, stop_)) hooks_.judged(*job, *verdict);
 }
 
-async::Task<std::optional<Verdict>> Pipeline::verdict_for(const Job& job) {
-  if (auto known = hooks_.known(job)) co_return known;
-  std::string key = job.task.task_id + " " + candidate_sha256(job.candidate.code) + " " + job.candidate.entry;
-  auto [entry, first] = shared_.try_emplace(key);
-  if (first) entry->second = std::make_shared<Shared>(loop_);
-  std::shared_ptr<Shared> shared = entry->second;
-  if (first) {
-    shared->verdict = co_await verifier_.verify(job, stop_);
-    shared->done.set();
-  } else {
-    co_await shared->done.wait();
-  }
-  co_return shared->verdict;
+async::Task<std::optional<Verdict>> Pipeline::known(std::string work) {
+  co_return hooks_.known(work);
+}
+
+void Pipeline::broke(const std::exception_ptr& thrown) {
+  if (!trouble_) trouble_ = Error{"the results could not be handed on: " + async::what_of(thrown), ""};
 }
 
 }  // namespace kw::app

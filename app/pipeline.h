@@ -1,8 +1,8 @@
 // Jobs in, verdicts out: as many at once as the verifier is wide, each result handed on as it comes.
 #pragma once
 
+#include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,46 +12,42 @@
 #include "schema/job.h"
 #include "schema/verdict.h"
 #include "tasks/job_source.h"
-#include "verify/verifier.h"
+#include "verify/shared_verifier.h"
 
 namespace kw::app {
 
+// `work` is the job's key: verify/work_key.h.
 struct PipelineHooks {
   std::function<void(const Job&, const Verdict&)> judged;
   std::function<void(const RowError&)> bad_row;
-  // A verdict of an earlier run for this very work: it is not done again.
-  std::function<bool(const Job&)> done_before;
-  // A verdict for the same candidate on the same task, from an earlier run.
-  std::function<std::optional<Verdict>(const Job&)> known;
+  // An earlier run has done this very row: it is passed over.
+  std::function<bool(const Job&, const std::string& work)> done_before;
+  // The verdict on equal work, from this run or an earlier one.
+  std::function<std::optional<Verdict>(const std::string& work)> known;
 };
 
 class Pipeline {
  public:
-  Pipeline(async::Loop& loop, async::Stop& stop, verify::Verifier& verifier, PipelineHooks hooks)
-      : loop_(loop), stop_(stop), verifier_(verifier), hooks_(std::move(hooks)), changed_(loop) {}
+  Pipeline(async::Loop& loop, async::Stop& stop, verify::Verifier& verifier, PipelineHooks hooks);
 
-  // Until the source ends or a stop is requested; an error where the source itself is broken.
+  // Until the source ends or a stop is requested; all that was started has ended then. An error where the
+  // source is broken, or where a hook threw: nothing more is started after that.
   async::Task<Result<>> run(JobSource& source);
 
  private:
-  // Equal candidates on one task share the verdict of the first.
-  struct Shared {
-    explicit Shared(async::Loop& loop) : done(loop) {}
-    async::Event done;
-    std::optional<Verdict> verdict;
-  };
-
-  async::Task<> judge(std::shared_ptr<Job> job);
-  async::Task<std::optional<Verdict>> verdict_for(const Job& job);
+  async::Task<Result<>> read(JobSource& source);
+  async::Task<> judge(std::shared_ptr<const Job> job);
+  async::Task<std::optional<Verdict>> known(std::string work);
+  void broke(const std::exception_ptr& thrown);
   async::Task<> room();
 
   async::Loop& loop_;
   async::Stop& stop_;
-  verify::Verifier& verifier_;
   PipelineHooks hooks_;
+  verify::SharedVerifier verifier_;
   async::Event changed_;
-  std::map<std::string, std::shared_ptr<Shared>> shared_;
   std::size_t in_flight_ = 0;
+  std::optional<Error> trouble_;  // what a hook threw first
 };
 
 }  // namespace kw::app

@@ -47,7 +47,6 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
       explanations_(style_of(STDOUT_FILENO)) {}
 
 void Report::started(Evaluator& evaluator) {
-  protocol_ = evaluator.verifier().protocol();
   if (flags_.output.verbose) {
     for (const std::string& line : evaluator.words()) say(line);
     say(fmt::format("ready after {:.1f} s", seconds()));
@@ -58,7 +57,8 @@ void Report::started(Evaluator& evaluator) {
 PipelineHooks Report::hooks() {
   return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); },
           [this](const RowError& error) { bad_row(error); },
-          [this](const Job& job) { return done_before(job); }, [this](const Job& job) { return known(job); }};
+          [this](const Job& job, const std::string& work) { return done_before(job, work); },
+          [this](const std::string& work) { return sink_.equal(work).value_or(std::nullopt); }};
 }
 
 void Report::trouble(const Error& error) {
@@ -89,8 +89,8 @@ void Report::bad_row(const RowError& error) {
   exit_status_ = 1;
 }
 
-bool Report::done_before(const Job& job) {
-  auto verdict = sink_.done(work_of(job, protocol_));
+bool Report::done_before(const Job& job, const std::string& work) {
+  auto verdict = sink_.done(row_of(job, work));
   if (!verdict) {
     trouble(verdict.error());
     return false;
@@ -100,11 +100,6 @@ bool Report::done_before(const Job& job) {
   add_row(job, **verdict);
   progress_.skipped();
   return true;
-}
-
-std::optional<Verdict> Report::known(const Job& job) {
-  auto verdict = sink_.equal(work_of(job, protocol_));
-  return verdict ? *verdict : std::nullopt;
 }
 
 void Report::tick() {

@@ -32,8 +32,7 @@ class Report {
  private:
   void judged(const Job& job, const Verdict& verdict);
   void bad_row(const RowError& error);
-  bool done_before(const Job& job);
-  std::optional<Verdict> known(const Job& job);
+  bool done_before(const Job& job, const std::string& work);
   void add_row(const Job& job, const Verdict& verdict);
   void remember_for_kernelbench(const Job& job, const Verdict& verdict);
   std::string run_folder() const;
@@ -43,7 +42,6 @@ class Report {
   const VerifyFlags& flags_;
   ResultSink sink_;
   Progress progress_;
-  std::string protocol_;
   std::vector<ResultRow> rows_;
   Explanations explanations_;
   std::vector<KernelBenchResult> kernelbench_;

@@ -34,7 +34,7 @@ class Judging {
 
  private:
   void judged(const Job& job, const Verdict& verdict);
-  bool done_before(const Job& job);
+  bool done_before(const Job& job, const std::string& work);
   void take(const Job& job, const Verdict& verdict);
   PipelineHooks hooks();
   double seconds() const { return async::ms_since(start_) / 1000; }
@@ -43,7 +43,6 @@ class Judging {
   ResultSink sink_;
   Progress progress_;
   std::map<std::string, Place> places_;
-  std::string protocol_;
   bool is_broken_ = false;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
 };
@@ -77,8 +76,8 @@ void Judging::judged(const Job& job, const Verdict& verdict) {
   progress_.done(job.id, in_words(result_row(verdict, {}, options_.settings.min_trust)), seconds());
 }
 
-bool Judging::done_before(const Job& job) {
-  auto verdict = sink_.done(work_of(job, protocol_));
+bool Judging::done_before(const Job& job, const std::string& work) {
+  auto verdict = sink_.done(row_of(job, work));
   if (!verdict || !*verdict) return false;
   take(job, **verdict);
   progress_.skipped();
@@ -87,11 +86,8 @@ bool Judging::done_before(const Job& job) {
 
 PipelineHooks Judging::hooks() {
   return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); }, [](const RowError&) {},
-          [this](const Job& job) { return done_before(job); },
-          [this](const Job& job) -> std::optional<Verdict> {
-            auto verdict = sink_.equal(work_of(job, protocol_));
-            return verdict ? *verdict : std::nullopt;
-          }};
+          [this](const Job& job, const std::string& work) { return done_before(job, work); },
+          [this](const std::string& work) { return sink_.equal(work).value_or(std::nullopt); }};
 }
 
 async::Task<int> Judging::run(Session* session, JobSource* source, EvaluatorPlan plan) {
@@ -101,7 +97,6 @@ async::Task<int> Judging::run(Session* session, JobSource* source, EvaluatorPlan
     complain(evaluator.error());
     co_return exit_failure;
   }
-  protocol_ = (*evaluator)->verifier().protocol();
   Pipeline pipeline(session->loop, session->stop, (*evaluator)->verifier(), hooks());
   auto ended = co_await pipeline.run(*source);
   co_await (*evaluator)->end();

@@ -26,11 +26,6 @@ bool may_be_torn(std::string_view text) {
   return text.starts_with(beginning) || beginning.starts_with(text);
 }
 
-WorkKey without_sample(WorkKey key) {
-  key.sample_number = 0;
-  return key;
-}
-
 Result<Verdict> parse_verdict(std::string_view text) {
   auto value = parse_json(text);
   if (!value) return std::unexpected(value.error());
@@ -50,19 +45,8 @@ Result<> write_all(int fd, std::string_view bytes, const std::string& name) {
 
 }  // namespace
 
-WorkKey work_of(const Job& job, const std::string& protocol) {
-  return {job.task.task_id, job.sample_number, candidate_sha256(job.candidate.code), protocol};
-}
-
-WorkKey work_of(const Verdict& v) {
-  return {v.task_id, v.sample_number, v.candidate_sha256, v.environment.protocol};
-}
-
-Verdict shared_verdict(Verdict verdict, const Job& job) {
-  verdict.id = job.id;
-  verdict.sample_number = job.sample_number;
-  if (!job.candidate.kernel_name.empty()) verdict.kernel_name = job.candidate.kernel_name;
-  return verdict;
+RowKey row_of(const Job& job, const std::string& work) {
+  return {job.task.task_id, job.sample_number, work};
 }
 
 Result<ResultSink> ResultSink::open(const SinkOptions& options) {
@@ -122,15 +106,9 @@ Result<> ResultSink::end_last_line(std::uint64_t line_begin, std::uint64_t size,
 
 void ResultSink::remember(const Verdict& verdict, Place place) {
   // What failed for want of infrastructure is tried again, and proves nothing for an equal candidate.
-  if (verdict.fault == Fault::infrastructure) return;
-  WorkKey key = work_of(verdict);
-  WorkKey shared = without_sample(key);
-  if (!fd_) {
-    in_memory_.try_emplace(std::move(shared), verdict);
-    return;
-  }
-  work_.insert_or_assign(std::move(key), place);
-  equal_.try_emplace(std::move(shared), place);
+  if (!fd_ || !verdict.work || verdict.fault == Fault::infrastructure) return;
+  rows_.insert_or_assign({verdict.task_id, verdict.sample_number, *verdict.work}, place);
+  by_work_.try_emplace(*verdict.work, place);
 }
 
 Result<std::optional<Verdict>> ResultSink::load(const Place& place) const {
@@ -148,17 +126,15 @@ Result<std::optional<Verdict>> ResultSink::load(const Place& place) const {
   return std::move(*verdict);
 }
 
-Result<std::optional<Verdict>> ResultSink::done(const WorkKey& work) const {
-  auto found = work_.find(work);
-  if (found == work_.end()) return std::nullopt;
+Result<std::optional<Verdict>> ResultSink::done(const RowKey& row) const {
+  auto found = rows_.find(row);
+  if (found == rows_.end()) return std::nullopt;
   return load(found->second);
 }
 
-Result<std::optional<Verdict>> ResultSink::equal(const WorkKey& work) const {
-  WorkKey key = without_sample(work);
-  if (auto found = in_memory_.find(key); found != in_memory_.end()) return found->second;
-  auto found = equal_.find(key);
-  if (found == equal_.end()) return std::nullopt;
+Result<std::optional<Verdict>> ResultSink::equal(const std::string& work) const {
+  auto found = by_work_.find(work);
+  if (found == by_work_.end()) return std::nullopt;
   return load(found->second);
 }
 

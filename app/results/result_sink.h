@@ -1,5 +1,4 @@
-// Verdicts on their way out: --output (appended, resumed) and standard output (--json); and the verdicts that
-// equal candidates share.
+// Verdicts on their way out: --output (appended, resumed) and standard output (--json).
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,17 +16,15 @@
 
 namespace kw {
 
-// What identifies a piece of work. Equal candidates of one task differ in the sample number only.
-struct WorkKey {
+// A row of the output: who asked, and for what. `work` is the key of Verdict::work.
+struct RowKey {
   std::string task_id;
   std::size_t sample_number = 0;
-  std::string candidate_sha256;
-  std::string protocol;
-  auto operator<=>(const WorkKey&) const = default;
+  std::string work;
+  auto operator<=>(const RowKey&) const = default;
 };
 
-WorkKey work_of(const Job& job, const std::string& protocol);
-WorkKey work_of(const Verdict& verdict);
+RowKey row_of(const Job& job, const std::string& work);
 
 struct SinkOptions {
   std::string output;      // empty: no file
@@ -41,12 +38,12 @@ class ResultSink {
   // it is.
   static Result<ResultSink> open(const SinkOptions& options);
 
-  // The verdict of this very work from an earlier run; none where that run failed for want of infrastructure.
-  Result<std::optional<Verdict>> done(const WorkKey& work) const;
+  // The verdict of this very row from an earlier run; none where that run failed for want of infrastructure,
+  // or was made by a version that wrote no key.
+  Result<std::optional<Verdict>> done(const RowKey& row) const;
 
-  // The verdict of an equal candidate on the same task under the same protocol, from this run or the file.
-  // The caller gives it the job's own id, sample number and kernel name: see shared_verdict.
-  Result<std::optional<Verdict>> equal(const WorkKey& work) const;
+  // The verdict on equal work that the file holds, under the names of the job that it was made for.
+  Result<std::optional<Verdict>> equal(const std::string& work) const;
 
   Result<> write(const Verdict& verdict, const boost::json::object& carried);
 
@@ -71,12 +68,8 @@ class ResultSink {
   Fd fd_;
   std::uint64_t end_ = 0;
   std::size_t found_ = 0;
-  std::map<WorkKey, Place> work_;
-  std::map<WorkKey, Place> equal_;        // sample number 0
-  std::map<WorkKey, Verdict> in_memory_;  // the same, where there is no file
+  std::map<RowKey, Place> rows_;
+  std::map<std::string, Place> by_work_;  // the first row of each
 };
-
-// An equal candidate's verdict under this job's names.
-Verdict shared_verdict(Verdict verdict, const Job& job);
 
 }  // namespace kw

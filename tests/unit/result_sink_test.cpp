@@ -15,12 +15,14 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Verdict verdict(const std::string& id, std::size_t sample, char sha) {
+// The letter stands for all that was judged.
+Verdict verdict(const std::string& id, std::size_t sample, char work) {
   Verdict v;
   v.id = id;
   v.task_id = "sample/t";
   v.sample_number = sample;
-  v.candidate_sha256 = std::string(64, sha);
+  v.candidate_sha256 = std::string(64, '0');
+  v.work = std::string(64, work);
   v.status = Status::correct;
   v.stage = Stage::done;
   v.environment.protocol = "p";
@@ -39,7 +41,7 @@ std::string written(const std::string& path, const std::vector<Verdict>& verdict
 }
 
 bool is_done(const ResultSink& sink, const Verdict& v) {
-  auto done = sink.done(work_of(v));
+  auto done = sink.done({v.task_id, v.sample_number, v.work.value_or("")});
   return done && *done;
 }
 
@@ -54,31 +56,38 @@ TEST(ResultSink, ASecondRunKnowsWhatIsDone) {
   EXPECT_FALSE(is_done(*sink, verdict("a", 1, 'a')));
   EXPECT_FALSE(is_done(*sink, verdict("a", 0, 'b')));
 }
-TEST(ResultSink, AnotherProtocolIsOtherWork) {
+TEST(ResultSink, OtherWorkUnderTheSameNamesIsNotDone) {
   Folder folder;
-  Verdict first = verdict("a", 0, 'a');
-  written(folder.path("o"), {first});
-  first.environment.protocol = "q";
-  EXPECT_FALSE(is_done(*open(folder.path("o")), first));
+  written(folder.path("o"), {verdict("a", 0, 'a')});
+  auto sink = open(folder.path("o"));
+  EXPECT_FALSE(is_done(*sink, verdict("a", 0, 'b')));
+  EXPECT_FALSE(*sink->equal(std::string(64, 'b')));
+}
+TEST(ResultSink, WhatAnEarlierVersionWroteIsJudgedAnew) {
+  Folder folder;
+  Verdict old = verdict("a", 0, 'a');
+  old.work.reset();
+  written(folder.path("o"), {old});
+  auto sink = open(folder.path("o"));
+  EXPECT_EQ(sink->found(), 1U);
+  EXPECT_FALSE(is_done(*sink, old));
+  EXPECT_FALSE(is_done(*sink, verdict("a", 0, 'a')));
+  EXPECT_FALSE(*sink->equal(""));
 }
 TEST(ResultSink, AppendsToWhatIsThere) {
   Folder folder;
   std::string before = written(folder.path("o"), {verdict("a", 0, 'a')});
   EXPECT_THAT(written(folder.path("o"), {verdict("b", 1, 'b')}), StartsWith(before));
 }
-TEST(ResultSink, EqualCandidatesShareAVerdict) {
-  for (std::string path : {"", "o"}) {
-    Folder folder;
-    auto sink = open(path.empty() ? path : folder.path(path));
-    ASSERT_TRUE(sink);
-    ASSERT_TRUE(sink->write(verdict("a", 0, 'a'), {}));
-    auto equal = sink->equal(work_of(verdict("b", 7, 'a')));
-    ASSERT_TRUE(equal && *equal) << path;
-    Job job;
-    job.id = "b";
-    job.sample_number = 7;
-    EXPECT_EQ(work_of(shared_verdict(**equal, job)), work_of(verdict("b", 7, 'a')));
-  }
+TEST(ResultSink, EqualWorkIsFoundUnderAnyName) {
+  Folder folder;
+  auto sink = open(folder.path("o"));
+  ASSERT_TRUE(sink);
+  ASSERT_TRUE(sink->write(verdict("a", 0, 'a'), {}));
+  ASSERT_TRUE(sink->write(verdict("b", 7, 'a'), {}));
+  auto equal = sink->equal(std::string(64, 'a'));
+  ASSERT_TRUE(equal && *equal);
+  EXPECT_EQ((*equal)->id, "a");
 }
 TEST(ResultSink, AnInfrastructureErrorIsTriedAgain) {
   Folder folder;
@@ -88,7 +97,7 @@ TEST(ResultSink, AnInfrastructureErrorIsTriedAgain) {
   written(folder.path("o"), {broken});
   auto sink = open(folder.path("o"));
   EXPECT_FALSE(is_done(*sink, broken));
-  EXPECT_FALSE(*sink->equal(work_of(broken)));
+  EXPECT_FALSE(*sink->equal(*broken.work));
 }
 TEST(ResultSink, ATornLastLineIsCutOffWhereverItTore) {
   Folder folder;
@@ -111,7 +120,7 @@ TEST(ResultSink, AWholeLineWithoutItsNewlineIsKept) {
   EXPECT_EQ(sink->found(), 2U);
   EXPECT_EQ(*read_file(path), both);
   ASSERT_TRUE(sink->write(verdict("c", 2, 'c'), {}));
-  EXPECT_TRUE(*sink->done(work_of(verdict("c", 2, 'c'))));
+  EXPECT_TRUE(is_done(*sink, verdict("c", 2, 'c')));
 }
 TEST(ResultSink, AFileThatIsNotOursStaysAsItIs) {
   Folder folder;
