@@ -1,33 +1,16 @@
-// Dispatcher: keeps the verifier busy with what the queue holds. Equal work is judged once for all who wait
-// for it.
+// Dispatcher: keeps the verifier busy with what the queue holds, and tells what becomes of it. Equal work is
+// judged once for all who wait for it: see verify/shared_verifier.h.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
 
-#include "async/stop.h"
 #include "service/queue.h"
 #include "service/spawner.h"
-#include "verify/verifier.h"
+#include "verify/shared_verifier.h"
 
 namespace kw::service {
-
-// One verification, and the evaluations that share in it.
-struct Work {
-  explicit Work(async::Loop& loop) : stop(loop) {}
-
-  std::shared_ptr<const Job> job;
-  std::string key;
-  EntryPtr first;                 // whose job it is
-  std::vector<EntryPtr> sharing;  // the first among them, until it is cancelled
-  async::Stop stop;
-};
 
 class Dispatcher {
  public:
@@ -35,37 +18,38 @@ class Dispatcher {
     std::function<bool()> may_start;  // asked before each
     // An evaluation begins to run.
     std::function<void(const EntryPtr& entry)> started;
-    // Nothing where it was stopped before there was a verdict.
-    std::function<void(const std::shared_ptr<Work>& work, const std::optional<Verdict>& verdict)> judged;
+    // Its work has ended; without a verdict where that was stopped.
+    std::function<void(const EntryPtr& entry, const verify::SharedVerifier::Share& share)> ended;
   };
 
   // All of them must outlive it.
   Dispatcher(const Spawner& spawn, Queue& queue, Hooks hooks)
       : spawn_(spawn), queue_(queue), hooks_(std::move(hooks)) {}
 
-  void use(verify::Verifier& verifier) { verifier_ = &verifier; }
+  void use(verify::SharedVerifier& verifier) { verifier_ = &verifier; }
 
   // Starts what may be started.
   void pump();
   // It shares in work that runs; false where none is equal, or where it wants a verdict of its own.
   bool join(const EntryPtr& entry);
   // It waits no longer for its work, which is stopped where nobody else does.
-  void leave(const EntryPtr& entry);
+  static void leave(const EntryPtr& entry) { entry->share.reset(); }
 
-  std::size_t running() const { return works_.size(); }
+  // Works, however many evaluations share in each.
+  std::size_t running() const { return verifier_ == nullptr ? 0 : verifier_->under_way(); }
+  // Nothing runs, and of all that ran the end has been told.
+  bool is_idle() const { return waiting_ == 0; }
   void stop_all(const std::string& cause);
 
  private:
   void start(const EntryPtr& entry);
-  void share(const std::shared_ptr<Work>& work, const EntryPtr& entry);
-  async::Task<> run(std::shared_ptr<Work> work);
+  async::Task<> until_ended(EntryPtr entry);
 
   const Spawner& spawn_;
   Queue& queue_;
   Hooks hooks_;
-  verify::Verifier* verifier_ = nullptr;
-  std::unordered_set<std::shared_ptr<Work>> works_;
-  std::unordered_map<std::string, std::shared_ptr<Work>> by_key_;  // those that others may join
+  verify::SharedVerifier* verifier_ = nullptr;
+  std::size_t waiting_ = 0;  // coroutines
   bool pumping_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "service/request_reader.h"
 #include "service/verdicts.h"
+#include "verify/work_key.h"
 
 namespace kw::service {
 
@@ -68,7 +69,7 @@ Ledger::Ledger(const Parts& parts, Bounds bounds, Hooks hooks)
           parts.spawn, queue_,
           {.may_start = [this] { return !draining_ && unsaved_ < most_unsaved && hooks_.may_judge(); },
            .started = [this](const EntryPtr& entry) { started(entry); },
-           .judged = [this](const auto& work, const auto& verdict) { judged(work, verdict); }}) {}
+           .ended = [this](const EntryPtr& entry, const auto& share) { ended(entry, share); }}) {}
 
 EntryPtr Ledger::open_entry(const std::string& id) const {
   auto found = open_.find(id);
@@ -112,9 +113,7 @@ int Ledger::seconds_until_room() const {
 }
 
 void Ledger::name_work(Entry& entry) const {
-  const JobOptions& options = entry.job->options;
-  entry.work_key = work_key(
-      *entry.job, options == JobOptions{} ? verifier_->protocol() : verifier_->protocol_with(options));
+  entry.work_key = verify::work_key(*entry.job, *verifier_);
 }
 
 EntryPtr Ledger::reserve(Submission submission, std::vector<NewRow>& rows) {

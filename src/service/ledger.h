@@ -30,7 +30,6 @@ class Ledger : public EvaluationDesk {
 
   struct Hooks {
     std::function<bool()> may_judge;                                // the verifier works, as far as is known
-    std::function<void(const Verdict& verdict)> judged;             // of each work
     std::function<void(const std::optional<Error>& failed)> wrote;  // to the store, or could not
   };
 
@@ -47,7 +46,7 @@ class Ledger : public EvaluationDesk {
   // Takes up what an earlier service left.
   void restore(std::vector<OpenRow> rows);
   // There is somebody to judge now; the verifier must outlive drain().
-  void judge_with(verify::Verifier& verifier);
+  void judge_with(verify::SharedVerifier& verifier);
   // Starts what may be started.
   void pump() { dispatcher_.pump(); }
   // What runs is stopped, and waits for its turn again.
@@ -85,7 +84,7 @@ class Ledger : public EvaluationDesk {
 
   // What becomes of them.
   void started(const EntryPtr& entry);
-  void judged(const std::shared_ptr<Work>& work, const std::optional<Verdict>& verdict);
+  void ended(const EntryPtr& entry, const verify::SharedVerifier::Share& share);
   void abandon(const EntryPtr& entry, const std::string& cause);
   async::Task<> answer_known(Entries waiting);
   EndRow ending(const EntryPtr& entry, State state);

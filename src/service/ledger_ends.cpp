@@ -58,7 +58,7 @@ void Ledger::restore(std::vector<OpenRow> rows) {
   }
 }
 
-void Ledger::judge_with(verify::Verifier& verifier) {
+void Ledger::judge_with(verify::SharedVerifier& verifier) {
   verifier_ = &verifier;
   dispatcher_.use(verifier);
   Entries waiting = queue_.take_all();
@@ -79,7 +79,7 @@ async::Task<> Ledger::answer_known(Entries waiting) {
   if (!known) co_return;  // then they are judged
   for (std::size_t i = 0; i < known->size(); ++i) {
     const EntryPtr& entry = waiting[i];
-    if (!(*known)[i] || entry->ending || !entry->work.expired()) continue;
+    if (!(*known)[i] || entry->ending || entry->share) continue;
     queue_.remove(*entry);
     ++metrics_.shared;
     EndRow row = ending(entry, State::done);
@@ -95,37 +95,29 @@ void Ledger::started(const EntryPtr& entry) {
                       1000);
 }
 
-void Ledger::judged(const std::shared_ptr<Work>& work, const std::optional<Verdict>& verdict) {
-  if (verdict) hooks_.judged(*verdict);
-  const bool shareable = verdict && verdict->fault != Fault::infrastructure;
-  Entries entries;
-  std::vector<EndRow> rows;
-  for (const EntryPtr& entry : std::exchange(work->sharing, {})) {
-    entry->work.reset();
-    // Stopped, or another's bad luck: it has its turn again.
-    if (!verdict || (!shareable && entry != work->first)) {
-      entry->record.state = State::queued;
-      entry->record.started_at_ms.reset();
-      queue_.push(entry);
-      continue;
-    }
-    EndRow row = ending(entry, State::done);
-    row.record.verdict = std::make_shared<const std::string>(verdict_text(*verdict, *entry->job));
-    if (shareable && rows.empty()) row.work = work->key;
-    metrics_.shared += rows.empty() ? 0 : 1;
-    ++metrics_.verdicts[std::string(to_string(verdict->status))];
-    metrics_.ran.add(static_cast<double>(*row.record.finished_at_ms - *row.record.started_at_ms) / 1000);
-    entries.push_back(entry);
-    rows.push_back(std::move(row));
+void Ledger::ended(const EntryPtr& entry, const verify::SharedVerifier::Share& share) {
+  const Verdict* verdict = share.verdict();
+  const bool shareable = verdict != nullptr && verdict->fault != Fault::infrastructure;
+  // Stopped, or another's bad luck: it has its turn again.
+  if (verdict == nullptr || (!shareable && !share.is_first())) {
+    entry->record.state = State::queued;
+    entry->record.started_at_ms.reset();
+    if (!dispatcher_.join(entry)) queue_.push(entry);
+    return;
   }
-  work->first = nullptr;
-  if (!entries.empty()) write_end(std::move(entries), std::move(rows));
+  EndRow row = ending(entry, State::done);
+  row.record.verdict = std::make_shared<const std::string>(verdict_text(*verdict, *entry->job));
+  if (shareable) row.work = verdict->work.value_or("");
+  metrics_.shared += share.is_first() ? 0 : 1;
+  ++metrics_.verdicts[std::string(to_string(verdict->status))];
+  metrics_.ran.add(static_cast<double>(*row.record.finished_at_ms - *row.record.started_at_ms) / 1000);
+  write_end({entry}, {std::move(row)});
 }
 
 void Ledger::abandon(const EntryPtr& entry, const std::string& cause) {
   if (entry->ending) return;
   queue_.remove(*entry);
-  dispatcher_.leave(entry);
+  Dispatcher::leave(entry);
   ++metrics_.cancelled;
   EndRow row = ending(entry, State::cancelled);
   row.record.cause = cause;
@@ -172,11 +164,11 @@ void Ledger::settle(const EntryPtr& entry, const Record& record) {
 
 async::Task<> Ledger::drain(async::Deadline deadline) {
   draining_ = true;
-  while (dispatcher_.running() > 0 && !deadline.passed())
+  while (!dispatcher_.is_idle() && !deadline.passed())
     co_await async::sleep_until(async::Deadline::in(glance));
   dispatcher_.stop_all("the service ends");
   auto stopped = async::Deadline::in(stopping_limit);
-  while (dispatcher_.running() > 0 && !stopped.passed())
+  while (!dispatcher_.is_idle() && !stopped.passed())
     co_await async::sleep_until(async::Deadline::in(glance));
   auto saved = async::Deadline::in(saving_limit);
   while (unsaved_ > 0 && !saved.passed()) co_await async::sleep_until(async::Deadline::in(glance));

@@ -179,6 +179,8 @@ std::string digest_of(const json::object& fields, const Job& job) {
   json::object rest;
   for (const auto& [key, value] : fields)
     if (key != "reference_code" && key != "kernel_code" && !value.is_null()) rest.emplace(key, value);
+  // As text: their order has a meaning, which that of other members has not.
+  if (!job.task.input_shapes.empty()) rest["input_shapes"] = job.task.input_shapes;
   return sha256_hex_of({job.task.reference_code, job.candidate.code, canonical_json(rest)});
 }
 

@@ -63,7 +63,6 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
         health(spawn, stop, [this] { verdicts_work(); }),
         ledger({spawn, *store, clock, metrics}, {options.queue, options.queue_bytes},
                {.may_judge = [this] { return health.may_judge() && !stop.requested(); },
-                .judged = [this](const Verdict& verdict) { judged(verdict); },
                 .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}) {}
 
   void add_endpoints();
@@ -92,6 +91,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   RateLimit rate;
   Metrics metrics;
   Health health;
+  std::optional<verify::SharedVerifier> shared;
   Ledger ledger;
   Workbench workbench;
   Routes routes;
@@ -264,7 +264,10 @@ Result<std::unique_ptr<Service>> Service::open(async::Loop& loop, async::Stop& s
 void Service::judge_with(verify::Verifier& verifier, Facts facts) {
   state_->verifier = &verifier;
   state_->facts = std::move(facts);
-  state_->ledger.judge_with(verifier);
+  state_->shared.emplace(state_->spawn.loop(), state_->stop, verifier,
+                         verify::SharedVerifier::Hooks{
+                             .judged = [state = state_.get()](const Verdict& each) { state->judged(each); }});
+  state_->ledger.judge_with(*state_->shared);
   state_->health.judge_with(verifier, state_->facts.probe);
 }
 

@@ -194,6 +194,23 @@ TEST(Evaluations, OtherOptionsAreOtherWork) {
   EXPECT_THAT(world.verifier.begun, ElementsAre("a", "b"));
 }
 
+// Where their names are not the function's own, the order of the shapes is that of the arguments.
+TEST(Evaluations, ShapesInAnotherOrderAreOtherWork) {
+  World world;
+  json::object one{{"shape", {1}}};
+  json::object two{{"shape", {2}}};
+  json::object more{{"kernel_code", "same"}, {"input_shapes", json::object{{"a", one}, {"b", two}}}};
+  json::object swapped = more;
+  swapped["input_shapes"] = json::object{{"b", two}, {"a", one}};
+  world.submit("first", more);
+  world.until_state("first", "done");
+  world.submit("second", swapped);
+  world.until_state("second", "done");
+  EXPECT_THAT(world.verifier.begun, ElementsAre("first", "second"));
+  EXPECT_EQ(world.submit("first", more).status, 200);
+  EXPECT_EQ(world.submit("first", swapped).status, 409) << "it is another request";
+}
+
 TEST(Evaluations, AFreshOneIsJudgedAnew) {
   World world;
   world.submit("a", {{"kernel_code", "same"}});

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+
 #include "service/access.h"
 #include "service/queue.h"
 #include "service/routes.h"
@@ -128,26 +130,23 @@ TEST(Shelf, TheOldestMakeRoom) {
   EXPECT_EQ(shelf.find("9")->verdict->size(), 700U);
 }
 
-TEST(Work, IsEqualByWhatIsJudgedAndNotByItsNames) {
+Job named(const std::string& id, const std::string& kernel_name) {
   Job job;
-  job.task.reference_code = "r";
-  job.task.input_shapes = R"({"x": {"shape": [1]}, "y": {"shape": [2]}})";
-  job.candidate.code = "k";
-  std::string key = work_key(job, "p");
-  Job renamed = job;
-  renamed.id = "other";
-  renamed.task.task_id = "other/1";
-  renamed.candidate.kernel_name = "mine";
-  renamed.task.input_shapes = R"({"y":{"shape":[2]},"x":{"shape":[1]}})";
-  EXPECT_EQ(work_key(renamed, "p"), key);
-  EXPECT_NE(work_key(job, "q"), key);
-  for (auto change :
-       {+[](Job& of) { of.task.reference_code += ' '; }, +[](Job& of) { of.candidate.code += ' '; },
-        +[](Job& of) { of.task.entry_point = "Model"; }, +[](Job& of) { of.candidate.entry = "f"; }}) {
-    Job changed = job;
-    change(changed);
-    EXPECT_NE(work_key(changed, "p"), key);
-  }
+  job.id = id;
+  job.task.task_id = "task of " + id;
+  job.candidate.kernel_name = kernel_name;
+  return job;
+}
+
+TEST(Verdicts, ASharedOneBearsNoNameOfWhomItWasMadeFor) {
+  Verdict verdict;
+  verdict.status = Status::correct;
+  verdict.stage = Stage::done;
+  std::string text = verdict_text(verdict, named("a", "theirs"));
+  auto shared = boost::json::parse(shared_verdict_text(text, named("b", ""))).as_object();
+  EXPECT_EQ(shared.at("id"), "b");
+  EXPECT_EQ(shared.at("task_id"), "task of b");
+  EXPECT_TRUE(shared.at("kernel_name").is_null());
 }
 
 }  // namespace
