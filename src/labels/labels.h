@@ -23,7 +23,7 @@ struct CompileOptions {
   std::string native;                    // where libkwconfine.so lies
   std::vector<unsigned> targets = {80, 90};
   unsigned jobs = 2;
-  unsigned longest_s = 40;  // of processor time, a kernel; twice what an idle machine needs for the slowest
+  unsigned longest_s = 40;  // of processor time, a kernel
   bool allow_unsandboxed = false;
   std::string nvcc;             // empty: looked for; CUDA is not tried without one
   std::filesystem::path cache;  // answers by content, so that no kernel is compiled twice; empty: none
