@@ -80,6 +80,12 @@ TEST(Join, FollowsRelativeReferences) {
   EXPECT_EQ(joined("../../../y/"), "http://a:81/y/");
 }
 
+TEST(Join, TakesWhatServersLeaveUnescaped) {
+  Url base = parse_url("http://a/").value();
+  for (const char* reference : {"/x|y?z={1}", "/50%", "/x[1]", "/\"x\""})
+    EXPECT_EQ(join(base, reference)->target, reference);
+}
+
 TEST(Loopback, HasManyNames) {
   for (const char* host : {"localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1"})
     EXPECT_TRUE(is_loopback(host)) << host;
