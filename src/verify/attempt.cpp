@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
-#include "verify/protocol.h"
-#include "verify/slots.h"
 #include "verify/statics.h"
 
 namespace kw::verify {
@@ -31,13 +29,16 @@ class StageTimer {
   SteadyClock::time_point start_ = SteadyClock::now();
 };
 
-constexpr std::uint32_t certificate_sets = 5;
-constexpr std::uint64_t most_kept_arena_bytes = std::uint64_t{256} << 20;  // of a task that is not at hand
-
 }  // namespace
 
 Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop)
-    : context_(context), job_(job), settings_(std::move(settings)), stop_(stop), device_(context.desk) {
+    : context_(context),
+      job_(job),
+      settings_(std::move(settings)),
+      stop_(stop),
+      oracle_(context, job, settings_, stop),
+      candidate_(settings_.device, stop),
+      device_(context.desk) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
   verdict_.sample_number = job.sample_number;
@@ -45,17 +46,10 @@ Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Sto
   if (!job.candidate.kernel_name.empty()) verdict_.kernel_name = job.candidate.kernel_name;
   verdict_.environment = context.environment;
   verdict_.timing.why_null = "the candidate was not timed";
-  // Per task, not per candidate, so that an oracle can keep what it prepared.
-  init_seed_ = context.seeds.of(task_content(job.task));
 }
 
 Deadline Attempt::own_deadline(std::chrono::milliseconds at_most) const {
   return deadline_.or_in(at_most);
-}
-
-// An oracle's work is not the candidate's time.
-Deadline Attempt::oracle_deadline(std::chrono::milliseconds at_most) const {
-  return Deadline::in(std::min(at_most, settings_.timeout));
 }
 
 async::Task<> Attempt::run() {
@@ -67,7 +61,7 @@ async::Task<> Attempt::run() {
   if (step == Step::go_on) {
     // The oracle first: whoever holds a share can go on without waiting for those who wait for all of the
     // device.
-    step = co_await take_oracle();
+    if (auto taken = co_await oracle_.take(); !taken) step = end(taken.error());
   }
   if (step == Step::go_on) {
     co_await device_.take();
@@ -79,68 +73,23 @@ async::Task<> Attempt::run() {
     if (step == Step::go_on) step = co_await (settings_.device == Device::cpu ? on_cpu() : on_cuda());
     if (step == Step::go_on) finish_correct();
     co_await end_runner();
-    if (retire_oracle_ && oracle_) co_await oracle_->end();
+    if (oracle_.is_retired()) co_await oracle_.end_process();
     device_.give_back();
-    if (oracle_) {
-      oracle_->worker().heed(&context_.stop);
-      co_await context_.oracles.give_back(std::move(oracle_));
-    }
+    co_await oracle_.give_back();
   }
   forgive_at_reduced_shapes(verdict_);
 }
 
-async::Task<Step> Attempt::take_oracle() {
-  auto oracle = co_await context_.oracles.take(task_key(job_.task, settings_, 0), Deadline::in(spawn_limit));
-  if (!oracle) {
-    stopped_ = stop_.requested();
-    blame_infrastructure(verdict_, Stage::prepare, oracle.error());
-    co_return Step::ended;
-  }
-  oracle_ = std::move(*oracle);
-  oracle_->worker().heed(&stop_);
-  co_return Step::go_on;
-}
-
 async::Task<Step> Attempt::prepare(std::uint64_t max_bytes, std::uint32_t halvings) {
   StageTimer timer(verdict_, Stage::prepare);
-  wire::PrepareT request;
-  request.task_key = task_key(job_.task, settings_, halvings);
-  if (auto kept = std::static_pointer_cast<KeptReference>(oracle_->kept))
-    if (kept->key != request.task_key && kept->player->arena_bytes() > most_kept_arena_bytes)
-      oracle_->kept.reset();
-  request.entry_point = job_.task.entry_point;
-  request.input_shapes = job_.task.input_shapes;
-  request.precision = settings_.precision;
-  request.tf32 = settings_.tf32;
-  request.move_weights = settings_.move_weights;
-  request.init_seed = init_seed_;
-  for (std::uint32_t set = 0; set < certificate_sets; ++set)
-    request.certificate_seeds.push_back(
-        context_.seeds.of(fmt::format("{}#{}", task_content(job_.task), set)));
-  request.tolerance = std::make_unique<wire::ToleranceT>();
-  request.tolerance->name = settings_.tolerance.name;
-  request.tolerance->rtol = settings_.tolerance.rtol;
-  request.tolerance->atol = settings_.tolerance.atol;
-  request.max_bytes = max_bytes;
-  request.halvings = halvings;
-  auto task =
-      co_await oracle_->prepare(std::move(request), job_.task.reference_code, oracle_deadline(prepare_limit));
-  if (!task) co_return refused_by_oracle(task.error(), Stage::prepare);
-  prepared_ = std::move(task->facts);
-  call_spec_ = std::move(task->call_spec);
-  auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
-  auto spec = bytes ? wire::decode_call_spec(*bytes) : std::unexpected(bytes.error());
-  if (!spec) {
-    blame_infrastructure(verdict_, Stage::prepare, spec.error());
-    co_return Step::ended;
-  }
-  spec_ = std::move(*spec);
-  halvings_ = halvings;
-  verdict_.shapes = prepared_.reduced ? Shapes::reduced : Shapes::given;
+  if (auto prepared = co_await oracle_.prepare(max_bytes, halvings); !prepared)
+    co_return end(prepared.error());
+  verdict_.shapes = oracle_.facts().reduced ? Shapes::reduced : Shapes::given;
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = settings_.tolerance.name;
-  verdict_.comparison->findings = prepared_.findings;
-  if (prepared_.reduced) verdict_.comparison->findings.push_back("shapes reduced to " + prepared_.sizes);
+  verdict_.comparison->findings = oracle_.facts().findings;
+  if (oracle_.facts().reduced)
+    verdict_.comparison->findings.push_back("shapes reduced to " + oracle_.facts().sizes);
   co_return Step::go_on;
 }
 
@@ -148,27 +97,22 @@ async::Task<Step> Attempt::start_runner(std::shared_ptr<engine::ForkServer> serv
   engine::SpawnRequest request;
   request.role = engine::Role::runner;
   request.limits = context_.limits;
-  forked_by_ = server;
-  co_return take_worker(co_await server->spawn(std::move(request), Deadline::in(spawn_limit)));
+  auto worker = co_await server->spawn(std::move(request), Deadline::in(spawn_limit));
+  co_return take_worker(std::move(worker), server);
 }
 
 async::Task<Step> Attempt::start_gpu_runner() {
-  forked_by_ = context_.servers.cuda;
-  co_return take_worker(co_await context_.runners.take(Deadline::in(spawn_limit)));
+  auto server = context_.servers.cuda;  // before the wait, since one that dies is replaced
+  co_return take_worker(co_await context_.runners.take(Deadline::in(spawn_limit)), server);
 }
 
-Step Attempt::take_worker(Result<std::unique_ptr<engine::Worker>> worker) {
-  auto page = engine::ProgressPage::create();
-  if (!worker || !page) {
-    stopped_ = stop_.requested();
-    blame_infrastructure(verdict_, Stage::import_, !worker ? worker.error() : page.error());
-    return Step::ended;
-  }
-  (*worker)->heed(&stop_);
-  std::uint32_t layers = (*worker)->layers();
+Step Attempt::take_worker(Result<std::unique_ptr<engine::Worker>> worker,
+                          std::shared_ptr<engine::ForkServer> from) {
+  if (auto started = candidate_.start(std::move(worker), std::move(from)); !started)
+    return end(started.error());
+  const std::uint32_t layers = candidate_.layers();
   auto level = from_string<IsolationLevel>(engine::isolation_level(layers));
   verdict_.isolation = Isolation{level.value_or(IsolationLevel::process), engine::layer_names(layers)};
-  runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
   return Step::go_on;
 }
 
@@ -183,9 +127,9 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
   request.tf32 = settings_.tf32;
   request.poison = std::move(poison);
   request.poison_seed = context_.seeds.next();
-  auto loaded = co_await runner_->load(std::move(request), job_.candidate.code, call_spec_.get(),
-                                       arena_.get(), own_deadline(load_limit));
-  if (!loaded) co_return refused_by_candidate(loaded.error(), Stage::import_);
+  auto loaded = co_await candidate_.load(std::move(request), job_.candidate.code, oracle_.call_spec(),
+                                         drawn_.arena.get(), own_deadline(load_limit));
+  if (!loaded) co_return end(loaded.error());
   loaded_ = std::move(*loaded);
   verdict_.call = Call{loaded_.entry, loaded_.convention, loaded_.arguments, loaded_.weights};
   co_return Step::go_on;
@@ -193,42 +137,33 @@ async::Task<Step> Attempt::load(wire::Mode mode, wire::Weights weights, std::str
 
 async::Task<Step> Attempt::draw(std::uint32_t trial) {
   StageTimer timer(verdict_, Stage::prepare);
-  trial_seed_ = context_.seeds.next();
-  wire::DrawT request;
-  request.trial = trial;
-  request.seed = trial_seed_;
-  request.slot = candidate_slot;
-  auto arena = co_await oracle_->draw(std::move(request), oracle_deadline(prepare_limit));
-  if (!arena) co_return refused_by_oracle(arena.error(), Stage::prepare);
-  arena_ = std::move(*arena);
+  auto drawn = co_await oracle_.draw(trial);
+  if (!drawn) co_return end(drawn.error());
+  drawn_ = std::move(*drawn);
   co_return Step::go_on;
 }
 
 async::Task<Step> Attempt::call(std::uint32_t trial, CallOptions options, std::chrono::milliseconds budget) {
-  if (!arena_ && co_await draw(trial) == Step::ended) co_return Step::ended;
-  Fd arena = std::exchange(arena_, {});
+  if (!drawn_.arena && co_await draw(trial) == Step::ended) co_return Step::ended;
+  Fd arena = std::exchange(drawn_.arena, {});
   StageTimer timer(verdict_, Stage::run);
   wire::CallT request;
   request.trial = trial;
-  request.seed = trial_seed_;
+  request.seed = drawn_.seed;
   request.budget_ms = static_cast<double>(budget.count());
   request.skip_launches = options.skip_launches;
   request.timed = options.timed;
   request.flush_l2 = options.timed;
-  auto returned = co_await runner_->call(std::move(request), arena.get(), own_deadline(budget));
-  if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
+  auto returned = co_await candidate_.call(std::move(request), arena.get(), own_deadline(budget));
+  if (!returned) co_return end(returned.error());
   returned_ = std::move(*returned);
   co_return Step::go_on;
 }
 
 async::Task<Step> Attempt::judge(std::uint32_t trial) {
   StageTimer timer(verdict_, Stage::judge);
-  wire::JudgeT request;
-  request.trial = trial;
-  request.seed = trial_seed_;
-  request.outputs = std::move(returned_.outputs);
-  auto judged = co_await oracle_->judge(std::move(request), oracle_deadline(judge_limit));
-  if (!judged) co_return refused_by_oracle(judged.error(), Stage::judge);
+  auto judged = co_await oracle_.judge(trial, drawn_.seed, std::move(returned_.outputs));
+  if (!judged) co_return end(judged.error());
   verdict_.comparison->trials = std::max<std::size_t>(verdict_.comparison->trials, trial + 1);
   take_judgement(verdict_, *judged);
   co_return judged->right ? Step::go_on : Step::ended;
@@ -247,47 +182,25 @@ async::Task<Step> Attempt::trial(std::uint32_t trial, std::chrono::milliseconds 
 // decoys.
 async::Task<bool> Attempt::right_without_launches() {
   if (returned_.outputs == nullptr) co_return false;
-  wire::JudgeT request;
-  request.seed = trial_seed_;
-  request.outputs = std::move(returned_.outputs);
-  request.outputs_only = true;
-  auto judged = co_await oracle_->judge(std::move(request), oracle_deadline(judge_limit));
+  auto judged = co_await oracle_.judge_outputs(drawn_.seed, std::move(returned_.outputs));
   co_return judged && judged->right;
 }
 
 async::Task<> Attempt::end_runner() {
-  if (!runner_) co_return;
-  co_await runner_->end();
-  runner_.reset();
-  arena_.reset();
-}
-
-Step Attempt::refused_by_candidate(const engine::Refusal& refusal, Stage stage) {
-  if (was_stopped(refusal)) {
-    stopped_ = true;
-    return Step::ended;
-  }
-  // A runner ends with the process that forked it, which a candidate cannot reach.
-  if (refusal.lost && forked_by_ && !forked_by_->alive()) {
-    blame_infrastructure(verdict_, stage, Error{"the fork server of its process died", ""});
-    return Step::ended;
-  }
-  blame_candidate(verdict_, refusal, {stage, settings_.device, runner_->in_launch(), runner_->printed()});
-  return Step::ended;
-}
-
-Step Attempt::refused_by_oracle(const engine::Refusal& refusal, Stage stage) {
-  stopped_ = stopped_ || was_stopped(refusal);
-  blame_task(verdict_, refusal, stage);
-  return Step::ended;
+  co_await candidate_.end();
+  drawn_.arena.reset();
 }
 
 Step Attempt::end(const Ended& ended) {
   if (std::holds_alternative<Stopped>(ended)) stopped_ = true;
   if (const auto* ours = std::get_if<OurFault>(&ended))
     blame_infrastructure(verdict_, ours->stage, ours->error);
-  if (const auto* oracle = std::get_if<OracleRefusal>(&ended))
-    return refused_by_oracle(oracle->refusal, oracle->stage);
+  if (const auto* oracle = std::get_if<OracleRefusal>(&ended)) {
+    stopped_ = stopped_ || was_stopped(oracle->refusal);
+    blame_task(verdict_, oracle->refusal, oracle->stage);
+  }
+  if (const auto* candidate = std::get_if<CandidateRefusal>(&ended))
+    blame_candidate(verdict_, candidate->refusal, candidate->where);
   if (const auto* broken = std::get_if<BrokenReplay>(&ended)) {
     forget_times("a replay broke while it was timed");
     blame_infrastructure(
@@ -316,10 +229,11 @@ void Attempt::record_launches() {
 
 void Attempt::count() {
   std::optional<CountsReason> reason;
-  if (!prepared_.proves_nothing.empty()) {
+  if (!oracle_.facts().proves_nothing.empty()) {
     reason = CountsReason::proves_nothing;
-    verdict_.comparison->findings.push_back("an empty answer passes this task: " + prepared_.proves_nothing);
-  } else if (prepared_.reference_random) {
+    verdict_.comparison->findings.push_back("an empty answer passes this task: " +
+                                            oracle_.facts().proves_nothing);
+  } else if (oracle_.facts().reference_random) {
     reason = CountsReason::nondeterministic;
   } else if ((verdict_.trust == Trust::replay ? own_launches_ == 0 : launches_seen_ == 0 && !native_code_)) {
     reason = CountsReason::library_only;

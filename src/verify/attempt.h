@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/oracle.h"
-#include "engine/runner.h"
 #include "schema/job.h"
+#include "verify/candidate_process.h"
 #include "verify/context.h"
 #include "verify/device_share.h"
 #include "verify/ended.h"
+#include "verify/oracle_side.h"
 #include "verify/player.h"
 
 namespace kw::verify {
@@ -41,11 +41,10 @@ class Attempt {
   async::Task<Step> on_cuda();
 
   // Shared steps.
-  async::Task<Step> take_oracle();
   async::Task<Step> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
   async::Task<Step> start_runner(std::shared_ptr<engine::ForkServer> server);
   async::Task<Step> start_gpu_runner();
-  Step take_worker(Result<std::unique_ptr<engine::Worker>> worker);
+  Step take_worker(Result<std::unique_ptr<engine::Worker>> worker, std::shared_ptr<engine::ForkServer> from);
   async::Task<Step> load(wire::Mode mode, wire::Weights weights, std::string poison);
   async::Task<Step> draw(std::uint32_t trial);
   async::Task<Step> call(std::uint32_t trial, CallOptions options, std::chrono::milliseconds budget);
@@ -99,14 +98,11 @@ class Attempt {
   void bound_by_outside_clock(double least_wall_ms);
   async::Task<> time_whole_calls();
 
-  Step refused_by_candidate(const engine::Refusal& refusal, Stage stage);
-  Step refused_by_oracle(const engine::Refusal& refusal, Stage stage);
   Step end(const Ended& ended);
   void record_launches();
   void count();
   void finish_correct();
   async::Deadline own_deadline(std::chrono::milliseconds at_most) const;
-  async::Deadline oracle_deadline(std::chrono::milliseconds at_most) const;
 
   Context& context_;
   const Job& job_;
@@ -115,25 +111,17 @@ class Attempt {
   Verdict verdict_;
   bool stopped_ = false;
 
-  engine::OraclePool::Taken oracle_;
-  std::unique_ptr<engine::Runner> runner_;
-  std::shared_ptr<engine::ForkServer> forked_by_;
+  OracleSide oracle_;
+  CandidateProcess candidate_;
   DeviceShare device_;
   async::Deadline deadline_;
 
-  wire::PreparedT prepared_;
-  Fd call_spec_;
-  wire::CallSpecT spec_;
-  std::uint64_t init_seed_ = 0;
-  std::uint32_t halvings_ = 0;
   wire::LoadedT loaded_;
   wire::ReturnedT returned_;
-  std::uint64_t trial_seed_ = 0;
-  Fd arena_;  // of the next call, where it is drawn already
+  OracleSide::Drawn drawn_;  // the inputs of the next call, or, without their arena, of the last
   std::uint64_t launches_seen_ = 0;
   bool native_code_ = false;
   bool decoy_ = false;
-  bool retire_oracle_ = false;
 
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::shared_ptr<Player> player_;

@@ -61,12 +61,12 @@ async::Task<Step> Attempt::fit_shapes() {
       co_return Step::go_on;
     }
     co_await end_runner();
-    if (!settings_.reduce_shapes || halvings_ >= max_halvings) break;
-    std::uint32_t before = halvings_;
-    std::string sizes = prepared_.sizes;
+    if (!settings_.reduce_shapes || oracle_.halvings() >= max_halvings) break;
+    std::uint32_t before = oracle_.halvings();
+    std::string sizes = oracle_.facts().sizes;
     if (co_await prepare(cpu_max_bytes, before + halvings_for(programs)) == Step::ended)
       co_return Step::ended;
-    if (prepared_.sizes == sizes) break;
+    if (oracle_.facts().sizes == sizes) break;
   }
   verdict_.stage = Stage::compile;
   verdict_.status = Status::skipped;
@@ -105,10 +105,10 @@ async::Task<Step> Attempt::interpret(wire::Weights weights) {
     bool too_slow = false;
     Step step = co_await interpret_at_size(weights, &too_slow);
     co_await end_runner();
-    if (!too_slow || !settings_.reduce_shapes || halvings_ >= max_halvings) co_return step;
-    std::string sizes = prepared_.sizes;
-    if (co_await prepare(cpu_max_bytes, halvings_ + 2) == Step::ended) co_return Step::ended;
-    if (prepared_.sizes != sizes) continue;
+    if (!too_slow || !settings_.reduce_shapes || oracle_.halvings() >= max_halvings) co_return step;
+    std::string sizes = oracle_.facts().sizes;
+    if (co_await prepare(cpu_max_bytes, oracle_.halvings() + 2) == Step::ended) co_return Step::ended;
+    if (oracle_.facts().sizes != sizes) continue;
     verdict_.stage = Stage::run;
     verdict_.status = Status::skipped;
     verdict_.error_class = ErrorClass::too_large;

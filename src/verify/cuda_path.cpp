@@ -6,10 +6,8 @@
 #include "verify/attempt.h"
 #include "verify/blame.h"
 #include "verify/limits.h"
-#include "verify/protocol.h"
 #include "verify/provenance.h"
 #include "verify/reference_replays.h"
-#include "verify/slots.h"
 
 namespace kw::verify {
 
@@ -25,7 +23,8 @@ async::Task<Step> Attempt::on_cuda() {
   bool full = prepared == Step::ended && verdict_.fault == Fault::infrastructure && !stopped_ &&
               verdict_.error && verdict_.error->find("out of memory") != std::string::npos;
   if (prepared == Step::ended && !full) co_return Step::ended;
-  if (full || spec_.input_bytes + spec_.output_bytes > heavy_bytes)
+  const auto& spec = oracle_.spec();
+  if (full || spec.input_bytes + spec.output_bytes > heavy_bytes)
     if (co_await prepare_alone() == Step::ended) co_return Step::ended;
   if (settings_.replay) co_await start_reference();
   deadline_ = async::Deadline::in(settings_.timeout);
@@ -46,36 +45,29 @@ async::Task<Step> Attempt::on_cuda() {
 // About ten buffers of such a size fill a GPU: it runs alone, and its oracle does not outlive it. While it
 // waits for its turn it holds nothing, or several that wait would fill the device.
 async::Task<Step> Attempt::prepare_alone() {
-  co_await oracle_->end();
+  co_await oracle_.end_process();
   co_await device_.drain();
   co_await context_.oracles.end_idle();
   verdict_.fault.reset();
   verdict_.error.reset();
   verdict_.error_class.reset();
   verdict_.error_detail.reset();
-  retire_oracle_ = true;
-  if (auto renewed = co_await context_.oracles.renew(oracle_, async::Deadline::in(spawn_limit)); !renewed) {
-    stopped_ = stop_.requested();
-    blame_infrastructure(verdict_, Stage::prepare, renewed.error());
-    co_return Step::ended;
-  }
-  oracle_->worker().heed(&stop_);
+  if (auto renewed = co_await oracle_.renew(); !renewed) co_return end(renewed.error());
   co_return co_await prepare(0, 0);
 }
 
 ReferenceReplays Attempt::reference_replays() {
-  PreparedReference reference{
-      .task = job_.task,
-      .key = task_key(job_.task, settings_, halvings_),
-      .spec = spec_,
-      .call_spec = call_spec_.get(),
-      .tf32 = settings_.tf32,
-      .draw_limit = std::min<std::chrono::milliseconds>(prepare_limit, settings_.timeout)};
-  return {context_, *oracle_, std::move(reference), stop_};
+  PreparedReference reference{.task = job_.task,
+                              .key = oracle_.key(),
+                              .spec = oracle_.spec(),
+                              .call_spec = oracle_.call_spec(),
+                              .tf32 = settings_.tf32,
+                              .draw_limit = oracle_.limit(prepare_limit)};
+  return {context_, oracle_.process(), std::move(reference), stop_};
 }
 
 async::Task<> Attempt::start_reference() {
-  if (prepared_.reference_random) {
+  if (oracle_.facts().reference_random) {
     reference_why_not_ = "it draws random numbers";
     co_return;
   }
@@ -119,20 +111,15 @@ async::Task<Step> Attempt::try_weights(wire::Weights weights) {
 // The very first call must be right, and its result must still be when the second has been made.
 async::Task<Step> Attempt::first_calls() {
   if (co_await trial(0, settings_.timeout) == Step::ended) co_return Step::ended;
-  std::uint64_t first_seed = trial_seed_;
+  std::uint64_t first_seed = drawn_.seed;
   if (co_await trial(1, settings_.timeout) == Step::ended) co_return Step::ended;
   wire::CallT request;
   request.previous = true;
-  auto returned = co_await runner_->call(std::move(request), -1, own_deadline(settings_.timeout));
-  if (!returned) co_return refused_by_candidate(returned.error(), Stage::run);
+  auto returned = co_await candidate_.call(std::move(request), -1, own_deadline(settings_.timeout));
+  if (!returned) co_return end(returned.error());
   if (!returned->outputs) co_return Step::go_on;  // it handed an input back, whose memory is drawn anew
-  wire::JudgeT judge;
-  judge.seed = first_seed;
-  judge.slot = candidate_slot;
-  judge.outputs = std::move(returned->outputs);
-  judge.outputs_only = true;
-  auto judged = co_await oracle_->judge(std::move(judge), oracle_deadline(judge_limit));
-  if (!judged) co_return refused_by_oracle(judged.error(), Stage::judge);
+  auto judged = co_await oracle_.judge_outputs(first_seed, std::move(returned->outputs));
+  if (!judged) co_return end(judged.error());
   if (judged->right) co_return Step::go_on;
   take_judgement(verdict_, *judged);
   verdict_.error = "the result of a call changed when a later call was made: " + *verdict_.error;

@@ -2,11 +2,13 @@
 // the verdict is decided in one place.
 #pragma once
 
+#include <expected>
 #include <string>
 #include <variant>
 
 #include "engine/exchange.h"
 #include "schema/verdict.h"
+#include "verify/blame.h"
 #include "verify/player.h"
 
 namespace kw::verify {
@@ -20,12 +22,23 @@ struct OracleRefusal {
   Stage stage = Stage::prepare;
   engine::Refusal refusal;
 };
+struct CandidateRefusal {
+  RunnerLoss where;
+  engine::Refusal refusal;
+};
 struct BrokenReplay {  // that was right before, while it was timed
   std::string why;
 };
 struct WrongResult {};  // the last judgement says how
 
-using Ended = std::variant<Stopped, OurFault, OracleRefusal, BrokenReplay, WrongResult>;
+using Ended = std::variant<Stopped, OurFault, OracleRefusal, CandidateRefusal, BrokenReplay, WrongResult>;
+
+// A part's value, or why the verdict stands without it.
+template <typename T = void>
+using Outcome = std::expected<T, Ended>;
+
+// A process that could not be started: ours, unless a stop was requested.
+std::unexpected<Ended> could_not_start(Stage stage, const Error& error, const async::Stop& stop);
 
 // Why a recording cannot be replayed, in words.
 std::string replay_words(const engine::Refusal& refusal);

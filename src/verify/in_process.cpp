@@ -90,13 +90,13 @@ async::Task<Step> Attempt::time_in_process() {
   timing.kernel_samples_ms.clear();
   while (timing.kernel_samples_ms.size() < settings_.timing_trials && !limit.passed()) {
     wire::TimeReferenceT reference;
-    reference.seed = trial_seed_;
+    reference.seed = drawn_.seed;
     reference.warmup = timing.reference_samples_ms.empty() ? settings_.timing_warmup : 1;
     reference.calls = calls_a_round;
     reference.budget_ms = round_budget_ms;
     reference.flush_l2 = true;
-    auto theirs = co_await oracle_->time_reference(reference, oracle_deadline(timing_limit + 40s));
-    if (!theirs) co_return refused_by_oracle(theirs.error(), Stage::time);
+    auto theirs = co_await oracle_.time_reference(reference, timing_limit + 40s);
+    if (!theirs) co_return end(theirs.error());
     std::ranges::copy(theirs->samples_ms, std::back_inserter(timing.reference_samples_ms));
     if (co_await timed_calls(calls_a_round) == Step::ended) co_return Step::ended;
     if (timing.kernel_samples_ms.empty()) break;
@@ -136,12 +136,12 @@ async::Task<> Attempt::time_whole_calls() {
   candidate.calls = 1;
   candidate.budget_ms = round_budget_ms / 4;
   wire::TimeReferenceT reference;
-  reference.seed = trial_seed_;
+  reference.seed = drawn_.seed;
   reference.warmup = 1;
   reference.calls = 1;
   reference.budget_ms = round_budget_ms / 4;
-  auto own = co_await runner_->time(candidate, own_deadline(timing_limit));
-  auto theirs = co_await oracle_->time_reference(reference, oracle_deadline(timing_limit));
+  auto own = co_await candidate_.time(candidate, own_deadline(timing_limit));
+  auto theirs = co_await oracle_.time_reference(reference, timing_limit);
   if (own && theirs && own->call_ms > 0 && theirs->call_ms > 0)
     verdict_.timing.call_speedup = theirs->call_ms / own->call_ms;
 }

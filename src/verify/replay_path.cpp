@@ -47,27 +47,28 @@ async::Task<Step> Attempt::live_and_recorded() {
 
 async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   if (co_await draw(trial) == Step::ended) co_return Step::ended;
-  Fd arena = std::exchange(arena_, {});
+  Fd arena = std::exchange(drawn_.arena, {});
   auto began = async::SteadyClock::now();
   wire::RecordT request;
   request.trial = trial;
-  request.seed = trial_seed_;
+  request.seed = drawn_.seed;
   request.budget_ms = static_cast<double>(settings_.timeout.count());
   request.input_address = recording::arena_address;
-  auto recorded = co_await runner_->record(std::move(request), arena.get(), own_deadline(settings_.timeout));
+  auto recorded =
+      co_await candidate_.record(std::move(request), arena.get(), own_deadline(settings_.timeout));
   verdict_.stages_ms[Stage::record] += async::ms_since(began);
   if (!recorded && is_unsupported(recorded.error())) {
     why_not_replayed_ = replay_words(recorded.error());
     co_return Step::go_on;
   }
-  if (!recorded) co_return refused_by_candidate(recorded.error(), Stage::record);
+  if (!recorded) co_return end(candidate_.blame(std::move(recorded.error()), Stage::record));
   returned_ = *recorded->facts.returned;
   launches_seen_ += returned_.launch_count;
   native_code_ = native_code_ || returned_.native_code;
   if (co_await judge(trial) == Step::ended) co_return Step::ended;
   keep_recording(*recorded, tapes_.size());
   wire::ValueT outputs = *recorded->facts.outputs;
-  auto places = place_outputs(std::move(outputs), spec_);
+  auto places = place_outputs(std::move(outputs), oracle_.spec());
   if (!places)
     why_not_replayed_ = places.error().what;
   else
@@ -98,13 +99,13 @@ Step Attempt::replay_trouble(const Trouble& trouble) {
     stopped_ = true;
     return Step::ended;
   }
-  if (trouble.of == Trouble::Of::oracle) return refused_by_oracle(trouble.refusal, Stage::replay);
+  if (trouble.of == Trouble::Of::oracle) return end(OracleRefusal{Stage::replay, trouble.refusal});
   why_not_replayed_ = replay_words(trouble.refusal);
   return Step::go_on;
 }
 
 async::Task<Step> Attempt::load_tapes(Queues queues) {
-  player_ = std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot, stop_);
+  player_ = std::make_shared<Player>(context_, oracle_.process(), oracle_.spec(), candidate_slot, stop_);
   if (auto started = co_await player_->start(queues); !started) {
     stopped_ = stop_.requested();
     blame_infrastructure(verdict_, Stage::replay, started.error());
@@ -121,7 +122,7 @@ async::Task<Step> Attempt::load_tapes(Queues queues) {
 // them.
 async::Task<Step> Attempt::end_runner_and_load() {
   using namespace boost::asio::experimental::awaitable_operators;
-  if (retire_oracle_) {
+  if (oracle_.is_retired()) {
     co_await end_runner();
     co_return co_await load_tapes();
   }
@@ -220,7 +221,8 @@ async::Task<> Attempt::end_player() {
 // What holds without the recorder in the process: a share of candidates is looked at again.
 async::Task<Step> Attempt::audit(wire::Weights weights) {
   if (!is_audited()) co_return Step::go_on;
-  if (take_worker(co_await context_.plain_runners.take(async::Deadline::in(spawn_limit))) == Step::ended)
+  if (take_worker(co_await context_.plain_runners.take(async::Deadline::in(spawn_limit)),
+                  context_.servers.cuda) == Step::ended)
     co_return Step::ended;
   Verdict before = verdict_;
   deadline_ = async::Deadline::in(settings_.timeout);

@@ -27,7 +27,8 @@ void Attempt::forget_times(const char* why) {
 
 async::Task<Step> Attempt::sample_replays() {
   ReplaySides sides{player_, reference_, tapes_, [this] {
-                      return std::make_shared<Player>(context_, *oracle_, spec_, candidate_slot, stop_);
+                      return std::make_shared<Player>(context_, oracle_.process(), oracle_.spec(),
+                                                      candidate_slot, stop_);
                     }};
   ReplaySamples samples = co_await ReplayTimer(context_, settings_, device_, std::move(sides)).sample();
   beside_ = std::move(samples.beside);
@@ -38,7 +39,7 @@ async::Task<Step> Attempt::sample_replays() {
   if (samples.lost_reference) {
     reference_why_not_ = *samples.lost_reference;
     reference_.reset();
-    oracle_->kept.reset();
+    oracle_.process().kept.reset();
   }
   co_return samples.ended ? end(*samples.ended) : Step::go_on;
 }
@@ -50,8 +51,8 @@ async::Task<Step> Attempt::time_reference_by_events() {
   request.calls = settings_.timing_trials;
   request.budget_ms = 5'000;
   request.flush_l2 = true;
-  auto timed = co_await oracle_->time_reference(request, oracle_deadline(60s));
-  if (!timed) co_return refused_by_oracle(timed.error(), Stage::time);
+  auto timed = co_await oracle_.time_reference(request, 60s);
+  if (!timed) co_return end(timed.error());
   verdict_.timing.reference_samples_ms = timed->samples_ms;
   verdict_.comparison->findings.push_back(
       "the reference is timed by events in the oracle, since it cannot be replayed: " + reference_why_not_);
@@ -115,8 +116,8 @@ void Attempt::take_times() {
   }
   verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
   timing.why_null.reset();
-  auto least_ms =
-      least_traffic_ms(context_.environment.gpu.value_or(""), spec_.input_bytes + spec_.output_bytes);
+  auto least_ms = least_traffic_ms(context_.environment.gpu.value_or(""),
+                                   oracle_.spec().input_bytes + oracle_.spec().output_bytes);
   if (!least_ms) return;
   timing.roofline_share = *least_ms / *verdict_.kernel_time_ms;
   if (*timing.roofline_share > 1)
