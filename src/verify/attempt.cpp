@@ -38,6 +38,7 @@ Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Sto
       stop_(stop),
       oracle_(context, job, settings_, stop),
       candidate_(settings_.device, stop),
+      replays_(context, oracle_, stop),
       device_(context.desk) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
@@ -201,6 +202,22 @@ Step Attempt::end(const Ended& ended) {
   }
   if (const auto* candidate = std::get_if<CandidateRefusal>(&ended))
     blame_candidate(verdict_, candidate->refusal, candidate->where);
+  if (const auto* overrun = std::get_if<Overrun>(&ended)) {
+    verdict_.status = Status::failed;
+    verdict_.stage = Stage::replay;
+    verdict_.fault = Fault::kernel;
+    verdict_.error_class = ErrorClass::out_of_bounds;
+    verdict_.error = "a kernel wrote behind the end of " + overrun->of;
+  }
+  if (const auto* unjoined = std::get_if<Unjoined>(&ended)) {
+    take_judgement(verdict_, unjoined->judged);
+    verdict_.stage = Stage::replay;
+    verdict_.error_class = ErrorClass::live_replay_mismatch;
+    verdict_.error = fmt::format(
+        "{} operations run on a stream that the caller's stream never waits for, and the result needs them: "
+        "whoever reads it may come too early ({})",
+        unjoined->operations, to_plain_text(unjoined->judged.error));
+  }
   if (const auto* broken = std::get_if<BrokenReplay>(&ended)) {
     forget_times("a replay broke while it was timed");
     blame_infrastructure(

@@ -7,6 +7,7 @@
 
 #include "schema/job.h"
 #include "verify/candidate_process.h"
+#include "verify/candidate_replays.h"
 #include "verify/context.h"
 #include "verify/device_share.h"
 #include "verify/ended.h"
@@ -73,12 +74,8 @@ class Attempt {
   async::Task<Step> try_recorded(wire::Weights weights);
   async::Task<Step> live_and_recorded();
   async::Task<Step> record_call(std::uint32_t trial);
-  async::Task<Step> load_tapes(Queues queues = Queues::one);
-  async::Task<Step> end_runner_and_load();
+  async::Task<Outcome<std::string>> end_runner_and_load();
   async::Task<Step> replay_trials();
-  async::Task<Step> replay_trial(std::uint32_t k);
-  async::Task<> end_player();
-  Step replay_trouble(const Trouble& trouble);
   void keep_recording(const engine::Recorded& recorded, std::size_t number);
   async::Task<Step> audit(wire::Weights weights);
   bool is_audited() const;
@@ -113,6 +110,7 @@ class Attempt {
 
   OracleSide oracle_;
   CandidateProcess candidate_;
+  CandidateReplays replays_;
   DeviceShare device_;
   async::Deadline deadline_;
 
@@ -123,9 +121,6 @@ class Attempt {
   bool native_code_ = false;
   bool decoy_ = false;
 
-  std::vector<std::shared_ptr<const Tape>> tapes_;
-  std::shared_ptr<Player> player_;
-  std::vector<std::shared_ptr<Player>> beside_;  // of the same recordings, while they are timed
   std::shared_ptr<Player> reference_;
   std::string reference_why_not_;
   std::string why_not_replayed_;

@@ -37,8 +37,9 @@ async::Task<Step> Attempt::on_cuda() {
     step = co_await try_weights(weights);
     if (step == Step::ended && !stopped_) verdict_ = std::move(as_loaded);
   }
-  if (step == Step::go_on) step = player_ ? co_await finish_replayed(weights) : co_await time_in_process();
-  co_await end_player();
+  if (step == Step::go_on)
+    step = replays_.are_loaded() ? co_await finish_replayed(weights) : co_await time_in_process();
+  co_await replays_.end();
   co_return step;
 }
 
@@ -86,7 +87,7 @@ async::Task<Step> Attempt::find_launches() {
   origins.jitted.insert(report.jitted.begin(), report.jitted.end());
   origins.library = context_.tapes.library_cubins();
   origins.native_code = native_code_ || report.native_code;
-  Provenance found = co_await find_provenance(*player_, origins, settings_.timing_trials > 0);
+  Provenance found = co_await find_provenance(replays_.player(), origins, settings_.timing_trials > 0);
   verdict_.stages_ms[Stage::replay] += async::ms_since(began);
   verdict_.launches = std::move(found.launches);
   verdict_.triton_share = found.triton_share;
@@ -129,8 +130,8 @@ async::Task<Step> Attempt::first_calls() {
 async::Task<Step> Attempt::finish_replayed(wire::Weights weights) {
   verdict_.trust = Trust::replay;
   verdict_.replay.emplace();
-  const wire::ReplayableT& facts = player_->facts(0);
-  verdict_.replay->recordings = player_->tapes();
+  const wire::ReplayableT& facts = replays_.player().facts(0);
+  verdict_.replay->recordings = replays_.player().tapes();
   verdict_.replay->operations = facts.operations;
   verdict_.replay->streams = facts.streams;
   verdict_.replay->downloads = facts.downloads;
@@ -138,7 +139,7 @@ async::Task<Step> Attempt::finish_replayed(wire::Weights weights) {
   verdict_.replay->orders = facts.orders;
   if (co_await time_replays() == Step::ended) co_return Step::ended;
   if (co_await find_launches() == Step::ended) co_return Step::ended;
-  co_await end_player();
+  co_await replays_.end();
   co_return co_await audit(weights);
 }
 

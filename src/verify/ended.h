@@ -29,9 +29,17 @@ struct CandidateRefusal {
 struct BrokenReplay {  // that was right before, while it was timed
   std::string why;
 };
+struct Overrun {  // a replay wrote behind the end of this allocation
+  std::string of;
+};
+struct Unjoined {  // wrong where operations that nobody waits for come late
+  std::size_t operations = 0;
+  wire::JudgedT judged;
+};
 struct WrongResult {};  // the last judgement says how
 
-using Ended = std::variant<Stopped, OurFault, OracleRefusal, CandidateRefusal, BrokenReplay, WrongResult>;
+using Ended = std::variant<Stopped, OurFault, OracleRefusal, CandidateRefusal, BrokenReplay, Overrun,
+                           Unjoined, WrongResult>;
 
 // A part's value, or why the verdict stands without it.
 template <typename T = void>

@@ -13,7 +13,6 @@
 #include "verify/blame.h"
 #include "verify/limits.h"
 #include "verify/provenance.h"
-#include "verify/slots.h"
 
 namespace kw::verify {
 
@@ -66,13 +65,13 @@ async::Task<Step> Attempt::record_call(std::uint32_t trial) {
   launches_seen_ += returned_.launch_count;
   native_code_ = native_code_ || returned_.native_code;
   if (co_await judge(trial) == Step::ended) co_return Step::ended;
-  keep_recording(*recorded, tapes_.size());
+  keep_recording(*recorded, replays_.tapes().size());
   wire::ValueT outputs = *recorded->facts.outputs;
   auto places = place_outputs(std::move(outputs), oracle_.spec());
   if (!places)
     why_not_replayed_ = places.error().what;
   else
-    tapes_.push_back(std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}));
+    replays_.add(std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}));
   co_return Step::go_on;
 }
 
@@ -93,105 +92,36 @@ void Attempt::keep_recording(const engine::Recorded& recorded, std::size_t numbe
     verdict_.comparison->findings.push_back("the recording was not kept: " + written.error().what);
 }
 
-// What stopped us, where it was the oracle or Ctrl-C; else it is one more reason why this cannot be replayed.
-Step Attempt::replay_trouble(const Trouble& trouble) {
-  if (was_stopped(trouble.refusal)) {
-    stopped_ = true;
-    return Step::ended;
-  }
-  if (trouble.of == Trouble::Of::oracle) return end(OracleRefusal{Stage::replay, trouble.refusal});
-  why_not_replayed_ = replay_words(trouble.refusal);
-  return Step::go_on;
-}
-
-async::Task<Step> Attempt::load_tapes(Queues queues) {
-  player_ = std::make_shared<Player>(context_, oracle_.process(), oracle_.spec(), candidate_slot, stop_);
-  if (auto started = co_await player_->start(queues); !started) {
-    stopped_ = stop_.requested();
-    blame_infrastructure(verdict_, Stage::replay, started.error());
-    co_return Step::ended;
-  }
-  for (const auto& tape : tapes_)
-    if (auto added = co_await player_->add(tape); !added) co_return replay_trouble(added.error());
-  if (!player_->lacks_queues()) co_return Step::go_on;
-  co_await end_player();
-  co_return co_await load_tapes(Queues::many);
-}
-
 // Recordings are loaded while the candidate's process ends, unless that takes memory which is needed for
 // them.
-async::Task<Step> Attempt::end_runner_and_load() {
+async::Task<Outcome<std::string>> Attempt::end_runner_and_load() {
   using namespace boost::asio::experimental::awaitable_operators;
   if (oracle_.is_retired()) {
     co_await end_runner();
-    co_return co_await load_tapes();
+    co_return co_await replays_.load();
   }
-  Step step = co_await (end_runner() && load_tapes());
-  if (step == Step::ended || why_not_replayed_.empty()) co_return step;
-  co_await end_player();
-  why_not_replayed_.clear();
-  co_return co_await load_tapes();
+  auto why_not = co_await (end_runner() && replays_.load());
+  if (!why_not || why_not->empty()) co_return why_not;
+  co_await replays_.end();
+  co_return co_await replays_.load();
 }
 
-// K replays on K input sets, of each recording one at least, in the orders that they leave open.
 async::Task<Step> Attempt::replay_trials() {
-  const auto trials = std::max(settings_.correctness_trials, static_cast<std::uint32_t>(tapes_.size()));
-  Step step = Step::go_on;
-  for (std::uint32_t k = 0; step == Step::go_on && k < trials; ++k) {
-    if (!why_not_replayed_.empty()) break;
-    step = co_await replay_trial(k);
+  ReplayJudgements said = co_await replays_.judge(settings_.correctness_trials);
+  std::size_t trials = live_calls_;
+  for (const wire::JudgedT& judged : said.right) {
+    take_judgement(verdict_, judged);
+    verdict_.comparison->trials = std::max(verdict_.comparison->trials, ++trials);
   }
-  co_return step;
-}
-
-async::Task<Step> Attempt::replay_trial(std::uint32_t k) {
-  wire::ReplayT how;
-  how.slot = k % static_cast<std::uint32_t>(tapes_.size());
-  const wire::ReplayableT& facts = player_->facts(how.slot);
-  bool otherwise = facts.orders > 1 && k >= tapes_.size();
-  how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
-  how.guard = true;
-  auto played = co_await player_->play(std::move(how));
-  if (!played) co_return replay_trouble(played.error());
-  if (!played->facts.downloads_equal) {
-    why_not_replayed_ = "what its host does depends on what it reads back from the device";
-    co_return Step::go_on;
-  }
-  if (!played->facts.overrun.empty()) {
-    verdict_.status = Status::failed;
-    verdict_.stage = Stage::replay;
-    verdict_.fault = Fault::kernel;
-    verdict_.error_class = ErrorClass::out_of_bounds;
-    verdict_.error = "a kernel wrote behind the end of " + to_plain_text(played->facts.overrun);
-    co_return Step::ended;
-  }
-  auto judged = co_await player_->judge(*played);
-  if (!judged) co_return replay_trouble(judged.error());
-  if (judged->right) {
-    take_judgement(verdict_, *judged);
-    verdict_.comparison->trials = std::max<std::size_t>(verdict_.comparison->trials, live_calls_ + k + 1);
-    co_return Step::go_on;
-  }
-  if (facts.unjoined > 0 && otherwise) {
-    take_judgement(verdict_, *judged);
-    verdict_.stage = Stage::replay;
-    verdict_.error_class = ErrorClass::live_replay_mismatch;
-    verdict_.error = fmt::format(
-        "{} operations run on a stream that the caller's stream never waits for, and the result needs them: "
-        "whoever reads it may come too early ({})",
-        facts.unjoined, to_plain_text(judged->error));
-    co_return Step::ended;
-  }
-  why_not_replayed_ =
-      fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
-  co_return Step::go_on;
+  why_not_replayed_ = std::move(said.why_not);
+  co_return said.ended ? end(*said.ended) : Step::go_on;
 }
 
 // Everything that needs the candidate's own process, and then its replays. On "go on" with a reason in
 // why_not_replayed_ nothing was proved by replays.
 async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
   why_not_replayed_.clear();
-  tapes_.clear();
+  replays_.forget();
   deadline_ = async::Deadline::in(settings_.timeout);
   if (co_await start_gpu_runner() == Step::ended) co_return Step::ended;
   if (co_await load(wire::Mode::cuda, weights, "nan") == Step::ended) co_return Step::ended;
@@ -202,20 +132,17 @@ async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
   }
   auto began = async::SteadyClock::now();
   // Nothing is replayed, judged or timed before the candidate's process is dead.
-  Step step = co_await end_runner_and_load();
+  auto loaded = co_await end_runner_and_load();
+  Step step = loaded ? Step::go_on : end(loaded.error());
+  why_not_replayed_ = loaded.value_or("");
   if (step == Step::go_on && why_not_replayed_.empty()) {
-    attesting_ = start_attesting(context_, tapes_.front(), player_->facts(0).compute_capability);
+    attesting_ =
+        start_attesting(context_, replays_.tapes().front(), replays_.player().facts(0).compute_capability);
     step = co_await replay_trials();
   }
   verdict_.stages_ms[Stage::replay] += async::ms_since(began);
-  if (step == Step::ended || !why_not_replayed_.empty()) co_await end_player();
+  if (step == Step::ended || !why_not_replayed_.empty()) co_await replays_.end();
   co_return step;
-}
-
-async::Task<> Attempt::end_player() {
-  for (const auto& each : std::exchange(beside_, {})) co_await each->end();
-  if (player_) co_await player_->end();
-  player_.reset();
 }
 
 // What holds without the recorder in the process: a share of candidates is looked at again.

@@ -11,7 +11,6 @@
 #include "verify/reference_replays.h"
 #include "verify/replay_timer.h"
 #include "verify/roofline.h"
-#include "verify/slots.h"
 #include "verify/statistics.h"
 
 namespace kw::verify {
@@ -26,12 +25,7 @@ void Attempt::forget_times(const char* why) {
 }
 
 async::Task<Step> Attempt::sample_replays() {
-  ReplaySides sides{player_, reference_, tapes_, [this] {
-                      return std::make_shared<Player>(context_, oracle_.process(), oracle_.spec(),
-                                                      candidate_slot, stop_);
-                    }};
-  ReplaySamples samples = co_await ReplayTimer(context_, settings_, device_, std::move(sides)).sample();
-  beside_ = std::move(samples.beside);
+  ReplaySamples samples = co_await replays_.sample(settings_, device_, reference_);
   for (const wire::JudgedT& judged : samples.judgements) take_judgement(verdict_, judged);
   verdict_.timing.reference_samples_ms = std::move(samples.reference_ms);
   verdict_.timing.kernel_samples_ms = std::move(samples.kernel_ms);
@@ -97,7 +91,7 @@ async::Task<Step> Attempt::time_compiled_reference() {
 async::Task<Step> Attempt::compare_with_outside_clock() {
   const auto& samples_ms = verdict_.timing.kernel_samples_ms;
   if (samples_ms.empty()) co_return Step::go_on;
-  auto finding = co_await compare_clocks(*player_, std::max(median(samples_ms), 1e-3));
+  auto finding = co_await compare_clocks(replays_.player(), std::max(median(samples_ms), 1e-3));
   if (!finding) co_return end(broken_while_timed(finding.error()));
   if (!finding->empty()) verdict_.comparison->findings.push_back(std::move(*finding));
   co_return Step::go_on;
