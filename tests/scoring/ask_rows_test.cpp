@@ -46,8 +46,7 @@ class FakeLog : public store::TraceLog {
     ++ended;
     co_return Result<>();
   }
-  async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string&, const std::string&,
-                                                            const std::string&) override {
+  async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string&) override {
     co_return std::optional<Verdict>();
   }
 
