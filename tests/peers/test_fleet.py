@@ -110,6 +110,19 @@ def test_one_id_is_placed_once_and_another_body_is_refused():
     run(work())
 
 
+def test_the_order_of_the_shapes_is_part_of_an_evaluation():
+    shapes = {"a": {"shape": [1]}, "b": {"shape": [2]}}
+
+    async def work():
+        over = dispatcher(Replicas())
+        await over.submit([{**ONE, "input_shapes": shapes}])
+        with pytest.raises(Refusal) as refused:
+            await over.submit([{**ONE, "input_shapes": dict(reversed(shapes.items()))}])
+        assert refused.value.status == 409
+        await ending(over)
+    run(work())
+
+
 def test_once_fetched_the_same_id_is_a_new_evaluation():
     async def work():
         replicas = Replicas()

@@ -4,12 +4,11 @@ The table is this process's memory. What must outlive it, the service in front k
 under the same ids after a restart. Once an ending has been fetched, an evaluation of the same id is a new one.
 """
 import asyncio
-import json
 import time
 import uuid
 from dataclasses import dataclass, field
 
-from .front import Refusal, is_over
+from .front import Refusal, digest, is_over
 
 TRIES = 5  # of one evaluation, each of which its replica did not survive: then it may well be the reason
 KEEP_S = 600  # an ended one stays to be fetched again
@@ -50,7 +49,7 @@ class Dispatcher:
         self._forget_old()
         for evaluation in evaluations:
             known = self._entries.get(evaluation["id"])
-            if known is not None and not known.is_spent and _text(known.evaluation) != _text(evaluation):
+            if known is not None and not known.is_spent and digest(known.evaluation) != digest(evaluation):
                 raise Refusal(409, "conflict", f"the id {evaluation['id']} is there with another body", "id")
         return [self._enter(each) for each in evaluations]
 
@@ -121,10 +120,6 @@ class Dispatcher:
         old = [name for name, entry in self._entries.items() if is_over(entry.state) and entry.kept_since < before]
         for name in old:
             del self._entries[name]
-
-
-def _text(evaluation):
-    return json.dumps(evaluation, sort_keys=True)
 
 
 def _now():

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 
-from .front import Refusal
+from .front import Refusal, digest
 
 KEPT = 4096  # calls and entries that this process remembers, so that polls ask Modal for what is new alone
 CHUNK = 8  # evaluations of one batch that go to one container together
@@ -77,7 +77,7 @@ class ModalDesk:
         for begin in range(0, len(evaluations), CHUNK):
             chunk = evaluations[begin:begin + CHUNK]
             call = await self._calls.start(chunk)
-            claims = [{"call": call, "place": place, "alone": len(chunk) == 1, "digest": _digest(each),
+            claims = [{"call": call, "place": place, "alone": len(chunk) == 1, "digest": digest(each),
                        "submitted_at": _now(), "cancelled": False} for place, each in enumerate(chunk)]
             was_new = await asyncio.gather(*(self._table.put_new(each["id"], claim)
                                              for each, claim in zip(chunk, claims, strict=True)))
@@ -88,7 +88,8 @@ class ModalDesk:
 
     async def _ask(self, name, *arguments):
         """What a GPU container says: asked once a deployment, since it takes one that is running."""
-        key = f"{self._deployment}:{name}:{_digest(arguments)}"
+        asked = hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
+        key = f"{self._deployment}:{name}:{asked}"
         known = await self._table.get(key)
         if known is None:
             known = {"call": await self._calls.ask(name, *arguments)}
@@ -128,12 +129,8 @@ def _remember(known, key, value):
 
 
 def _check_same(evaluation, entry):
-    if entry is not None and entry["digest"] != _digest(evaluation):
+    if entry is not None and entry["digest"] != digest(evaluation):
         raise Refusal(409, "conflict", f"the id {evaluation['id']} is there with another body", "id")
-
-
-def _digest(value):
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _now():
