@@ -5,9 +5,9 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "base/style.h"
 #include "base/utc_now.h"
 #include "results/result_row.h"
-#include "base/style.h"
 #include "store/trace_files.h"
 
 namespace kw::app {

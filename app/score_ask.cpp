@@ -6,10 +6,10 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/style.h"
 #include "config/config.h"
 #include "llm/scripted_model.h"
 #include "results/progress.h"
-#include "base/style.h"
 #include "revision.h"
 #include "run.h"
 #include "schema/json.h"

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/style.h"
 #include "evaluator.h"
 #include "pipeline.h"
 #include "results/progress.h"
 #include "results/result_row.h"
 #include "results/result_sink.h"
-#include "base/style.h"
 #include "score_parts.h"
 #include "session.h"
 #include "tasks/sources.h"

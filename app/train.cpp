@@ -7,8 +7,8 @@
 
 #include "base/fd.h"
 #include "base/files.h"
-#include "dataset_host.h"
 #include "base/style.h"
+#include "dataset_host.h"
 #include "session.h"
 #include "train_child.h"
 #include "train_job.h"

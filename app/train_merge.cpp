@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "dataset_host.h"
 #include "base/style.h"
+#include "dataset_host.h"
 #include "session.h"
 #include "train_child.h"
 #include "train_job.h"
