@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "schema/options.h"
 #include "store/run_reader.h"
 #include "store_world.h"
 
@@ -98,6 +99,25 @@ void into_format_1(const std::string& path) {
       "DROP INDEX known_verdicts; ALTER TABLE turns DROP COLUMN work;"
       " CREATE INDEX known_verdicts ON turns (candidate_sha256, protocol) WHERE infrastructure = 0;"
       " PRAGMA user_version = 1");
+}
+
+TEST(Opening, AnOlderFormatsOptionsOfJudgingHaveTheNamesOfToday) {
+  World world;
+  boost::json::object before{{"trials", 7},           {"timing-trials", 100},  {"timing-precision", 0.01},
+                             {"tolerance", "custom"}, {"rtol", 1e-3},          {"atol", 0.02},
+                             {"precision", "fp32"},   {"tf32", false},         {"move-weights", false},
+                             {"reduce-shapes", true}, {"timeout-ms", 180'000}, {"multi-turn", true}};
+  ASSERT_TRUE(world.open(before));
+  world.store.reset();
+  into_format_1(world.run() + "/run.db");
+  Settings judging;
+  judging.correctness_trials = 7;
+  judging.tolerance = {"custom", 1e-3, 0.02};
+  judging.move_weights = false;
+  boost::json::object today = verdict_settings_json(judging);
+  today["multi-turn"] = true;
+  auto opened = world.open(today);
+  EXPECT_TRUE(opened) << opened.error().what;
 }
 
 TEST(Opening, AnOlderFormatIsReadAndGoneOnWith) {
