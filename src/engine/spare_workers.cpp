@@ -29,7 +29,8 @@ async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::take(async::Deadline 
 
 void SpareWorkers::refill() {
   if (options_.count == 0) return;
-  while (!ended_) {
+  // So many at most: a fork that fails at once has its place back before spawn() returns.
+  for (std::size_t left = options_.count; left > 0 && !ended_; --left) {
     auto place = places_.try_take();
     if (!place) return;
     // Where the fork fails or throws there is no spare: whoever then asks forks one itself, and is told why.
