@@ -55,6 +55,10 @@ async::Task<> note_end(process::ExitWatch watch, std::shared_ptr<bool> alive) {
   *alive = false;
 }
 
+async::Task<> reap(process::ExitWatch watch) {
+  co_await watch.wait();
+}
+
 std::uint32_t next_slot() {
   static std::atomic<std::uint32_t> slot{0};
   return slot++;
@@ -110,7 +114,12 @@ async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   auto server =
       co_await attach(loop, std::move(options),
                       {std::move(channel->first), std::move(output->first), child->pid()}, deadline);
-  if (server) child->release();
+  // The loop does not wait for the end of one that did not start.
+  if (!server) child->kill(SIGKILL);
+  const pid_t pid = child->pid();
+  child->release();
+  if (!server)
+    if (auto end = process::ExitWatch::of(loop, pid)) async::spawn(loop, reap(std::move(*end)));
   co_return server;
 }
 

@@ -78,7 +78,7 @@ Result<Child> Child::start(const Command& command) {
                              command.environment ? environment.data() : environ);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(fmt::format("cannot start {}: {}", command.arguments[0], errno_text(error)));
-  known().children.emplace(pid, std::nullopt);
+  known().children.insert_or_assign(pid, std::nullopt);
   return Child(pid, command.own_group);
 }
 
@@ -102,6 +102,17 @@ void Child::kill_group(int signal) const {
 }
 
 int Child::wait() {
+  {
+    // Where it was reaped already its number may be another process's by now.
+    const std::lock_guard lock(known().mutex);
+    auto entry = known().children.find(pid_);
+    if (entry != known().children.end() && entry->second) {
+      const int status = *entry->second;
+      known().children.erase(entry);
+      pid_ = -1;
+      return status;
+    }
+  }
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
@@ -123,7 +134,9 @@ pid_t reap_any() {
   const std::lock_guard lock(known().mutex);
   int status = 0;
   const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-  if (auto entry = known().children.find(pid); entry != known().children.end()) entry->second = status;
+  // The first status is the Child's; a later one is of a process that has its number.
+  if (auto entry = known().children.find(pid); entry != known().children.end() && !entry->second)
+    entry->second = status;
   return pid;
 }
 
