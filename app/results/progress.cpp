@@ -44,9 +44,9 @@ void Progress::done(std::string_view id, std::string_view words, double seconds)
   if (options_.quiet) return;
   if (options_.terminal) return tick(seconds);
   if (total_)
-    fmt::print(options_.out, "{}/{} {}: {}\n", done_, *total_, visible(id), words);
+    fmt::print(options_.out, "{}/{} {}: {}\n", done_, *total_, visible_line(id), words);
   else
-    fmt::print(options_.out, "{} {}: {}\n", done_, visible(id), words);
+    fmt::print(options_.out, "{} {}: {}\n", done_, visible_line(id), words);
   std::fflush(options_.out);
 }
 

@@ -25,7 +25,7 @@ std::string counts_cell(const ResultRow& row) {
 }
 
 Cells cells_of(const ResultRow& row) {
-  return {fitted(visible(row.id), widest_id),
+  return {fitted(visible_line(row.id), widest_id),
           fmt::format("{}{}", to_string(row.status), row.reduced ? " (reduced)" : ""),
           row.why.empty() || row.status == Status::correct ? "-" : row.why,
           counts_cell(row),

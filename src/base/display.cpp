@@ -120,6 +120,19 @@ std::string visible(std::string_view bytes) {
   return text;
 }
 
+std::string visible_line(std::string_view bytes) {
+  std::string line;
+  for (char c : visible(bytes)) {
+    if (c == '\n')
+      line += "<U+000A>";
+    else if (c == '\t')
+      line += "    ";
+    else
+      line += c;
+  }
+  return line;
+}
+
 std::size_t cells(std::string_view line) {
   InUtf8 tables;
   std::size_t count = 0;

@@ -13,6 +13,9 @@ namespace kw {
 // So do combining marks beyond the fourth on one character.
 std::string visible(std::string_view bytes);
 
+// The same on one line: line feeds are named, tabs are blanks. For what stands beside words of ours.
+std::string visible_line(std::string_view bytes);
+
 // How many cells a line of visible text takes: two for a wide character, none for a combining one.
 std::size_t cells(std::string_view line);
 

@@ -13,17 +13,20 @@ namespace {
 
 constexpr std::size_t most_static_findings = 2;
 
+// Of a class or reason that is missing, or that only a newer version knows.
+constexpr Words did_not_work{"It did not work.", ""};
+constexpr Words does_not_count{"The result is right, but it does not count.", ""};
+
 // Class or reason, and its words.
 void name_rule(const Verdict& verdict, Explanation& it) {
   if (verdict.status == Status::correct) {
     if (verdict.counts != false) return;
-    CountsReason reason = verdict.counts_reason.value_or(CountsReason::decoy);
-    if (verdict.counts_reason) it.rule = to_string(reason);
-    it.words = words_of(reason);
+    if (verdict.counts_reason) it.rule = to_string(*verdict.counts_reason);
+    it.words = verdict.counts_reason ? words_of(*verdict.counts_reason) : does_not_count;
     return;
   }
   if (verdict.error_class) it.rule = to_string(*verdict.error_class);
-  it.words = words_of(verdict.error_class.value_or(ErrorClass::infrastructure));
+  it.words = verdict.error_class ? words_of(*verdict.error_class) : did_not_work;
 }
 
 void find_place(const Verdict& verdict, const Sources& sources, Explanation& it) {

@@ -21,14 +21,7 @@ constexpr std::string_view indent = "  ";
 // A line of source, with blanks for tabs.
 std::string shown(std::string_view source) {
   if (source.ends_with('\r')) source.remove_suffix(1);
-  std::string text;
-  for (char c : visible(source)) {
-    if (c == '\t')
-      text += "    ";
-    else
-      text += c;
-  }
-  return text;
+  return visible_line(source);
 }
 
 class Page {

@@ -106,7 +106,8 @@ std::string speed_part(const Verdict& verdict, const FeedbackContext& context) {
 
 std::string correct_part(const Verdict& verdict, const FeedbackContext& context) {
   if (verdict.counts == false)
-    return fmt::format("{}\n", explain::words_of(verdict.counts_reason.value_or(CountsReason::decoy)).told);
+    return fmt::format("{}\n", verdict.counts_reason ? explain::words_of(*verdict.counts_reason).told
+                                                     : "The result is right, but it does not count.");
   if (verdict.speedup) return speed_part(verdict, context);
   return fmt::format("It is right. How fast it is could not be measured ({}); make it as fast as you can.\n",
                      shorten(cleaned(verdict.timing.why_null.value_or("no reason known")), 160)) +

@@ -45,6 +45,24 @@ TEST(Hostile, EveryTextIsMadeVisible) {
   expect_harmless(text);
   EXPECT_THAT(text, HasSubstr("<U+202E>dnettahw<U+202C><U+200B><U+FEFF><U+2028>"));
 }
+
+// A line at the left edge would read as another candidate's.
+TEST(Hostile, ANewlineInANameForgesNoLine) {
+  Verdict verdict = all_hostile("a\nother: correct");
+  std::string text = shown(verdict, "x\n");
+  EXPECT_THAT(text, HasSubstr("a<U+000A>other: correct"));
+  EXPECT_THAT(text, Not(HasSubstr("\nother")));
+}
+
+TEST(Unknown, AWordOfANewerVersionIsNotTakenForAnother) {
+  Verdict verdict = failed(ErrorClass::runtime_error, Stage::run, "a new thing", 1);
+  verdict.error_class.reset();
+  EXPECT_EQ(explain(verdict, {}).words.what, "It did not work.");
+  verdict.status = Status::correct;
+  verdict.counts = false;
+  EXPECT_EQ(explain(verdict, {}).words.what, "The result is right, but it does not count.");
+}
+
 TEST(Hostile, InAnIncorrectOneToo) {
   Verdict verdict = all_hostile(hostile);
   verdict.status = Status::incorrect;
