@@ -183,6 +183,16 @@ def test_what_waits_for_ever_is_stuck_and_tried_twice():
     assert server.close() == 0
 
 
+def test_once_a_second_try_is_stuck_others_have_none():
+    server = Labels("--stuck-after", "1.5")
+    stuck = {"text": ADD, "name": "add", "context": CONTEXT + "import time\ntime.sleep(1000)\n"}
+    assert server.reply(**stuck)["how"] == "stuck"
+    began = time.monotonic()
+    assert server.reply(**stuck)["how"] == "stuck"
+    assert time.monotonic() - began < 2.9
+    assert server.close() == 0
+
+
 def test_the_disk_and_the_network_are_out_of_reach(labels, tmp_path):
     bait = tmp_path / "bait"
     bait.write_text("as it was")

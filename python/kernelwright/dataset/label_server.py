@@ -128,6 +128,7 @@ class Server:
         self._running, self._input, self._open, self._count = [], b"", True, 0
         self._mapped = 0
         self._stuck = []  # jobs to be tried again
+        self._tries = TRIES
 
     def warm(self):
         """Import what every child needs, and find out what this host grants."""
@@ -158,7 +159,11 @@ class Server:
             self._input = rest
             number, _, data = line.partition(b" ")
             return Job(int(number), data)
-        return self._stuck.pop(0) if self._stuck and not self._running else None
+        if self._running:
+            return None
+        while self._stuck and self._tries < TRIES:
+            self._say({"number": self._stuck.pop(0).number, "how": "stuck", "answer": ""})
+        return self._stuck.pop(0) if self._stuck else None
 
     def _wait(self):
         room = self._open and len(self._running) < self._options.jobs
@@ -192,9 +197,12 @@ class Server:
     def _end(self, child):
         self._running.remove(child)
         child.finish(self._confine)
-        if child.how == "stuck" and child.job.tries < TRIES:
-            self._stuck.append(child.job)
-            return
+        if child.how == "stuck":
+            # Once a second try is stuck too, others are not worth their wait.
+            self._tries = self._tries if child.job.tries < TRIES else 1
+            if child.job.tries < self._tries:
+                self._stuck.append(child.job)
+                return
         answer = b"".join(child.parts).decode(errors="replace") if child.how == "answered" else ""
         self._say({"number": child.job.number, "how": child.how, "answer": answer})
 
@@ -234,7 +242,8 @@ class Server:
         if self._options.unconfined:
             folder = tempfile.mkdtemp(prefix="kernelwright-")
             unconfined.enter(status, folder)
-            resource.setrlimit(resource.RLIMIT_CPU, (self._cpu_s(),) * 2)
+            # The signal that says so comes at the first; at the second, the one that says nothing.
+            resource.setrlimit(resource.RLIMIT_CPU, (self._cpu_s(), self._cpu_s() + 1))
         elif self._confine is None:
             unconfined.report(status, errno.ENOENT, "libkwconfine.so")
             return
