@@ -19,6 +19,12 @@ def is_high():
     return sbrk(0) >= LOWEST
 
 
+def _knows_argv0():
+    """Whether the loader takes --argv0: glibc's does from 2.33 on. One that does not would end this process."""
+    name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    return name == "glibc" and tuple(int(part) for part in version.split(".")[:2]) >= (2, 33)
+
+
 def _loader():
     """The path of the loader that the kernel started for this program; None where there was none."""
     getauxval = ctypes.CDLL(None).getauxval
@@ -36,7 +42,7 @@ def ensure():
 
     Descriptors and environment stay. Where it cannot be done the heap stays low.
     """
-    if is_high() or not sys.executable:
+    if is_high() or not sys.executable or not _knows_argv0():
         return
     try:
         loader = _loader()
