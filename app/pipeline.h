@@ -22,7 +22,7 @@ struct PipelineHooks {
   std::function<void(const RowError&)> bad_row;
   // An earlier run has done this very row: it is passed over.
   std::function<bool(const Job&, const std::string& work)> done_before;
-  // The verdict on equal work, from this run or an earlier one.
+  // The verdict on equal work that was written, by this run or an earlier one.
   std::function<std::optional<Verdict>(const std::string& work)> known;
 };
 

@@ -63,7 +63,7 @@ std::optional<double> setting(std::string_view text, std::string_view name) {
 
 // Not 0 for what was above 0.
 std::chrono::milliseconds in_ms(double seconds) {
-  return std::chrono::milliseconds(std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds * 1000)));
+  return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
 }
 
 double in_seconds(std::chrono::milliseconds time) {

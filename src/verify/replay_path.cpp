@@ -148,8 +148,10 @@ async::Task<Step> Attempt::try_recorded(wire::Weights weights) {
 // What holds without the recorder in the process: a share of candidates is looked at again.
 async::Task<Step> Attempt::audit(wire::Weights weights) {
   if (!is_audited()) co_return Step::go_on;
+  // The one that forks it: another may stand there after the wait.
+  std::shared_ptr<engine::ForkServer> server = context_.servers.cuda;
   if (take_worker(co_await context_.plain_runners.take(async::Deadline::in(spawn_limit)),
-                  context_.servers.cuda) == Step::ended)
+                  std::move(server)) == Step::ended)
     co_return Step::ended;
   Verdict before = verdict_;
   deadline_ = async::Deadline::in(settings_.timeout);
