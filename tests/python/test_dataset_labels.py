@@ -260,6 +260,10 @@ os._exit(4)
 """
     reply = labels.reply(text=ADD, name="add", context=bomb)
     assert reply["how"] == "died: status 4"
+    # The answer comes a moment before the dead are reaped.
+    until = time.monotonic() + 5
+    while children(labels.process.pid) and time.monotonic() < until:
+        time.sleep(0.01)
     assert children(labels.process.pid) == []
 
 
