@@ -1,10 +1,10 @@
-# The CUDA 13 and CUPTI headers that the pinned PyTorch brings: no toolkit is needed, and nothing of CUDA is linked.
-# Where they are missing recorder and replayer are left out, and verdicts on a GPU are in-process ones.
+# The CUDA 13 and CUPTI headers of the pinned PyTorch: no toolkit is needed, and nothing of CUDA is linked.
+# Without them recorder and replayer are left out, and verdicts on a GPU are in-process ones.
 set(KW_CUDA_INCLUDE "" CACHE PATH "Where cuda.h and cupti.h of CUDA 13 lie")
 if(NOT KW_CUDA_INCLUDE)
   cmake_path(GET KW_PYTHON PARENT_PATH kw_python_bin)
   set(kw_cuda_packages)
-  if(SKBUILD)  # those that pyproject.toml asks for
+  if(SKBUILD)  # the headers that pyproject.toml asks for
     execute_process(COMMAND ${Python_EXECUTABLE} -c "import nvidia; print(*nvidia.__path__, sep=';', end='')"
       OUTPUT_VARIABLE kw_cuda_packages ERROR_QUIET)
   endif()

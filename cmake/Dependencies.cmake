@@ -5,7 +5,7 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_program(KW_FLATC flatc REQUIRED)
 
-# Static archives, so that the program carries what it uses.
+# Static archives, so that the program contains its dependencies.
 set(KW_STATIC_LIBS boost_json boost_container crypto ssl flatbuffers SQLiteCpp sqlite3 cmark gumbo archive nettle lzma zstd lz4 bz2 z
   seccomp)
 foreach(lib IN LISTS KW_STATIC_LIBS)
@@ -19,7 +19,8 @@ target_link_libraries(kw_ssl INTERFACE kw_crypto)
 target_link_libraries(kw_sqlite3 INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_libraries(kw_SQLiteCpp INTERFACE kw_sqlite3)
 # Of libarchive only the readers are linked, so that what its writers need (libacl, libxml2) is not.
-target_link_libraries(kw_archive INTERFACE kw_nettle kw_lzma kw_zstd kw_lz4 kw_bz2 kw_z Threads::Threads)
+target_link_libraries(kw_archive INTERFACE kw_arc4random kw_nettle kw_lzma kw_zstd kw_lz4 kw_bz2 kw_z Threads::Threads)
+add_library(kw_arc4random STATIC ${CMAKE_CURRENT_LIST_DIR}/arc4random.c)
 
 add_library(kw_json INTERFACE)
 target_link_libraries(kw_json INTERFACE kw_boost_json)
@@ -33,10 +34,10 @@ else()
   add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:FMT_HEADER_ONLY=1>)  # also where headers are precompiled
 endif()
 
-# Headers of others are not held to our warnings.
+# Warnings do not apply to headers of libraries.
 add_library(kw_boost INTERFACE)
 target_include_directories(kw_boost SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
-# For all: what is precompiled is compiled once, and so with one set of macros.
+# Set for all targets: precompiled headers are compiled once, with one set of macros.
 add_compile_definitions(BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)
 
 find_path(KW_TOML_DIR toml++/toml.h REQUIRED)

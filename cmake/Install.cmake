@@ -1,8 +1,8 @@
-# What is installed: bin/, lib/ and python/ side by side, by which the program finds its parts wherever the folder
-# lies (src/engine/installation.h), and licences/. `make dist` packs it; a wheel carries it as kernelwright/program.
+# Installs bin/, lib/ and python/ side by side, so that the program finds its parts wherever the folder is
+# (src/verify/workers/installation.h), and licences/. `make dist` packs it; a wheel has it as kernelwright/program.
 #     cmake --install build --component program --prefix FOLDER
 install(TARGETS kernelwright RUNTIME DESTINATION bin COMPONENT program)
-install(TARGETS kwconfine LIBRARY DESTINATION lib COMPONENT program)
+install(TARGETS kwsandbox LIBRARY DESTINATION lib COMPONENT program)
 if(TARGET kwrecorder)
   install(TARGETS kwrecorder LIBRARY DESTINATION lib COMPONENT program)
 endif()
@@ -13,7 +13,7 @@ set(KW_NO_BYTECODE PATTERN __pycache__ EXCLUDE PATTERN "*.pyc" EXCLUDE)
 install(DIRECTORY python/kernelwright ${CMAKE_BINARY_DIR}/wire/python/kw DESTINATION python COMPONENT program ${KW_NO_BYTECODE})
 install(FILES python/requirements-train.txt DESTINATION python COMPONENT program)
 
-# The Python that judges may be anybody's and lack flatbuffers, so it is bundled.
+# flatbuffers is bundled, because the user's Python that judges may lack it.
 set(KW_BUNDLED_FROM ${KW_PYTHON})
 if(SKBUILD)
   set(KW_BUNDLED_FROM ${Python_EXECUTABLE})
@@ -34,10 +34,7 @@ install(CODE [[
 install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/licences.sh \${CMAKE_INSTALL_PREFIX}/licences COMMAND_ERROR_IS_FATAL ANY)"
   COMPONENT program)
 
-# In a wheel the package itself holds what programs of others import; the rest is the program's, and lies in its folder.
+# In a wheel the package holds the modules that users import; the program's folder holds the rest.
 set(KW_CLIENT_PREFIX .. CACHE STRING "Where the importable package goes, seen from the program's folder")
-foreach(module __init__ api client client_batch client_http client_types launcher modal_app ray_app rewards)
-  install(FILES python/kernelwright/${module}.py DESTINATION ${KW_CLIENT_PREFIX} COMPONENT client)
-endforeach()
-install(FILES python/kernelwright/py.typed DESTINATION ${KW_CLIENT_PREFIX} COMPONENT client)
-install(DIRECTORY python/kernelwright/fleet DESTINATION ${KW_CLIENT_PREFIX} COMPONENT client ${KW_NO_BYTECODE})
+install(DIRECTORY python/kernelwright/ DESTINATION ${KW_CLIENT_PREFIX} COMPONENT client
+  PATTERN _dataset EXCLUDE PATTERN _engine EXCLUDE PATTERN _train EXCLUDE ${KW_NO_BYTECODE})

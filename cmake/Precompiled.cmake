@@ -1,5 +1,5 @@
-# What nearly every source includes of others, parsed once: a third of the time of a build. Only headers of libraries are
-# in here, so that a source of ours compiles by what it includes itself wherever this is off; clang-tidy looks at each
+# Library headers that nearly every source includes, parsed once: this saves a third of the build time. The project's
+# own headers are excluded, so that each source compiles by its own includes where this is off; clang-tidy checks each
 # without it (scripts/tidy.py).
 include_guard()
 set(KW_PRECOMPILED_HEADERS
@@ -10,7 +10,7 @@ set(KW_PRECOMPILED_ASIO
   <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp> <boost/asio/post.hpp> <boost/asio/posix/stream_descriptor.hpp>
   <boost/asio/redirect_error.hpp> <boost/asio/steady_timer.hpp> <boost/asio/use_awaitable.hpp>)
 
-# Other compilers want the very same flags for each source, macros included.
+# Other compilers require equal flags for all sources, macros included.
 set(KW_PRECOMPILED OFF)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   option(KW_PCH "Parse the headers of others once" ON)
@@ -36,7 +36,7 @@ function(kw_use_precompiled target name)
 endfunction()
 
 if(KW_PRECOMPILED)
-  # One set serves archives and programs only if both are compiled alike.
+  # One set serves archives and programs only if both are compiled with equal flags.
   set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
   kw_precompiled(kw_precompiled_program ${KW_PRECOMPILED_HEADERS} ${KW_PRECOMPILED_ASIO})
   kw_precompiled(kw_precompiled_command_line ${KW_PRECOMPILED_HEADERS} ${KW_PRECOMPILED_ASIO} <CLI/CLI.hpp>)

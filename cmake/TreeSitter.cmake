@@ -1,4 +1,4 @@
-# The tree-sitter runtime and its Python and CUDA grammars, from the C sources that scripts/fetch-sources.sh brings.
+# The tree-sitter runtime and its Python and CUDA grammars, from the C sources of scripts/fetch-sources.sh.
 set(KW_TREE_SITTER ${CMAKE_SOURCE_DIR}/third_party/tree-sitter)
 set(KW_TREE_SITTER_PYTHON ${CMAKE_SOURCE_DIR}/third_party/tree-sitter-python)
 set(KW_TREE_SITTER_CUDA ${CMAKE_SOURCE_DIR}/third_party/tree-sitter-cuda)
@@ -22,7 +22,7 @@ endforeach()
 
 foreach(lib kw_tree_sitter kw_tree_sitter_python kw_tree_sitter_cuda)
   target_compile_options(${lib} PRIVATE -w -O2)
-  if(KW_ASAN AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+  if(KW_SANITIZE)
     # A scanner's functions are declared without a prototype, which is no fault of ours to find.
     target_compile_options(${lib} PRIVATE -fno-sanitize=function)
   endif()

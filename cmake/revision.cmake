@@ -1,4 +1,4 @@
-# cmake -DSOURCE=... -DOUT=FILE -P revision.cmake: the git revision as a header, written anew only when it changed.
+# cmake -DSOURCE=... -DOUT=FILE -P revision.cmake: writes the git revision as a header, only when it changed.
 execute_process(COMMAND git -c "safe.directory=${SOURCE}" -C ${SOURCE} describe --always --dirty --abbrev=12
   OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)

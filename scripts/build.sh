@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Configures and builds build/, and installs what that needs. build.sh [TARGET...]: everything without a target.
-# KW_TEST_PYTHON is the Python that tests are registered with; the build itself needs none.
+# Configures and builds build/, and installs the build's packages. build.sh [TARGET...]: all targets by default.
+# KW_TEST_PYTHON is the Python for which tests are registered; the build itself needs none.
 . "$(dirname "$0")/lib.sh"
 
 scripts/packages.sh build
 python=${KW_TEST_PYTHON-}
 
-# Sources come through pip, which a bare Debian and some environments lack.
+# Sources are fetched by pip, which a bare Debian and some environments lack.
 python_with_pip() {
   local candidate
   for candidate in "$python" .venv/bin/python python3; do
@@ -20,11 +20,11 @@ if [ ! third_party/.fetched -nt scripts/fetch-sources.sh ]; then
   touch third_party/.fetched
 fi
 
-# A build folder that was copied along with its tree would write into the old place.
+# A build folder that was copied with its tree would write into the original.
 if [ -f build/CMakeCache.txt ] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" build/CMakeCache.txt; then
   rm -rf build
 fi
-# PyTorch's CUDA headers may have come since: without them there is no recorder and no replayer.
+# PyTorch's CUDA headers may have been installed since: recorder and replayer need them.
 headers_came() {
   grep -q '^KW_CUDA_INCLUDE:[A-Z]*=$' build/CMakeCache.txt && ls .venv/lib/python3*/site-packages/nvidia/cu13/include/cupti.h
 }

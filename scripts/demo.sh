@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make demo: installs what is missing, builds, and runs the loop with a scripted model. demo.sh [--python PYTHON]
+# make demo: installs missing packages, builds, and runs the loop with a scripted model. demo.sh [--python PYTHON]
 . "$(dirname "$0")/lib.sh"
 if [ "${1-}" = --python ]; then export KW_PYTHON=${2:?--python needs a path}; fi
 
@@ -8,8 +8,8 @@ if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed";
 
 scripts/packages.sh build
 stage "Python environment" scripts/python.sh run
-stage "build" scripts/build.sh kernelwright kwconfine kw_messages kw_gpu
-# Under the name of this very tree, so that a second call shows what it knows and a changed tree is run anew.
+stage "build" scripts/build.sh kernelwright kwsandbox kw_messages kw_gpu
+# The name depends on the tree, so that a second call shows the stored results and a changed tree is run anew.
 loop=examples/loop/conversations.json
 command=(build/kernelwright run ${KW_PYTHON:+--python "$KW_PYTHON"} --traces "$loop" --model-replay "$loop" --multi-turn
   --verbose --output "build/demo-$(project_digest).json")

@@ -9,14 +9,14 @@ if [ "${1-}" = --tests ]; then tests=yes && name=kernelwright-tests-$VERSION-lin
 
 scripts/python.sh run >/dev/null
 python=$(scripts/python.sh run)
-if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwconfine kw_messages kw_gpu; fi
+if [ "$tests" = yes ]; then scripts/build.sh; else scripts/build.sh kernelwright kwsandbox kw_messages kw_gpu; fi
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 top=$out/$name
 mkdir -p "$top"
 
-# copy FOLDER TO: without what Python compiled.
+# copy FOLDER TO: without compiled Python files.
 copy() {
   mkdir -p "$2"
   tar -C "$(dirname "$1")" -c --exclude=__pycache__ --exclude='*.pyc' "$(basename "$1")" | tar -C "$2" -x
@@ -39,7 +39,7 @@ if [ "$tests" = yes ]; then
   mkdir -p "$top/tests/bin"
   cp python/pyproject.toml "$top/python"
   cp scripts/run-tests.sh "$top"
-  # What ctest knows as a program of the build: one line a program, its label and its name.
+  # The program tests that ctest knows: one line each, label and name.
   ctest --test-dir build --show-only=json-v1 | python3 -c '
 import json, os, sys
 build = os.path.realpath("build")
@@ -54,7 +54,7 @@ for test in json.load(sys.stdin)["tests"]:
   done <"$out/programs"
 fi
 
-# Nothing but glibc may be asked for.
+# The binaries may depend only on glibc.
 binaries=("$top/bin" "$top/lib")
 if [ "$tests" = yes ]; then binaries+=("$top/tests/bin"); fi
 find "${binaries[@]}" -type f | while read -r file; do
@@ -64,6 +64,9 @@ done >"$out/needed"
 if [ -s "$out/needed" ]; then fail "not portable: $(xargs <"$out/needed")"; fi
 glibc=$(find "${binaries[@]}" -type f -exec objdump -T {} + 2>/dev/null |
   grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+if [ "$tests" = no ] && [ "$(printf '%s\n' "$glibc" GLIBC_2.35 | sort -V | tail -n 1)" != GLIBC_2.35 ]; then
+  fail "the program needs $glibc, Ubuntu 22.04 has GLIBC_2.35"
+fi
 
 mkdir -p dist
 tar -C "$out" -c --sort=name --mtime=@1735689600 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX "$name" |

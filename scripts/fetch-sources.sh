@@ -3,9 +3,9 @@
 # SHA-256.
 #   scripts/fetch-sources.sh            with .venv's Python, else python3
 #   PYTHON=/path/to/python scripts/fetch-sources.sh
-# They come as source packages from the Python package index, through pip, so that a mirror or an index set in
-# pip's configuration serves them too. Python's newest package lacks scanner.c, which is taken from the one
-# before: its list of external tokens is the same.
+# They are source packages of the Python package index, fetched by pip, so that a mirror or an index in pip's
+# configuration works too. Python's newest package lacks scanner.c, which is taken from the previous one, whose list of
+# external tokens is the same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# fetch NAME VERSION SHA256: the hash is checked before anything of the package runs.
+# fetch NAME VERSION SHA256: checks the hash before any code of the package runs.
 fetch() {
   echo "$1==$2 --hash=sha256:$3" > "$work/wanted.txt"
   if ! "$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary "$1" \

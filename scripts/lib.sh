@@ -1,4 +1,4 @@
-# Sourced by every script here: where things are, and how stages and errors are told.
+# Sourced by every script here: paths, and the output of stages and errors.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ROOT=$PWD
@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-# stage WORDS COMMAND... : runs the command, says how long it took, and returns 1 when it failed.
+# stage TITLE COMMAND... : runs the command, prints its duration, and returns 1 on failure.
 stage() {
   local words=$1 started=$SECONDS
   shift
@@ -26,7 +26,7 @@ stage() {
 # The hash of standard input, in 16 digits.
 digest() { sha256sum | cut -c1-16; }
 
-# Every file that is part of the project, with or without git, NUL-separated.
+# Every file of the project, with or without git, NUL-separated.
 project_files() {
   if ! git -c safe.directory="$ROOT" ls-files -z -co --exclude-standard 2>/dev/null; then
     find . -type f -not -path './.git/*' -not -path './.venv*/*' -not -path './build*/*' -not -path './dist/*' \
@@ -34,7 +34,7 @@ project_files() {
   fi
 }
 
-# One hash over names and contents of all of them; deleted files drop out.
+# One hash over names and contents of all of them; deleted files are left out.
 project_digest() {
   project_files | LC_ALL=C sort -z | while IFS= read -r -d '' file; do
     if [ -f "$file" ]; then printf '%s\0' "$file"; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies the licences of everything that is linked statically or packed. licences.sh FOLDER
-# gcc's covers libstdc++ and libgcc. Where the libraries are not Debian's, theirs are not found and not copied.
+# Copies the licences of all linked or packed dependencies. licences.sh FOLDER
+# gcc's covers libstdc++ and libgcc. Licences of libraries that are not Debian's are not found and not copied.
 to=$(realpath -m "$1")
 . "$(dirname "$0")/lib.sh"
 mkdir -p "$to"

@@ -10,7 +10,7 @@ format() {
     if [ -f "$file" ]; then printf '%s\0' "$file"; fi
   done | xargs -0 -r clang-format-19 "$@"
 }
-# What programs of others import has types, py.typed says.
+# Users import these modules; py.typed states that they have types.
 mypy() { "$python" -m mypy --config-file python/pyproject.toml --cache-dir build/mypy; }
 ruff() { "$python" -m ruff check --config python/pyproject.toml --cache-dir build/ruff "$@" .; }
 

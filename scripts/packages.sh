@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing. packages.sh [--needed] build|lint ...
-# With --needed it only says what is missing, and installs nothing.
+# Installs the missing Debian packages. packages.sh [--needed] build|lint ...
+# With --needed it only prints the missing ones.
 . "$(dirname "$0")/lib.sh"
 
 only_say=no
 if [ "${1-}" = --needed ]; then only_say=yes && shift; fi
 
-# Debian 12 has Boost 1.81 beside its default 1.74, newer releases have a newer one. The two conflict: apt
-# replaces an installed 1.74, which is why nothing here asks for libboost-dev.
+# Debian 12 has Boost 1.81 beside its default 1.74; newer releases have a newer default. The two conflict, and apt
+# would replace an installed 1.74, so no script asks for libboost-dev.
 boost_version() {
   local version
   for version in 1.81 1.83 1.88; do
@@ -65,5 +65,10 @@ apt() { $sudo env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o Dpkg::Us
 
 apt update >/dev/null || fail "apt-get update failed"
 missing=$(missing_packages "$@" | xargs)
+unknown=$(for package in $missing; do apt-cache show "$package" >/dev/null 2>&1 || echo "$package"; done | xargs)
+if [ -n "$unknown" ]; then
+  fail "this release has no packages $unknown (docs/building.md lists releases that do); the wheel of make wheel and the" \
+    "tarball of make dist, built elsewhere, run on every x86-64 Linux with glibc 2.35 or newer"
+fi
 apt --assume-no install --no-install-recommends $missing | grep -E '^(Need to get|After this)' || true
 apt install -y --no-install-recommends $missing >/dev/null </dev/null || fail "apt-get could not install: $missing"

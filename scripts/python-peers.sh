@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Makes .venv-peers, in which the tests labelled `peers` run, and prints its Python. python-peers.sh [--needed]
 # It sees the packages of the Python that runs the other tests and adds those of python/requirements-peers.txt, so
-# that PyTorch is not installed twice and .venv stays as it is. With --needed it only says what would be installed.
+# that PyTorch is not installed twice and .venv is unchanged. With --needed it only prints the missing packages.
 . "$(dirname "$0")/lib.sh"
 
 requirements=python/requirements-peers.txt
-training=python/requirements-train.txt # which the other file takes in
+training=python/requirements-train.txt # the other file includes it
 own=.venv-peers/bin/python
 stamp=.venv-peers/.filled
 
-# Where a Python that is there already has its packages.
+# The package folder of an existing Python.
 packages_of() {
   "$1" -c 'import sys; print(*(each for each in sys.path if each.endswith("-packages")), sep="\n")'
 }
@@ -17,7 +17,7 @@ packages_of() {
 if [ "${1-}" = --needed ]; then
   if [ ! -x "$own" ] || ! "$own" scripts/check_python.py "$requirements" >/dev/null 2>&1; then
     say "Python packages into .venv-peers: $(sed -n 's/#.*//; /^\(transformers\|trl\|datasets\|accelerate\|peft\|bitsandbytes\|liger-kernel\|ray\|modal\|schemathesis\)=/p' "$training" "$requirements" | xargs)"
-    say "  (with what they need: 220 MB to download, 850 MB on disk; make test KW_LABELS=\"unit engine\" does without)"
+    say "  (with what they need: 220 MB to download, 850 MB on disk; make test KW_LABELS=\"unit end_to_end\" does without)"
   fi
   exit 0
 fi
@@ -25,7 +25,7 @@ fi
 base=$(scripts/python.sh test)
 wanted=$({ echo "$base" && packages_of "$base" && cat "$requirements" "$training"; } | digest)
 check() { "$own" scripts/check_python.py "$requirements"; }
-# Compared every time: a package may have been changed by hand, here or in the Python below.
+# Compared every time: a user may have changed a package, in this environment or in the Python below it.
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || [ ! -x "$own" ] || ! check >/dev/null; then
   "$base" -m pip --version >/dev/null 2>&1 || fail "$base has no pip: $base -m ensurepip"
   "$base" -m venv --clear --without-pip .venv-peers >&2 || fail "$base cannot make environments: venv is missing"

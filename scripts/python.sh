@@ -2,7 +2,7 @@
 # Chooses the Python that runs references and candidates, and prints its path. python.sh [--needed] run|test
 # A Python named by KW_PYTHON or VIRTUAL_ENV is checked and never changed; so is python3 on PATH, which is taken
 # when it has every pinned package. Otherwise .venv is made and filled.
-# With --needed it only says what would be installed.
+# With --needed it only prints the missing packages.
 . "$(dirname "$0")/lib.sh"
 
 only_say=no
@@ -17,7 +17,7 @@ own=.venv/bin/python
 
 check() { "$1" scripts/check_python.py "$requirements"; }
 
-# A user's own: what is missing is an error, another version a warning.
+# A Python of the user's: a missing package is an error, another version a warning.
 take() {
   local path status=0 found
   path=$(command -v "$1") || fail "$2 names $1, which is not there"
@@ -32,7 +32,7 @@ take() {
   exit 0
 }
 
-# The first Python that is new enough, that PyTorch has wheels for, and that can make environments.
+# The first Python that is new enough, has PyTorch wheels, and can make environments.
 base_python() {
   local candidate
   for candidate in python3 python3.12 python3.11 /usr/bin/python3 python3.13; do
@@ -53,7 +53,7 @@ if [ ! -e .venv ] && on_path=$(command -v python3) && check "$on_path" >/dev/nul
   exit 0
 fi
 
-# Compared every time: pins may have changed since it was filled, and a package may have been changed by hand.
+# Compared every time: the pins or a package may have changed since the environment was filled.
 if "$own" -c '' 2>/dev/null && check "$own" >/dev/null; then
   :
 elif [ "$only_say" = yes ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the packed tests, without CMake. run-tests.sh [unit|engine|gpu ...]
-# By default unit and engine, and gpu where there is a GPU. The Python (with PyTorch, Triton and pytest) is
+# Runs the packed tests, without CMake. run-tests.sh [unit|end_to_end|gpu ...]
+# By default unit and end_to_end, and gpu where there is a GPU. The Python (with PyTorch, Triton and pytest) is
 # KW_PYTHON, else that of VIRTUAL_ENV, else python3.
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -11,7 +11,7 @@ export PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
 export KERNELWRIGHT=$PWD/bin/kernelwright KERNELWRIGHT_NATIVE=$PWD/lib
 
 if [ $# = 0 ]; then
-  set -- unit engine
+  set -- unit end_to_end
   if nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then set -- "$@" gpu; fi
 fi
 
@@ -31,7 +31,7 @@ programs() {
     if [ "$label" = "$1" ]; then judge "$program" "tests/bin/$program" --gtest_brief=1; fi
   done <tests/programs
 }
-# A file of tests/python is a session of its own; those of tests/engine share their runs.
+# A file of tests/python is a separate session; those of tests/end_to_end share their runs.
 pytests() {
   local file files=("tests/$1")
   if [ "$1" = python ]; then files=(tests/python/test_*.py); fi
@@ -45,9 +45,9 @@ pytests() {
 for label in "$@"; do
   case $label in
     unit) programs unit; pytests python "not gpu" ;;
-    engine) pytests engine "not gpu" ;;
-    gpu) programs gpu; pytests python gpu; pytests engine gpu ;;
-    *) echo "no such label: $label (unit, engine, gpu)" >&2 && exit 2 ;;
+    end_to_end) pytests end_to_end "not gpu" ;;
+    gpu) programs gpu; pytests python gpu; pytests end_to_end gpu ;;
+    *) echo "no such label: $label (unit, end_to_end, gpu)" >&2 && exit 2 ;;
   esac
 done
 if [ ${#failed[@]} != 0 ]; then

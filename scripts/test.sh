@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# make test, make retest, make test-gpu: installs what is missing, builds, and runs the tests.
-# test.sh [--again] LABEL... ; nothing is run when all files are as they were when these labels last passed.
+# make test, make retest, make test-gpu: installs missing packages, builds, and runs the tests.
+# test.sh [--again] LABEL... ; runs nothing when no file has changed since these labels last passed.
 . "$(dirname "$0")/lib.sh"
 
 again=no
@@ -14,9 +14,9 @@ if [ "$again" = no ] && [ "$(head -n 1 "$passed" 2>/dev/null)" = "$state" ]; the
   exit 0
 fi
 
-# Peers have a Python of their own on top of the tests'. Where that is a user's, it need not bear them.
+# Peers need an environment of their own on top of the tests'. A user's Python may not be able to hold one.
 with_peers=no
-case " ${labels[*]} " in *" peers "*) with_peers=yes ;; esac
+case " ${labels[*]} " in *" peers "* | *" capabilities "*) with_peers=yes ;; esac
 
 needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed test &&
   { [ "$with_peers" = no ] || scripts/python-peers.sh --needed; })
@@ -25,7 +25,7 @@ scripts/packages.sh build
 stage "Python environment" scripts/python.sh test
 KW_TEST_PYTHON=$(scripts/python.sh test)
 export KW_TEST_PYTHON
-# That of the peers comes over the network while the cores compile.
+# The peers' environment is downloaded while the cores compile.
 if [ "$with_peers" = yes ]; then
   peers_log=$(mktemp)
   scripts/python-peers.sh >"$peers_log" 2>&1 </dev/null &
@@ -36,19 +36,25 @@ stage "build" scripts/build.sh
 peers_came() { wait "$peers" || { cat "$peers_log" >&2 && return 1; }; }
 if [ "$with_peers" = yes ] && ! stage "Python environment for peers" peers_came; then
   if [ "$KW_TEST_PYTHON" = "$ROOT/.venv/bin/python" ]; then
-    fail 'the tests labelled peers lack their environment; make test KW_LABELS="unit engine" does without'
+    fail 'the tests labelled capabilities and peers lack their environment; make test KW_LABELS="unit end_to_end" does without'
   fi
-  say "The tests labelled peers are left out: they cannot be added to $KW_TEST_PYTHON"
-  kept=() && for label in "${labels[@]}"; do [ "$label" = peers ] || kept+=("$label"); done
+  say "The tests labelled capabilities and peers are left out: their packages cannot be added to $KW_TEST_PYTHON"
+  kept=() && for label in "${labels[@]}"; do [[ "$label" =~ ^(peers|capabilities)$ ]] || kept+=("$label"); done
   labels=(${kept[@]+"${kept[@]}"})
 fi
-case " ${labels[*]} " in *" fuzz "*) stage "fuzzers" cmake --build build --target fuzzers ;; esac
+# folder_of LABEL: the build folder of its tests.
+folder_of() { case $1 in sanitizers | fuzz) echo build-sanitizers ;; *) echo build ;; esac; }
+build_with_sanitizers() {
+  cmake --preset sanitizers >build/configure-sanitizers.log 2>&1 || { cat build/configure-sanitizers.log >&2 && return 1; }
+  cmake --build build-sanitizers --target sanitizer_tests fuzzers
+}
+case " ${labels[*]} " in *" sanitizers "* | *" fuzz "*) stage "build with sanitizers" build_with_sanitizers ;; esac
 
 count=0 skipped=0
 failed=()
 for label in "${labels[@]}"; do
-  if ! stage "$label tests" ctest --test-dir build -L "^$label\$" --no-tests=error --output-on-failure -j"$(nproc)" \
-    --output-log "build/tests-$label.log"; then
+  if ! stage "$label tests" ctest --test-dir "$(folder_of "$label")" -L "^$label\$" --no-tests=error --output-on-failure -j"$(nproc)" \
+    --output-log "build/tests-$label.log" --output-junit "$ROOT/build/tests-$label.xml"; then
     failed+=("$label") && continue
   fi
   ran=$(sed -n 's/^[0-9]*% tests passed, .* tests failed out of \([0-9]*\)$/\1/p' "build/tests-$label.log")
@@ -56,6 +62,7 @@ for label in "${labels[@]}"; do
   count=$((count + ran - idle))
   skipped=$((skipped + idle))
 done
+"$KW_TEST_PYTHON" scripts/slowest_tests.py "${labels[@]/#/build/tests-}"
 if [ ${#failed[@]} != 0 ]; then fail "failed: ${failed[*]} tests; what they said is also in build/tests-LABEL.log"; fi
 printf '%s\n' "$state" "$count tests passed, $skipped skipped" >"$passed"
 say "$(tail -n 1 "$passed")"

@@ -1,10 +1,12 @@
-"""Runs clang-tidy over the compile database: every .cpp of src/ and app/, two or more at a time.
+"""Runs clang-tidy over every .cpp of src/ and app/, two or more at a time, with the flags of the compile database.
 
-    python3 scripts/tidy.py [BUILD_DIR]
+python3 scripts/tidy.py [BUILD_DIR]
 
-Most of its time goes into headers, so files that can stand in one text are looked at together. Where
-they cannot after all, each half is. A file that passed is not looked at again until its text, a header of
-the project that it includes, its compile command or .clang-tidy changes.
+Most of its time goes into headers, so files that can be included in one text are checked together. Where a group
+causes complaints, each half is checked. A build that compiles sources together (KW_UNITY) misses a local variable that
+shadows another and an include that only a neighbour has, so the compiler checks each file alone first. A file that
+passed is not checked again until its text, a header of the project that it includes or that its neighbours in the build
+include, its compiler flags or .clang-tidy change.
 """
 import hashlib
 import json
@@ -23,20 +25,21 @@ STAMPS = BUILD / "tidy"
 TIDY = "clang-tidy-19"
 LIMIT_S = 300
 TOGETHER = 12  # files; more leave some cores without work at the end
-# What a file keeps to itself and another may call the same: definitions at the left edge of its unnamed namespace.
-# Names that are only brought in may be brought in twice.
+# Names that two files may both define: definitions at the left edge of a file's unnamed namespace. Names that are
+# only imported by `using` may occur twice.
 DEFINED = re.compile(r"^(?=[\w\[])(?!using |namespace |return)(?:[\w:<>,*&\[\]\(\) ]+[ *&>])?(\w+)\s*(?:\(|=|\{|;|\[)",
                      re.MULTILINE)
+INCLUDED = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 KINDS = re.compile(r"^(?:struct|class|enum(?: class)?|#define|using(?= \w+ =)) (\w+)", re.MULTILINE)
 
 
 def own(path):
-    """Whether a file is the project's: neither the system's nor made by the build."""
+    """Whether a file is the project's, and neither the system's nor made by the build."""
     return path.is_relative_to(ROOT) and not path.is_relative_to(BUILD)
 
 
 def headers_by_object():
-    """What ninja knows each object to depend on, of the project's files."""
+    """The project's headers on which each object depends, from ninja."""
     found, current = {}, None
     listing = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
     for line in listing.splitlines():
@@ -54,8 +57,17 @@ def object_of(entry):
     return words[words.index("-o") + 1]
 
 
+def entries_of_sources(database):
+    """An entry for each source; a unity text of several sources gives several entries, each with the text's command."""
+    for entry in database:
+        text = Path(entry["file"])
+        together = text.parent.name == "Unity"
+        for file in INCLUDED.findall(text.read_text(encoding="utf-8")) if together else [entry["file"]]:
+            yield {**entry, "file": file, "command": entry["command"].replace(entry["file"], file)}
+
+
 def key(entry, headers):
-    known = hashlib.sha256(entry["command"].encode())
+    known = hashlib.sha256("\0".join(flags(entry)).encode())
     known.update((ROOT / ".clang-tidy").read_bytes())
     for path in sorted({Path(entry["file"]), *headers}):
         known.update(str(path).encode() + b"\0" + path.read_bytes())
@@ -63,14 +75,14 @@ def key(entry, headers):
 
 
 def own_names(text):
-    """Names in a .cpp that would clash with the same ones of another in one text: more than there are does no harm."""
+    """Names in a .cpp that would clash with equal ones of another in one text; a superset is harmless."""
     hidden = "".join(re.findall(r"^namespace \{$(.*?)^\}  // namespace$", text, re.MULTILINE | re.DOTALL))
     names = set(DEFINED.findall(hidden)) | set(KINDS.findall(hidden)) | set(KINDS.findall(text))
     return names
 
 
 def command(entry):
-    """Its words, without what is precompiled: a source must stand by its own includes."""
+    """The arguments without precompiled headers: a source must compile by its own includes."""
     words = shlex.split(entry["command"])
     kept = []
     while words:
@@ -88,7 +100,7 @@ def flags(entry):
 
 
 def together(entries):
-    """Lists of entries, each of one command, in which no name is two files' own. Neighbours share most headers."""
+    """Groups of entries with one command each, in which no two files define the same name. Neighbours share most headers."""
     groups = []
     for entry in entries:
         names = own_names(Path(entry["file"]).read_text(encoding="utf-8"))
@@ -105,7 +117,7 @@ def together(entries):
 
 
 def tidy(words, cwd):
-    """What clang-tidy complains of, or nothing."""
+    """The complaints of clang-tidy; empty if there are none."""
     try:
         done = subprocess.run([TIDY, "--quiet", *words], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=LIMIT_S)
@@ -114,16 +126,24 @@ def tidy(words, cwd):
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+def compile_alone(entry):
+    """The compiler's errors for this source alone, without the includes of other sources; empty if there are none."""
+    words = shlex.split(entry["command"])
+    words = [*words[words[0].endswith("ccache"):], "-fsyntax-only", "-Wshadow"]
+    done = subprocess.run(words, cwd=entry["directory"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
 def complaints_of(group):
-    """[(entry, complaints)]: of all at once, and where that finds anything, of each half."""
+    """[(entry, complaints)]: of all at once, and if there are any, of each half."""
     if len(group) > 1:
         text = "".join(f'#include "{entry["file"]}"\n' for entry in group)
         file = STAMPS / f"together_{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
         file.write_text(text, encoding="utf-8")
         entry = group[0]
         words = [word if word != entry["file"] else str(file) for word in command(entry)]
-        # A .cpp that is included counts as a header, and looks like a mistake; what one file calls a local variable
-        # another may call a constant of its own.
+        # An included .cpp counts as a header and is suspicious to clang-tidy; one file's local variable may have the name of
+        # another file's constant.
         words = ["--header-filter=(src|app|native)/.*", "--checks=-bugprone-suspicious-include", "--config-file",
                  str(ROOT / ".clang-tidy"), str(file), "--", *words[1:], "-Wno-shadow"]
         if not tidy(words, entry["directory"]):
@@ -136,16 +156,19 @@ def complaints_of(group):
 def check(group):
     """(complaints_of(), seconds)"""
     started = time.monotonic()
-    found = complaints_of(group)
-    return found, time.monotonic() - started
+    alone = [(entry, compile_alone(entry)) for entry in group]
+    good = [entry for entry, complaints in alone if not complaints]
+    found = [(entry, complaints) for entry, complaints in alone if complaints]
+    return found + (complaints_of(good) if good else []), time.monotonic() - started
 
 
 def main():
-    entries = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
-    entries = [entry for entry in entries if entry["file"].endswith(".cpp")
+    database = json.loads((BUILD / "compile_commands.json").read_text(encoding="utf-8"))
+    entries = [entry for entry in entries_of_sources(database) if entry["file"].endswith(".cpp")
                and any(Path(entry["file"]).is_relative_to(ROOT / folder) for folder in ("src", "app"))
                and "kw_fuzzed_" not in object_of(entry)]
-    headers = headers_by_object()
+    sources = {Path(entry["file"]) for entry in entries}
+    headers = {name: [path for path in paths if path not in sources] for name, paths in headers_by_object().items()}
     STAMPS.mkdir(exist_ok=True)
     stamps = {entry["file"]: STAMPS / key(entry, headers.get(object_of(entry), [])) for entry in entries}
     todo = [entry for entry in entries if not stamps[entry["file"]].exists()]
