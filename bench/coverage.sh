@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Branch coverage of src/verify and src/engine by the tests that need no GPU (tests/verify). coverage.sh [FOLDER]
-# Needs llvm-profdata-19 and llvm-cov-19 (Debian: llvm-19). FOLDER is the build's, build-coverage by default.
+# Branch coverage of src/verify/judge and src/verify/workers by the tests that need no GPU (tests/verify). coverage.sh [FOLDER]
+# Needs llvm-profdata-19 and llvm-cov-19 (Debian: llvm-19). FOLDER is the build folder, build-coverage by default.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-build-coverage}
@@ -10,4 +10,4 @@ cmake --build "$folder" --target verdict_test
 LLVM_PROFILE_FILE=$folder/verdict.profraw "$folder/tests/verdict_test" --gtest_brief=1
 llvm-profdata-19 merge -sparse "$folder/verdict.profraw" -o "$folder/verdict.profdata"
 llvm-cov-19 report "$folder/tests/verdict_test" -instr-profile="$folder/verdict.profdata" |
-  grep -E "^(Filename|src/(verify|engine)/)"
+  grep -E "^(Filename|src/verify/(judge|workers)/)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs `kernelwright verify`, notes when each verdict comes, and sums up.
+"""Runs `kernelwright verify`, records the time of each verdict, and summarises.
 
-judge.py --kernelwright PROGRAM --verdicts F.jsonl --record F.json [--name N] [--limit-s S] [--log F] -- WORDS OF VERIFY...
+judge.py --kernelwright PROGRAM --verdicts F.jsonl --record F.json [--name N] [--limit-s S] [--log F] -- ARGUMENTS OF VERIFY...
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ GRACE_S = 10
 
 
 def judge(program, words, limit_s=None, log=None):
-    """(verdicts, record): the record says how long it took and where the time went."""
+    """(verdicts, record): the record has the total time and the time of each stage."""
     command = [program, "verify", *words, "--json"]
     began = time.monotonic()
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills `kernelwright run` again and again at random moments, resumes it each time, and counts what got lost.
+"""Kills `kernelwright run` repeatedly at random moments, resumes it each time, and counts lost results.
 
 kills.py [--kills 1000] [--judged 150] [--seed 1] [--limit-s 2400] [--json F] [--kernelwright PROGRAM]
 
-Two workloads. In `quick` every answer ends at the static stage and Python is a stand-in that starts in no time, so
-that most of a start's life is asking, judging and writing; in `judged` two answers of three are run by the interpreter.
-What is killed is the same program in both, with its scripted model, over HTTP.
+Two workloads. In `quick` every answer ends at the static stage and Python is a stand-in that starts at once, so that
+a process spends most of its life asking, judging and writing; in `judged` two answers of three are run by the
+interpreter. Both kill the same program, with its scripted model, over HTTP.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ BUILD = ROOT / "build"
 
 def measure(flags, folder):
     """Both workloads, within the limit; the judged one gets at most half the time."""
-    from engine import killing
+    from end_to_end import killing
     end = time.monotonic() + flags.limit_s
     record = {}
     for make, kills, deadline in ((killing.judged_world, flags.judged, time.monotonic() + flags.limit_s / 2),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the engine costs around a kernel that does next to nothing, by stage, and how long --help takes.
+"""Measures the engine's time for a kernel that does almost no work, by stage, and the time of --help.
 
 overhead.py --kernelwright PROGRAM [--device cpu] [--python P] [--rows 20] [--output bench/results/cpu_overhead.json]
 """
@@ -23,14 +23,14 @@ SHAPES = {"x": {"shape": [1], "dtype": "float32"}}
 
 
 def noop_rows(count):
-    """The same small pair, each with bytes of its own, so that no verdict is shared."""
+    """Copies of one small pair, each with unique bytes, so that no verdict is shared."""
     reference, kernel = ((NOOP / f"{name}.py").read_text(encoding="utf-8") for name in ("reference", "kernel"))
     return [{"id": f"noop_{k}", "reference_code": reference, "kernel_code": f"{kernel}# copy {k}\n",
              "input_shapes": SHAPES} for k in range(count)]
 
 
 def help_ms(program, runs=50):
-    """The median of whole processes."""
+    """The median time of whole processes."""
     command = [program, "--help"]
     if shutil.which("hyperfine"):
         with tempfile.NamedTemporaryFile(suffix=".json") as file:

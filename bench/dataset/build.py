@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds a training set from the packages named and tells what came out and how long each stage took.
+"""Builds a training set from the named packages, and reports its contents and the time of each stage.
 
 build.py --out RESULT.json [--kernelwright PROGRAM] [--work DIR] [--threads 1,2] [--against PATH ...] [SOURCE ...]
 
 Without sources: nine packages from the package index, which the program fetches. A cold build for each number of
-threads, in a folder of its own with the archives at hand, then one more in the last folder with everything known. Their
-files must be the same byte for byte. Memory is the largest resident set of the program or of any one child of it.
+threads, in a folder of its own with the archives present, then one more in the last folder with all results cached.
+Their files must be the same byte for byte. Memory is the largest resident set of the program or of any one child of it.
 """
 import argparse
 import hashlib
@@ -25,7 +25,7 @@ PACKAGES = ["flag-gems", "fla-core", "flash-linear-attention", "liger-kernel", "
 
 
 def digest(folder):
-    """Of all files of the set."""
+    """The digest of all files of the set."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -59,7 +59,7 @@ def main():
     archives = work / "archives"
     if not sources:
         archives.mkdir(exist_ok=True)
-        fetch = [sys.executable, "-I", str(ROOT / "python/kernelwright/dataset/pypi.py"), "--dest", str(archives), "--form",
+        fetch = [sys.executable, "-I", str(ROOT / "python/kernelwright/_dataset/pypi.py"), "--dest", str(archives), "--form",
                  "auto", "--", *PACKAGES]
         subprocess.run(fetch, check=True, stdout=subprocess.DEVNULL)
         sources = sorted(str(path) for path in archives.iterdir() if path.is_file())

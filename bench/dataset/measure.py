@@ -1,4 +1,4 @@
-"""A program's wall time and memory."""
+"""Measures a program's wall time and memory."""
 import resource
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def peak_mb(pid):
-    """The process's own largest resident set so far."""
+    """The largest resident set of the process so far."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("VmHWM:"):
@@ -18,7 +18,7 @@ def peak_mb(pid):
 
 
 def timed(command, log):
-    """Run it, its words to `log`: seconds, its own peak in MB, and the largest of any child of ours so far."""
+    """Run it, with its output in `log`: seconds, its own peak in MB, and the largest of any child of this process so far."""
     started = time.monotonic()
     with open(log, "w", encoding="utf-8") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Builds a training set from archives with an unpacked tarball of the program, on a machine without the tree's build:
+# Builds a training set from archives with an unpacked tarball of the program, on a machine without a build:
 #   PROGRAM=.../bin/kernelwright ARCHIVES=DIR AGAINST=DIR OUT=DIR bench/dataset/on_many_cores.sh
-# One build with compilation, as many at once as there are cores; then bench/dataset/build.py with one and two threads and
-# without. What was made stays in OUT but for the rows themselves: of these a sample of kernels with their labels.
+# One build with compilation on all cores; then bench/dataset/build.py with one and two threads, without compilation.
+# OUT keeps the results except the rows; of these it keeps a sample of kernels with their labels.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python=$(command -v python3)
 
-# LABELS=F.jsonl.gz: answers of an earlier run, so that the rest can be asked in a second one.
+# LABELS=F.jsonl.gz: labels of an earlier run, so that a second run asks only for the missing ones.
 mkdir -p "$work/set/.state"
 if [ -n "${LABELS-}" ]; then gzip -dc "$LABELS" >"$work/set/.state/labels.jsonl"; fi
 started=$SECONDS

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`dataset dedup` on synthetic files of growing size: time, memory, and what of the planted duplicates was found.
+"""`dataset dedup` on synthetic files of growing size: time, memory, and the share of planted duplicates found.
 
 scale.py --out RESULT.json [--sizes-gb 1,2,5,10] [--memory 2G] [--threads N] [--work DIR] [--kernelwright PROGRAM]
 
-The files come from bench/near/synthetic.py, which knows what it planted; all of them are made at once, before anything is
-timed, and lie on disk together.
+bench/near/synthetic.py makes the files and records the planted duplicates. All files are made before the first timing and
+exist on disk at the same time.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def planted(truth, evidence):
-    """How many planted rows there are, and how many of their pairs have at most one row left."""
+    """The number of planted rows, and of their pairs that have at most one row left."""
     def number(name):
         return int(name.rsplit(" ", 1)[1]) - 1
     dropped = {number(json.loads(line)["row"]) for line in evidence.read_text(encoding="utf-8").splitlines()}

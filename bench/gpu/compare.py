@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verdicts against what is known of the rows.
+"""Compares verdicts with the known results of the rows.
 
 compare.py expected EXPECTED.json VERDICTS.jsonl     the sample, against its expected verdicts
 compare.py recorded TRACES.json VERDICTS.jsonl       recorded completions, against their recorded verdicts
@@ -9,7 +9,7 @@ import sys
 
 from traces import rows_of, verdicts_of
 
-# What a GPU judges otherwise than a CPU: the given shape, and inline assembly.
+# Rows that a GPU judges differently from a CPU: it uses the given shape, and it runs inline assembly.
 WITH_GPU = {
     "sample_log_softmax~2": ("correct", None),
     "sample_log_softmax~3": ("incorrect", "wrong_value"),
@@ -38,7 +38,7 @@ def expected(path, verdicts):
         same = (verdict["status"], verdict["error_class"]) == wanted
         counts = wanted != (entry["status"], entry["error_class"]) or entry["counts"] is None or (
             verdict["counts"], verdict["counts_reason"]) == (entry["counts"], entry["counts_reason"])
-        # A GPU notices only what leaves mapped memory, or what it finds wrong.
+        # A GPU detects only accesses outside mapped memory, and wrong results.
         loose = on_gpu and wanted[1] == "out_of_bounds" and verdict["status"] in ("failed", "incorrect")
         if (same and counts) or loose:
             agreed += 1

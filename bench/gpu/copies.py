@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A batch for measuring throughput: copies of kernels that were judged correct or incorrect, each with bytes of its own.
+"""Makes a batch for measuring throughput: copies of kernels that were judged correct or incorrect, each with unique bytes.
 
-copies.py ROWS BATCH.jsonl TRACES.json=VERDICTS.jsonl...     without verdicts, a file's every row is taken
+copies.py ROWS BATCH.jsonl TRACES.json=VERDICTS.jsonl...     without verdicts, every row of a file is taken
 """
 import json
 import random
@@ -13,7 +13,7 @@ SEED = 1
 
 
 def distinct(pairs):
-    """Rows of different kernels; those that ran and gave a result."""
+    """Rows of different kernels that ran and gave a result."""
     found = {}
     for pair in pairs:
         traces, _, verdicts = pair.rpartition("=")

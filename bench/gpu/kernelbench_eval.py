@@ -3,8 +3,8 @@
 
 kernelbench_eval.py CHECKOUT PROBLEM.py KERNEL.py RESULT.json
 
-Packages that KernelBench's package imports and its evaluation never calls (model servers' clients, a progress bar)
-are stood in for where they are missing; the result names them.
+Some packages are imported by KernelBench's package and never called by its evaluation (model servers' clients, a progress
+bar). Where they are missing stand-ins replace them; the result names them.
 """
 import contextlib
 import importlib
@@ -19,7 +19,7 @@ MISSING = []
 
 
 class Model:
-    """As much of pydantic's BaseModel as KernelExecResult uses."""
+    """The part of pydantic's BaseModel that KernelExecResult uses."""
 
     def __init__(self, **fields):
         for kind in reversed(type(self).__mro__):
@@ -39,7 +39,7 @@ def stand_in(name, **members):
 
 
 def evaluate(problem, kernel):
-    """What the evaluation says of it, and its seconds."""
+    """The evaluation's result for the kernel, and its seconds."""
     import torch
     from kernelbench.eval import eval_kernel_against_ref
     began = time.perf_counter()
@@ -64,7 +64,7 @@ def main(checkout, problem, kernel, result):
     try:
         with contextlib.redirect_stdout(sys.stderr):
             found = evaluate(*texts)
-    except BaseException as error:  # whatever it is, it is the result
+    except BaseException as error:  # any exception is a result
         found = {"error": f"{type(error).__name__}: {error}"}
     found = {"problem": Path(problem).name, "process_s": round(time.perf_counter() - STARTED, 3), "missing": MISSING, **found}
     Path(result).write_text(json.dumps(found, default=str) + "\n", encoding="utf-8")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gathers what run_all.sh needs into one folder: KERNELBENCH=checkout RECORDED=folder prepare.sh [FOLDER]
+# Gathers the inputs of run_all.sh in one folder: KERNELBENCH=checkout RECORDED=folder prepare.sh [FOLDER]
 # KERNELBENCH may also be a bare repository. `make dist` and `make dist-tests` come first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Everything that is measured on a GPU, in one run and by a deadline; bench/README.md tells what each part is.
+# Runs all measurements on a GPU until a deadline; bench/README.md describes each part.
 #
-# By environment: KW_DIST (folder of the tarballs that `make dist` and `make dist-tests` made), RECORDED (folder of
-# the recorded completions), KERNELBENCH (a checkout), OUT (for the results); where they differ from these:
-# KW_DEVICE (cuda), KW_PYTHON (python3), KW_SECONDS (560), KW_PARTS (all), KW_ROWS (300), KW_JOBS ("12 8 16"),
-# KW_THROUGHPUT_S (38), KW_TIMING_PRECISION (0.01), KW_TIMING_TRIALS (100), KW_PORT (8931), KW_WEIGHTS ("constructor moved"), KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
+# Environment: KW_DIST (folder of the tarballs that `make dist` and `make dist-tests` made), RECORDED (folder of the
+# recorded completions), KERNELBENCH (a checkout), OUT (for the results). With defaults: KW_DEVICE (cuda),
+# KW_PYTHON (python3), KW_SECONDS (560), KW_PARTS (all), KW_ROWS (300), KW_JOBS ("12 8 16"), KW_THROUGHPUT_S (38),
+# KW_TIMING_PRECISION (0.01), KW_TIMING_TRIALS (100), KW_PORT (8931), KW_WEIGHTS ("constructor moved"),
+# KW_LEVELS ("1 2"), KW_REPEATS (10), KW_SURVEY_JOBS (6).
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,7 +14,7 @@ ALL_PARTS="unpack sample recorded survey timing exploits served loop kernelbench
 
 absolute() { (cd "$1" && pwd); }
 
-# --- set up once; a part is this script again, under timeout
+# --- setup, once; a part is this script again, under timeout
 
 if [ "${1-}" != --part ]; then
   : "${KW_DIST:?}" "${RECORDED:?}" "${KERNELBENCH:?}" "${OUT:?}"
@@ -36,7 +37,7 @@ parts=${KW_PARTS:-$ALL_PARTS}
 
 left() { echo $((KW_END - $(date +%s))); }
 
-# judge NAME SECONDS WORDS... : verify, with verdicts, record and log under raw/; never beyond the part's own end.
+# judge NAME SECONDS ARGUMENTS... : verify, with verdicts, record and log under raw/; stops before the part's end.
 judge() {
   local name=$1 seconds=$2 room=$((PART_END - $(date +%s) - 13))
   shift 2
@@ -89,7 +90,7 @@ part_recorded() {
   return "$status"
 }
 
-# KernelBench's own references as candidates: replayable or not, and why.
+# KernelBench's own references as candidates: which can be replayed, and why others cannot.
 part_survey() {
   "$KW_PYTHON" "$here/survey.py" rows "$KERNELBENCH" "$WORK/survey.jsonl" ${KW_LEVELS:-1 2} || return 1
   judge survey "$((PART_END - $(date +%s) - 15))" --batch "$WORK/survey.jsonl" --timeout 90 --timing-trials 1 \
@@ -112,10 +113,10 @@ part_exploits() {
   cd "$WORK/tests" && [ -x run-tests.sh ] || { echo "no tests in $KW_DIST"; return 1; }
   export KERNELWRIGHT=$WORK/tests/bin/kernelwright KERNELWRIGHT_NATIVE=$WORK/tests/lib KERNELWRIGHT_TEST_DEVICE=$KW_DEVICE
   PYTHONPATH=$WORK/tests/python timeout -k 5 "$((PART_END - $(date +%s)))" "$KW_PYTHON" -m pytest -c python/pyproject.toml \
-    --rootdir . -rfE --tb=short -q -m gpu tests/engine/test_exploits.py 2>&1 | tee "$raw/exploits.log" | tail -n 40
+    --rootdir . -rfE --tb=short -q -m gpu tests/end_to_end/test_exploits.py 2>&1 | tee "$raw/exploits.log" | tail -n 40
 }
 
-# The same, each judged by a service on this machine.
+# The same kernels, judged by a service on this machine.
 part_served() {
   cd "$WORK/tests" && [ -x run-tests.sh ] || { echo "no tests in $KW_DIST"; return 1; }
   local service status=0 url=http://127.0.0.1:${KW_PORT:-8931}
@@ -126,13 +127,13 @@ part_served() {
   export KERNELWRIGHT_NATIVE=$WORK/tests/lib KERNELWRIGHT_TEST_DEVICE=$KW_DEVICE
   for _ in $(seq 90); do curl -sf "$url/health" >/dev/null && break; sleep 1; done
   PYTHONPATH=$WORK/tests/python timeout -k 5 "$((PART_END - $(date +%s) - 20))" "$KW_PYTHON" -m pytest -c python/pyproject.toml \
-    --rootdir . -rfE --tb=short -q -m gpu tests/engine/test_exploits.py >"$raw/served.log" 2>&1 || status=$?
+    --rootdir . -rfE --tb=short -q -m gpu tests/end_to_end/test_exploits.py >"$raw/served.log" 2>&1 || status=$?
   tail -n 40 "$raw/served.log"
   kill -INT "$service" && wait "$service"
   return "$status"
 }
 
-# loop NAME TRACES: the recorded conversations played through the loop, judged here.
+# loop NAME TRACES: runs the loop on recorded conversations and judges their answers.
 loop() {
   local status=0
   "$kw" run --device "$KW_DEVICE" --python "$KW_PYTHON" --traces "$2" --model-replay "$2" --multi-turn --verbose --json \
@@ -181,7 +182,7 @@ part_throughput() {
   return "$status"
 }
 
-# One warm verdict after another, on the first rows of the throughput's.
+# Warm verdicts one after another, on the first rows of the throughput part.
 part_latency() {
   head -n 45 "$WORK/copies.jsonl" >"$WORK/latency.jsonl" || return 1
   judge latency 75 --batch "$WORK/latency.jsonl" --weights constructor --timeout 40 --audit 0 --jobs 1
@@ -205,8 +206,8 @@ part_tests() {
   if [ "$KW_DEVICE" = cpu ]; then label="not gpu"; fi
   mapfile -t label_files < <(grep -l 'mark\.gpu' tests/python/test_*.py)
   run_test runner 60 "${pytest[@]}" -m "$label" "${label_files[@]}" || status=1
-  run_test four_turns 90 "${pytest[@]}" -m "$label" tests/engine/test_loop_four_turns.py || status=1
-  run_test victims 120 "${pytest[@]}" tests/engine/test_victims.py || status=1
+  run_test four_turns 90 "${pytest[@]}" -m "$label" tests/end_to_end/test_loop_four_turns.py || status=1
+  run_test victims 120 "${pytest[@]}" tests/end_to_end/test_victims.py || status=1
   while read -r kind program; do
     run_test "$kind.$program" 30 "tests/bin/$program" --gtest_brief=1 || status=1
   done < <(cat tests/programs 2>/dev/null)
@@ -224,9 +225,9 @@ if [ "${1-}" = --part ]; then
   exit
 fi
 
-# --- one after another, until the time is over
+# --- the parts one after another, until the deadline
 
-# run NAME MOST KEPT: at most so many seconds, and KEPT are left for what comes after.
+# run NAME MOST KEPT: takes at most MOST seconds and leaves KEPT seconds for later parts.
 run() {
   local name=$1 seconds=$2 room=$(($(left) - $3)) began status=0
   case " $parts " in *" $name "*) ;; *) return ;; esac

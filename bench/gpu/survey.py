@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""KernelBench's reference modules as candidates of their own, at full size: what can be replayed, and why not the rest.
+"""KernelBench's reference modules as candidates at full size: which can be replayed, and why others cannot.
 
 survey.py rows KERNELBENCH BATCH.jsonl [LEVEL...]     survey.py table VERDICTS.jsonl [SUMMARY.json]
 """

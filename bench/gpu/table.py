@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The short table at the end of run_all.sh, and everything in it as JSON: table.py RAW_FOLDER SUMMARY.json"""
+"""Prints the short table at the end of run_all.sh, and writes all of its data as JSON: table.py RAW_FOLDER SUMMARY.json"""
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`kernelwright WORDS`, with what the service named by KERNELWRIGHT_EVALUATOR was started with left out of the words.
+"""Runs `kernelwright ARGUMENTS` without the arguments with which the service of KERNELWRIGHT_EVALUATOR was started.
 
-KW_PROGRAM is the program. Tests that name a device and audits for themselves are asked of a service so.
+KW_PROGRAM is the program. This lets tests that pass a device and audits themselves run against a service.
 """
 import os
 import sys

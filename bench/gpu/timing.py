@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How repeatable our times are, and whether others read the same: twenty kernels from 5 us to 50 ms.
+"""Measures how repeatable the program's times are, and whether other tools agree: twenty kernels from 5 us to 50 ms.
 
-timing.py rows BATCH.jsonl [REPEATS]       each kernel REPEATS times, every copy with bytes of its own
+timing.py rows BATCH.jsonl [REPEATS]       each kernel REPEATS times, every copy with unique bytes
 timing.py others OUT.json [ncu]            triton.testing.do_bench of the same kernels, and ncu's time of single launches
 timing.py table VERDICTS.jsonl OTHERS.json [SUMMARY.json]
-timing.py launch NAME...                   what ncu is given: ten launches of each
+timing.py launch NAME...                   the process that ncu profiles: ten launches of each
 """
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Rows of recorded traces, named as the program names them."""
+"""Reads rows of recorded traces, under the program's names for them."""
 import json
 
 
@@ -20,7 +20,7 @@ def rows_of(path):
 
 
 def verdicts_of(path):
-    """Verdicts of a file of JSON lines; none where there is no file."""
+    """Verdicts of a file of JSON lines; none without a file."""
     try:
         with open(path, encoding="utf-8") as file:
             return [json.loads(line) for line in file if line.strip()]

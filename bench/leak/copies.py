@@ -1,4 +1,4 @@
-"""Copies of a Python source as they turn up in training data: formatted anew, renamed, in part."""
+"""Makes copies of a Python source as they occur in training data: reformatted, renamed, in part."""
 
 import ast
 import io
@@ -12,7 +12,7 @@ WIDTH = 50  # columns, so that nearly every call is broken
 
 
 def code_tokens(source):
-    """The tokens of a source without comments, docstrings, newlines and indentation; as many as can be read."""
+    """The tokens of a source without comments, docstrings, newlines and indentation, up to the first syntax error."""
     passed_over = {
         tokenize.COMMENT,
         tokenize.NL,
@@ -35,7 +35,7 @@ def code_tokens(source):
 
 
 def without_docstrings(tree):
-    """The tree with docstrings taken out."""
+    """The tree without docstrings."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
@@ -50,7 +50,7 @@ def reformatted(source):
 
 
 def respaced(source):
-    """Arguments one a line with a trailing comma, double quotes, no comments, CRLF."""
+    """One argument a line with a trailing comma, double quotes, no comments, CRLF."""
     out = []
     depth = []
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -90,7 +90,7 @@ def respaced(source):
 
 
 def tokens_indent(tokens, i):
-    """The indentation of the first real token from here on."""
+    """The indentation of the first token other than white space from here on."""
     for token in tokens[i:]:
         if token.type not in (tokenize.DEDENT, tokenize.NL, tokenize.COMMENT):
             return " " * token.start[1]
@@ -98,7 +98,7 @@ def tokens_indent(tokens, i):
 
 
 def has_commas(tokens, i):
-    """Whether the bracket at i holds plain arguments, more than one: nothing starred, no generator."""
+    """Whether the bracket at i holds several plain arguments: no starred ones, no generator."""
     depth = 0
     found = False
     for token in tokens[i:]:
@@ -113,7 +113,7 @@ def has_commas(tokens, i):
 
 
 def needs_space(tokens, i):
-    """Whether there was a space, or two words would run together."""
+    """Whether the source has a space here, or two words would merge without one."""
     before = tokens[i - 1]
     if before.type in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT):
         return False
@@ -121,7 +121,7 @@ def needs_space(tokens, i):
 
 
 class Names(ast.NodeVisitor):
-    """Which names of a source are its author's own."""
+    """The names of a source that its author chose."""
 
     def __init__(self):
         self.own = set()
@@ -155,7 +155,7 @@ class Names(ast.NodeVisitor):
 
 
 def renamed(source, chance):
-    """Every own name, the attributes of self among them, under another name; the rest byte for byte."""
+    """Every own name, the attributes of self among them, replaced by another; the rest byte for byte."""
     tree = ast.parse(source)
     names = Names()
     names.visit(tree)
@@ -172,7 +172,7 @@ def renamed(source, chance):
 
 
 def aliased(source):
-    """The modules under other names too."""
+    """As renamed(), with the modules under other names too."""
     lines = []
     for line in source.split("\n"):
         if line.startswith("import "):
@@ -187,7 +187,7 @@ WORDS = "amber brook cedar delta ember fjord grove heath islet jetty knoll ledge
 
 
 def places(node, names, new, lines):
-    """Where a node's name stands, and what it becomes."""
+    """The places of a node's name, and its replacement."""
     line = getattr(node, "lineno", 1) - 1
     if isinstance(node, ast.Name) and node.id in names.own:
         return [(line, node.col_offset, node.end_col_offset, new[node.id])]
@@ -211,7 +211,7 @@ def places(node, names, new, lines):
 
 
 def pieces(source, least_share=0.4, least_tokens=30):
-    """Named parts of a source: each has at least that share of its tokens."""
+    """Named parts of a source: each has at least this share of its tokens."""
     lines = source.split("\n")
     whole = len(code_tokens(source))
     cuts = {
@@ -228,7 +228,7 @@ def pieces(source, least_share=0.4, least_tokens=30):
 
 
 def code_tokens_of_piece(text):
-    """Tokens of what may begin or end anywhere: the docstrings and comments are cut out by hand."""
+    """Tokens of a piece that may begin or end anywhere: docstrings and comments are removed by pattern."""
     text = re.sub(r'""".*?"""', "", text, flags=re.S)
     text = re.sub(r"#.*", "", text)
     return re.findall(r"\w+|[^\w\s]", text)
@@ -246,7 +246,7 @@ def class_lines(source):
 
 
 def hosted(text, host, around):
-    """The copy as a prompt and a completion: by itself, within a longer file, or within a conversation."""
+    """The copy as a prompt and a completion: alone, within a longer file, or within a conversation."""
     if host == "plain":
         return "Complete this.", text
     if host == "file":

@@ -1,6 +1,6 @@
-"""Innocent modules in the layout of a benchmark problem: the same frame, another content.
+"""Makes innocent modules in the layout of a benchmark problem: the same frame, another content.
 
-They show what a check takes for a copy only because everyone writes it so.
+They reveal false flags of a check that takes the common layout for a copy.
 """
 
 import itertools

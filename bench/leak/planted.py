@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Plants copies of benchmark problems among innocent kernels and counts which of them the program flags.
 
-    bench/leak/planted.py --kernelwright build/kernelwright --checkout KERNELBENCH --innocent KERNELS.jsonl
+bench/leak/planted.py --kernelwright build/kernelwright --checkout KERNELBENCH --innocent KERNELS.jsonl
 
-Recall by kind of copy, and false flags among the innocent and among look-alikes, our own modules in the frame of a
-problem. A copy is found where its row is flagged; "named" counts the flags that name the very problem. The innocent
-rows have `prompt` and `completion`.
+Recall by kind of copy, and false flags among the innocent rows and among look-alikes, modules of this benchmark in the
+frame of a problem. A copy is found where its row is flagged; "named" counts the flags that name the right problem. The
+innocent rows have `prompt` and `completion`.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def row_id(prompt, completion):
 
 
 def normalise(text):
-    """The text that keys are made of."""
+    """The normalised text from which keys are made."""
     text = re.sub(r"[ \t]+", " ", text.replace("\r\n", "\n").strip())
     return re.sub(r"\n{3,}", "\n\n", text)
 
@@ -68,7 +68,7 @@ def rows_of(checkout, innocent):
 
 
 def flags(program, rows, checkout, folder):
-    """What the program flags: row id → benchmark rows."""
+    """The program's flags: row id → benchmark rows."""
     file = pathlib.Path(folder) / "rows.jsonl"
     with file.open("w") as out:
         for row in rows:
@@ -83,7 +83,7 @@ def flags(program, rows, checkout, folder):
 
 
 def count(rows, found):
-    """The figures: copies and finds by kind, what was missed, and who was flagged without having copied."""
+    """The figures: copies and finds by kind, the misses, and the false flags."""
     kinds = collections.defaultdict(lambda: {"planted": 0, "found": 0, "named": 0})
     others = {"": {"rows": 0, "flagged": []}, "look-alike": {"rows": 0, "flagged": []}}
     missed = []

@@ -1,7 +1,7 @@
-"""The peer: asyncio and aiohttp, in batches with a barrier, as such pipelines do it.
+"""The peer: asyncio and aiohttp, in batches with a barrier, as common pipelines work.
 
 barrier_peer.py PLAN URL BATCH: a batch of conversations is asked at once and waited for as a whole, then judged as a
-whole; those that need another turn go into a later batch. Prints one JSON object.
+whole; conversations that need another turn enter a later batch. Prints one JSON object.
 """
 import asyncio
 import json

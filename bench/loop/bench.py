@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Our loop beside a batch loop with a barrier, against one mock server, in one run.
+"""Compares the program's loop with a batch loop with a barrier, against one mock server, in one run.
 
 bench.py --build BUILD [--tasks 1000] [--in-flight 64,256,1024,4096] [--output F]. Needs the targets mock_model and
 run_loop (ninja -C BUILD mock_model run_loop) and a Python with aiohttp.
 
-The ideal makespan is a lower bound: no schedule can end before the longest chain of one task has, nor before all
-answers have been given with so many at once, nor before all were judged with so many at once. With few more tasks than
-requests in flight no schedule reaches it, since the last chains run out one by one; so the schedule that our rule
-(conversations that go on come first) would give without any overhead stands beside it.
+The ideal makespan is a lower bound: no schedule can end before the longest chain of one task has, nor before the server
+has given all answers with so many at once, nor before all are judged with so many at once. With few more tasks than
+requests in flight no schedule reaches it, since the last chains end one by one. So the makespan of the program's rule
+(conversations that continue come first) without any overhead is given too.
 """
 import argparse
 import heapq
@@ -47,7 +47,7 @@ def ideal_s(plan, in_flight):
 
 
 def schedule_s(plan, in_flight):
-    """The makespan of the rule itself: what goes on comes first, nothing takes time but answers and judgements."""
+    """The makespan of the rule itself: continuing conversations first, and only answers and judgements take time."""
     fresh, waiting, to_judge = [(name, 0) for name in sorted(plan["tasks"])][::-1], [], []
     free, desks, events, now = in_flight, plan["verifications"], [], 0.0
     while fresh or waiting or to_judge or events:

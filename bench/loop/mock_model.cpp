@@ -11,8 +11,8 @@
 #include <charconv>
 #include <cstdio>
 
-#include "async/loop.h"
-#include "http/server.h"
+#include "base/async/loop.h"
+#include "base/http/server.h"
 #include "loop/plan.h"
 
 namespace {
@@ -59,7 +59,7 @@ std::string words(std::size_t bytes) {
   return text;
 }
 
-// A comment tells the judge which answer it holds.
+// A comment in the code tells the judge which answer it judges.
 std::string code(const Place& place, std::size_t bytes) {
   std::string head = fmt::format(
       "<triton>\n# {} turn {}\nimport torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
@@ -86,7 +86,7 @@ async::Task<> answer(const bench::Plan* plan, const http::Request* request, http
   auto started = async::SteadyClock::now();
   co_await responder->begin({200, {{"Content-Type", "text/event-stream"}}, {}});
   for (std::size_t piece = 1; piece <= plan->pieces; ++piece) {
-    // By the start, so that delays do not add up.
+    // Measured from the start, so that delays do not add up.
     co_await async::sleep_until({started + std::chrono::microseconds(static_cast<long>(
                                                each_ms * 1000 * static_cast<double>(piece)))});
     bool last = piece == plan->pieces;

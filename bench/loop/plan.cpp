@@ -4,8 +4,8 @@
 
 #include <boost/json/array.hpp>
 
-#include "base/files.h"
-#include "schema/json.h"
+#include "base/core/files.h"
+#include "base/core/json.h"
 
 namespace kw::bench {
 namespace json = boost::json;

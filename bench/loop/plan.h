@@ -1,4 +1,4 @@
-// The plan that mock server, our loop and the peer share: how long every answer and every judgement takes.
+// The plan that mock server, loop and peer share: the duration of every answer and every judgement.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/core/result.h"
 
 namespace kw::bench {
 
@@ -15,7 +15,8 @@ struct PlannedTurn {
   double verification_ms = 0;
 };
 
-// A task ends with the first correct answer: its last planned turn, unless it has as many as are allowed.
+// A task ends with the first correct answer: its last planned turn, unless it has the maximum number of
+// turns.
 struct PlannedTask {
   std::vector<PlannedTurn> turns;
   bool solved = true;
@@ -30,7 +31,7 @@ struct Plan {
   std::size_t verifications = 1;  // at once
 };
 
-// What plan.py wrote.
+// Reads a plan that bench.py wrote.
 Result<Plan> read_plan(const std::string& path);
 
 }  // namespace kw::bench

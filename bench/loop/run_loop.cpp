@@ -1,5 +1,5 @@
-// run_loop PLAN URL IN_FLIGHT DB_FOLDER: our loop with its real client and store against the mock server;
-// judging only takes the time that the plan says. Prints one JSON object.
+// run_loop PLAN URL IN_FLIGHT DB_FOLDER: the loop with its real client and store against the mock server;
+// judging only takes the planned time. Prints one JSON object.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -9,35 +9,35 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "async/stop.h"
-#include "llm/openai_client.h"
+#include "base/async/wait.h"
+#include "loop/model_client/openai_client.h"
 #include "loop/plan.h"
-#include "refine/loop.h"
-#include "schema/candidate.h"
-#include "store/run_store.h"
+#include "loop/refine/loop.h"
+#include "loop/run_store/run_store.h"
+#include "types/job.h"
 
 namespace {
 
 using namespace kw;
 
-class PlannedTasks : public TaskSource {
+class PlannedTasks : public Source {
  public:
   explicit PlannedTasks(const bench::Plan& plan) : next_(plan.tasks.begin()), end_(plan.tasks.end()) {}
-  Result<std::optional<TaskOrError>> next() override {
-    if (next_ == end_) return std::optional<TaskOrError>();
-    TaskItem item;
+  Result<std::optional<JobOrError>> next() override {
+    if (next_ == end_) return std::optional<JobOrError>();
+    Job item;
     item.task.task_id = next_->first;
     item.task.source = "bench";
     item.task.reference_code = "import torch\n# " + std::string(1700, '.') + "\n";
     ++next_;
-    return std::optional<TaskOrError>(std::move(item));
+    return std::optional<JobOrError>(std::move(item));
   }
 
  private:
   std::map<std::string, bench::PlannedTask>::const_iterator next_, end_;
 };
 
-// "# TASK turn N" in the code says which answer it is.
+// "# TASK turn N" in the code identifies the answer.
 class PlannedVerdicts : public verify::Verifier {
  public:
   explicit PlannedVerdicts(const bench::Plan& plan) : plan_(plan) {}

@@ -12,7 +12,7 @@ namespace {
 using Sets = std::vector<std::vector<std::uint64_t>>;
 using Index = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
 
-// Pairs of which `b` is the later text.
+// Pairs in which `b` is the later text.
 void pairs_of(std::uint32_t b, const Sets& sets, const Index& index, double threshold,
               std::vector<std::uint32_t>& common, std::vector<near::Pair>& pairs) {
   std::fill_n(common.begin(), b, 0);

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "near/near.h"
+#include "code/similarity/near.h"
 
 namespace kw::bench {
 
-// By an index from each shingle to the texts that have it: exact, and slow where shingles are common.
+// Uses an index from each shingle to its texts: exact, and slow where shingles are common.
 std::vector<near::Pair> brute_force(const std::vector<std::vector<std::uint64_t>>& sets, double threshold,
                                     unsigned threads);
 

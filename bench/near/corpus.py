@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every function of the Python files in wheels, sdists and folders, a JSON line each: {"text": ...}.
+"""Extracts every function of the Python files in wheels, sdists and folders, a JSON line each: {"text": ...}.
 
-corpus.py SOURCE... --output FILE.jsonl     Equal texts count once. Nothing is imported or run.
+corpus.py SOURCE... --output FILE.jsonl     Equal texts count once. No code is imported or run.
 """
 import argparse
 import ast

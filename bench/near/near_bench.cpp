@@ -16,11 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "base/rows/row_reader.h"
 #include "brute_force.h"
-#include "near/minima.h"
-#include "near/near.h"
-#include "near/shingles.h"
-#include "table/line_reader.h"
+#include "code/similarity/near.h"
+#include "code/similarity/sketch.h"
 
 namespace kw::bench {
 namespace {
@@ -39,14 +38,14 @@ double since(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-// Seconds of the processor that this thread had: the machine may have other work.
+// Processor seconds of this thread, because the machine may have other work.
 double thread_cpu_s() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Throws what a program of measurements may throw.
+// The value; throws the error of a failed result.
 template <typename T>
 T need(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().what);
@@ -74,7 +73,7 @@ struct Sketching {
   std::vector<std::uint32_t> sketches;
 };
 
-// The best of several rounds: others use the machine too.
+// The best of several rounds, because the machine may have other work.
 Sketching sketch(const std::vector<std::string>& texts, const near::Parameters& parameters) {
   constexpr int rounds = 3;
   Sketching result{1e9, 1e9, 1e9, 1e9, 0, {}};
@@ -102,7 +101,7 @@ Sketching sketch(const std::vector<std::string>& texts, const near::Parameters& 
     result.whole_s = std::min(result.whole_s, since(began));
     result.whole_cpu_s = std::min(result.whole_cpu_s, thread_cpu_s() - cpu_began);
   }
-  if (sum == 0) std::cerr << "";  // so that the first loop is not left out
+  if (sum == 0) std::cerr << "";  // keeps the compiler from removing the first loop
   return result;
 }
 

@@ -3,14 +3,14 @@
 
 peers.py --near-bench PROGRAM --texts FILE.jsonl [--limit N] [--output F.json]
 
-Run by a Python that has the three (pip install datasketch rensa text-dedup xxhash); one that is missing is left out, and
+Needs a Python with the three (pip install datasketch rensa text-dedup xxhash); a missing one is left out, and
 the result says so. 126 functions in 21 bands of 6 everywhere. Seconds are the processor's (of all threads), since other
-work may share the machine. What each of them does:
+work may share the machine. The methods:
   near_bench   tokens, shingles and sketch in one pass over the text; exact Jaccard of every pair that shares a band
   datasketch   MinHash.update_batch over xxh32 of the shingles, MinHashLSH; its answer is not verified
   rensa        R-MinHash over every shingle (not the rho pipeline, which samples), RMinHashLSH; not verified either
   text-dedup   embed_func of its minhash module, which makes shingles itself and in small letters; buckets as its main() does
-`shingles_s` is Python's regular expression and join, the same for all peers; `sketch_s` is what the peer itself takes.
+`shingles_s` is Python's regular expression and join, the same for all peers; `sketch_s` is the time of the peer itself.
 `prehashed_s` is rensa on shingles that are hashed already. Verification is by Python's sets, the same for all peers.
 """
 import argparse
@@ -107,12 +107,12 @@ def rensa(_texts, shingles, watch):
 
 
 def text_dedup(texts, _shingles, watch):
-    """Candidate pairs by the functions of text-dedup's minhash module, on our tokens."""
+    """Candidate pairs by the functions of text-dedup's minhash module, on near_bench's tokens."""
     import numpy as np
     from text_dedup import minhash as module
 
     class Splitter:
-        """In the place of its regular expression."""
+        """Replaces its regular expression."""
 
         @staticmethod
         def split(text):
@@ -141,7 +141,7 @@ def text_dedup(texts, _shingles, watch):
 
 
 def jaccard(a, b):
-    """Of two sets; of two empty ones 1."""
+    """The index of two sets; 1 for two empty ones."""
     common = len(a & b)
     whole = len(a) + len(b) - common
     return common / whole if whole else 1.0
@@ -155,7 +155,7 @@ def against(found, truth):
 
 
 def measure(peer, texts, shingles, truth):
-    """One peer's seconds and how right it is, before and after verification."""
+    """One peer's seconds, and its precision and recall before and after verification."""
     watch = Stopwatch()
     candidates = {tuple(sorted(pair)) for pair in peer(texts, shingles, watch)}
     kept = watch("verify_s", lambda: {p for p in candidates if jaccard(shingles[p[0]], shingles[p[1]]) >= THRESHOLD})
@@ -163,7 +163,7 @@ def measure(peer, texts, shingles, truth):
 
 
 def ours(program, texts):
-    """What near_bench says of the same texts, and the true pairs."""
+    """near_bench's result on the same texts, and the true pairs."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "texts.jsonl"
         file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
@@ -174,7 +174,7 @@ def ours(program, texts):
 
 
 def ratios(mine, peer, shingles_s):
-    """How many times the seconds of ours a peer takes."""
+    """The ratio of a peer's seconds to near_bench's."""
     own = peer.get("sketch_s")
     whole = peer.get("shingles_and_sketch_s") or shingles_s + own
     result = {"text_to_sketch": round(whole / mine["sketch_cpu_s"], 1)}

@@ -3,9 +3,9 @@
 
 synthetic.py --gigabytes G --output FILE.jsonl [--share S] [--truth FILE] [--seed N]
 
-A row is some 110 lines that look like code, drawn from a pool; a share of the rows (default 0.1) is an earlier row of which
+A row is about 110 lines that resemble code, drawn from a pool; a share of the rows (default 0.1) is an earlier row of which
 at most eight lines were replaced, anywhere in the file, so that their Jaccard index is about 0.85 or more. The truth has
-"row source" a line, counted from 0. The same words give the same bytes.
+"row source" a line, counted from 0. Equal arguments give equal bytes.
 """
 import argparse
 import random
@@ -31,7 +31,7 @@ SHAPES = [
 
 
 def pool(seed):
-    """Lines as they stand inside a JSON string."""
+    """Lines in the form of a JSON string's content."""
     draw = random.Random(seed)
     lines = []
     for _ in range(POOL):
@@ -42,7 +42,7 @@ def pool(seed):
 
 
 class Corpus:
-    """Rows by number: any of them can be made again without the others."""
+    """Rows by number: each can be made without the others."""
 
     def __init__(self, seed, share):
         self.seed, self.share, self.lines = seed, share, pool(seed)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Submissions and long polls of no-op verdicts: our service beside one of the same contract on FastAPI and Redis.
+"""Submissions and long polls of no-op verdicts: this service beside one of the same contract on FastAPI and Redis.
 
 compare.py --build BUILD --peer-python PYTHON [--clients 1,64,1024] [--seconds 4] [--rounds 3] [--output F]
 
-Both get the same load of the same generator, turn by turn in one run; the service with all its processes has one core,
-the generator the other. Needs the targets noop_service and service_load, redis-server, and a Python with what
-peer_service.py names.
+Both get the same load of the same generator, in turns in one run; the service with all its processes has one core,
+the generator the other. Needs the targets noop_service and service_load, redis-server, and a Python with the packages
+that peer_service.py names.
 """
 import argparse
 import json
@@ -18,17 +18,17 @@ from pathlib import Path
 import processes
 
 WIDTH = 16
-ALWAYS = "always"  # with an fsync before each answer, as ours has
+ALWAYS = "always"  # with an fsync before each answer, as in this service
 
 
 def measure(make, build, clients, seconds):
-    """One fresh service under one load."""
+    """Measures one fresh service under one load."""
     with tempfile.TemporaryDirectory(prefix="bench-service-") as folder, make(Path(folder)) as service:
         before = service.cpu_s()
         command = processes.pinned(processes.LOAD_CORE, build / "service_load", service.url, clients, seconds)
         ended = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=300)
         record = json.loads(ended.stdout)
-        # Over all that were answered, those of the warm-up too.
+        # Over all answers, including those of the warm-up.
         record["service_cpu_s"] = service.cpu_s() - before
         record["service_rss_mb"] = service.rss_mb()
         record["disk_mb"] = sum(each.stat().st_size for each in Path(folder).rglob("*") if each.is_file()) / 2**20
@@ -60,7 +60,7 @@ def compare(makers, build, clients, seconds, rounds):
     row = {"clients": clients, **{name: figures(each) for name, each in records.items()}, "rounds": records}
     mine = row["ours"]
     for name in list(makers)[1:]:
-        # Above 1: ours is better.
+        # Above 1: this service is better.
         row[f"over_{name}"] = {"requests_a_second": round(mine["requests_a_second"] / row[name]["requests_a_second"], 2),
                                **{key: round(row[name][key] / mine[key], 2)
                                   for key in ("submit_p99_ms", "poll_p99_ms", "cpu_us_a_request")

@@ -1,6 +1,6 @@
 // load URL CLIENTS SECONDS [WARM_S]: clients of an evaluation service, each of which submits an evaluation of
-// its own, asks for it in one long poll until it is done, and begins again. Prints one JSON object, of what
-// was answered after the first WARM_S seconds (1).
+// its own, asks for it in one long poll until it is done, and repeats. Prints one JSON object about the
+// answers after the first WARM_S seconds (1).
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include <map>
 #include <optional>
 
-#include "http/client.h"
+#include "base/http/client.h"
 
 namespace {
 
@@ -40,7 +40,7 @@ struct Load {
   http::Client client;
   async::Deadline from, to;
   std::vector<double> submit_ms, poll_ms;
-  std::size_t answered = 0;  // those before `from` too
+  std::size_t answered = 0;  // includes those before `from`
   std::map<std::string, std::size_t> failures;
 };
 
@@ -50,7 +50,7 @@ std::string submission(const std::string& id) {
                                       {"kernel_code", "# " + id + "\n" + std::string(kernel_bytes, '#')}});
 }
 
-// The answer's body; nothing where it failed, which is counted.
+// The answer's body; nothing after a failure, which is counted.
 async::Task<std::optional<std::string>> ask(Load* load, http::Request request, std::vector<double>* times) {
   auto began = async::SteadyClock::now();
   auto answer = co_await load->client.send(request, async::Deadline::in(100s), nullptr);

@@ -1,6 +1,6 @@
 // noop_service STORE WIDTH [FROM_MS TO_MS]: the evaluation service with a verifier that answers at once, or
-// after a time between the two, drawn anew for each. GET /bench/places tells for how long how many of its
-// places were taken. Prints its URL; ends when its input does.
+// after a random time between the two. GET /bench/places gives the time for which each number of its places
+// was taken. Prints its URL; ends when its input does.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,9 +14,9 @@
 #include <exception>
 #include <random>
 
-#include "schema/candidate.h"
-#include "service/responses.h"
-#include "service/service.h"
+#include "serve/routes.h"
+#include "serve/service.h"
+#include "types/job.h"
 
 namespace {
 
@@ -24,7 +24,7 @@ using namespace kw;
 namespace json = boost::json;
 using std::chrono::milliseconds;
 
-// How long how many places were taken.
+// The time for which each number of places was taken.
 class Places {
  public:
   explicit Places(std::size_t width) : ms_(width + 1) {}
@@ -51,7 +51,7 @@ class Places {
   async::SteadyClock::time_point since_ = async::SteadyClock::now();
 };
 
-// All that a verdict of the engine has of plain facts, so that it is about as long.
+// All plain fields of an engine's verdict, so that the length is about the same.
 Verdict verdict_of(const Job& job) {
   Verdict verdict;
   verdict.id = job.id;
@@ -97,7 +97,7 @@ async::Task<> until_input_ends(async::Loop* loop) {
   try {
     while (co_await input.async_read_some(boost::asio::buffer(&byte, 1), boost::asio::use_awaitable) > 0) {
     }
-  } catch (const std::exception&) {  // its end
+  } catch (const std::exception&) {  // the input has ended
   }
   loop->stop();
 }

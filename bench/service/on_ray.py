@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Whether eight logical GPUs behind Ray Serve are kept busy. Replicas, the Desk and its service are the real ones; only
-a replica's own service is one whose verdicts take 50 to 500 ms and cost nothing (noop_service).
+"""Measures whether eight logical GPUs behind Ray Serve are kept busy. Replicas, the ingress and its service are real; only
+a replica's own service is a stand-in whose verdicts take 50 to 500 ms without using a core (noop_service).
 
 on_ray.py --build BUILD --ray-python PYTHON [--clients 64] [--seconds 30] [--output F]
 
-PYTHON has ray[serve] and psutil. The busy time of a replica is that in which its one place is taken.
+PYTHON has ray[serve] and psutil. A replica is busy while its one place is taken.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ from places import FROM_MS, MARGIN_S, PLACES, TO_MS, WARM_S, taken
 
 ROOT = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 300
-# What Ray's replicas start as `kernelwright`: for a replica the stand-in, which ends with it, else the program.
+# Ray's replicas start this as `kernelwright`: for a replica the stand-in, which ends with it, otherwise the program.
 STAND_IN = """\
 #!{python}
 import ctypes, os, signal, subprocess, sys
@@ -71,7 +71,7 @@ def measure(flags, folder):
 
 
 def busy_ms(urls):
-    """Of each replica's place: taken, and both together."""
+    """For each replica, the milliseconds in which its place was taken, and the total."""
     times = [taken(each.read_text()) for each in sorted(urls.iterdir())]
     return [(each[-1], sum(each)) for each in times]
 

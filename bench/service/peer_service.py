@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The same contract as people would build it: FastAPI, Redis, a worker. Beside it our service is measured.
+"""The same contract on common components: FastAPI, Redis, a worker. The service is measured beside it.
 
 peer_service.py PORT REDIS_PORT            the web process, prints its URL
 peer_service.py --worker REDIS_PORT        the worker, whose verdicts cost nothing
 
-POST /v1/evaluations answers 202 once Redis has the evaluation (an id that is there: 200, or 409 with another body);
-GET /v1/evaluations/ID?wait_s=30 waits for its end. The worker moves ids from a list to a list of those that it has, so
-that a worker that dies loses none; each end is published, and one subscription of the web process wakes who waits.
+POST /v1/evaluations answers 202 once Redis has the evaluation (a known id: 200, or 409 with another body);
+GET /v1/evaluations/ID?wait_s=30 waits for its end. The worker moves ids from a list to a list of its own, so that a
+worker that dies loses none; each end is published, and one subscription of the web process wakes the waiting requests.
 Needs fastapi, uvicorn, uvloop, httptools, redis, hiredis and orjson.
 """
 import asyncio
@@ -24,7 +24,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 
 QUEUE, TAKEN, ENDED = "queue", "taken", "ended"
 MOST_WAIT_S = 60
-# In one round trip, and as one: the evaluation and its place in the queue, unless the id is there.
+# In one round trip and atomically: the evaluation and its place in the queue, unless the id is known.
 SUBMIT = """
 local known = redis.call('HGET', KEYS[1], 'digest')
 if known then return known end
@@ -32,7 +32,7 @@ redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'request', ARGV[2], 'state', 'que
 redis.call('LPUSH', KEYS[2], ARGV[4])
 return false
 """
-# The fields of our verdict that are null without an engine.
+# The fields of a verdict that are null without an engine.
 NULLS = {name: None for name in (
     "kernel_name", "fault", "error", "error_class", "error_detail", "speedup", "reference_time_ms", "kernel_time_ms",
     "counts_reason", "shapes", "trust", "isolation", "comparison", "launches", "triton_share", "replay", "call")}
@@ -53,7 +53,7 @@ def verdict_of(name, request):
 
 
 def work(port):
-    """One verdict after another."""
+    """Give one verdict after another."""
     store = redis.Redis(port=port)
     while store.lmove(TAKEN, QUEUE):
         pass
@@ -121,7 +121,7 @@ def application(port):
     @app.get("/v1/evaluations/{name}")
     async def get(name: str, wait_s: float = 0):
         ended = asyncio.get_running_loop().create_future()
-        waiting[name].add(ended)  # before it is looked for, so that no end is missed
+        waiting[name].add(ended)  # added before the lookup, so that no end is missed
         try:
             found = await find(name)
             if found["state"] != "done" and wait_s > 0:

@@ -4,9 +4,9 @@
 places.py --build BUILD [--clients 8,9,12,16,64] [--seconds 20] [--output F]
 
 Verdicts take 50 to 500 ms each, drawn anew. Clients submit over HTTP, wait for their verdict, and submit the next.
-"direct": they ask the service whose verifier it is. "behind": they ask a `kernelwright serve --evaluator` before it, as
-in a fleet, and which has so many with it at once as there are places, or a quarter more. With eight clients no place
-can be taken while its client is on the way: what is missing is the way.
+"direct": they ask the service that has the verifier. "behind": they ask a `kernelwright serve --evaluator` in front of
+it, as in a fleet, which keeps as many evaluations in flight as there are places, or a quarter more. With eight clients a
+place is empty while its client submits the next evaluation, so the missing share is this delay.
 """
 import argparse
 import json
@@ -22,17 +22,17 @@ import processes
 PLACES = 8
 FROM_MS, TO_MS = 50, 500
 WARM_S = 3
-MARGIN_S = 1  # of the load around what is looked at
+MARGIN_S = 1  # at both ends of the load, outside the measured time
 
 
 def taken(url):
-    """For how long how many places were taken, in milliseconds."""
+    """The milliseconds for which each number of places was taken."""
     with urllib.request.urlopen(f"{url}/bench/places", timeout=20) as answer:
         return json.load(answer)["ms_with_so_many_taken"]
 
 
 def look(judging, asked, build, clients, seconds):
-    """Shares over a time in the middle of a load."""
+    """The shares over a time in the middle of a load."""
     command = processes.pinned(processes.LOAD_CORE, build / "service_load", asked, clients, WARM_S + seconds + MARGIN_S, 0)
     with subprocess.Popen(command, stdout=subprocess.PIPE) as load:
         time.sleep(WARM_S)
@@ -47,7 +47,7 @@ def look(judging, asked, build, clients, seconds):
 
 
 def front(program, folder, evaluator, at_once):
-    """The program itself, which lets another service judge so many at once."""
+    """The program itself, with another service as its evaluator and this limit of evaluations in flight."""
     service = processes.Service()
     service.start(program, "serve", "--port", 0, "--store", folder / f"front-{at_once}.db", "--evaluator", evaluator, "--quiet",
                   "--jobs", at_once, "--parent-death", stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Services as processes on one core, and what they have used."""
+"""Runs services as processes on one core, and measures their use of it."""
 import os
 import platform
 import socket
@@ -13,7 +13,7 @@ SERVICE_CORE, LOAD_CORE = "0", "1"
 
 
 def machine():
-    """What figures depend on."""
+    """The properties of the machine on which figures depend."""
     model = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
              if line.startswith("model name")]
     return {"cores": os.cpu_count(), "model": model[0] if model else platform.machine(), "load_average": os.getloadavg()}
@@ -26,7 +26,7 @@ def free_port():
 
 
 def cpu_s(pid):
-    """Of all its threads, so far."""
+    """The processor time of all its threads so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -39,7 +39,7 @@ def rss_mb(pid):
 
 
 def pinned(core, *words):
-    """What only runs there, where there is more than one core."""
+    """A command that is pinned to this core, where there is more than one."""
     return ["taskset", "-c", core, *map(str, words)] if os.cpu_count() > 1 else [str(word) for word in words]
 
 
@@ -83,14 +83,14 @@ class Service:
 
 
 def ours(build, folder, width, *times_ms):
-    """The service with a verifier that answers at once, or after so many milliseconds."""
+    """This service with a verifier that answers at once, or after so many milliseconds."""
     service = Service()
     service.start(build / "noop_service", folder / "service.db", width, *times_ms)
     return service.read_url()
 
 
 def peer(python, folder, fsync):
-    """The same on FastAPI and Redis, which writes as `fsync` says: "everysec" or "always"."""
+    """The peer on FastAPI and Redis, which writes as `fsync` says: "everysec" or "always"."""
     service, store, port = Service(), free_port(), free_port()
     script = HERE / "peer_service.py"
     redis = service.start("redis-server", "--port", store, "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly",

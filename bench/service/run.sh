@@ -1,7 +1,7 @@
 #!/bin/sh
-# Everything about the service: run.sh [SOAK_SECONDS] > results.json
-# PEER_PYTHON: with fastapi, uvicorn, uvloop, httptools, redis, hiredis and orjson. PYTHON: with PyTorch and Triton, for
-# the soak. RAY_PYTHON, where on_ray.py is to run: with ray[serve] and psutil. BUILD: the build folder, which has the
+# Runs all measurements of the service: run.sh [SOAK_SECONDS] > results.json
+# PEER_PYTHON: has fastapi, uvicorn, uvloop, httptools, redis, hiredis and orjson. PYTHON: has PyTorch and Triton, for
+# the soak test. RAY_PYTHON (optional, for on_ray.py): has ray[serve] and psutil. BUILD: the build folder, with the
 # targets kernelwright, noop_service and service_load.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ ulimit -n 16384
 "$python" "$here/compare.py" --build "$build" --peer-python "${PEER_PYTHON:-python3}" --output "$results/compare.json" >&2
 "$python" "$here/places.py" --build "$build" --output "$results/places.json" >&2
 "$python" "$here/steady.py" --build "$build" --output "$results/steady.json" >&2
-# Where a Python with ray[serve] is named.
+# Runs only where RAY_PYTHON is set.
 [ -z "${RAY_PYTHON:-}" ] || KERNELWRIGHT_TEST_PYTHON=$python "$RAY_PYTHON" "$here/on_ray.py" --build "$build" \
   --output "$results/on_ray.json" >&2
 code=0

@@ -4,10 +4,10 @@
 soak.py [--seconds 600] [--clients 4] [--seed 1] [--output F] [--kernelwright PROGRAM]
 
 `kernelwright serve --device cpu` judges cheap candidates for clients of the Python client that submit under ids of
-their own: fresh ones, wrong ones, equal work under other ids, ids again, ids with another request, and slow ones that
+their own: new ones, wrong ones, equal work under other ids, repeated ids, ids with another request, and slow ones that
 they cancel. Meanwhile a runner, an oracle, a fork server or the service itself is killed every few seconds. In the
-last two fifths of the time the service is spared, so that its memory can be looked at. At the end every id is asked for
-once more, by a service that was started anew, and then one with a short retention forgets them all.
+last two fifths of the time the service is not killed, so that its memory can be measured. At the end every id is asked
+for once more, from a restarted service, and then a service with a short retention forgets them all.
 """
 import argparse
 import json
@@ -32,19 +32,19 @@ TARGETS = {"runner": 45, "oracle": 15, "fork server": 15, "service": 25}
 CRASH_PAUSE_S = (2, 8)
 SPARED_SHARE = 0.4
 GLANCE_S = 3
-DISTRUST = 0.3  # of clients that submit again at once, as those do who got no answer
+DISTRUST = 0.3  # the share of clients that submit again at once, as clients without an answer do
 CONFLICT, UNKNOWN = 409, 404
 PURGE_LIMIT_S = 60
 
 
 class Book:
-    """What clients were told, for ever."""
+    """All answers that clients received."""
 
     def __init__(self, seed):
         self.lock, self.random = threading.Lock(), random.Random(seed)
         self.requests, self.told = {}, {}
         self.counts, self.statuses, self.faults = Counter(), Counter(), []
-        self.blamed = []  # what was said of right candidates whose process was killed
+        self.blamed = []  # verdicts on right candidates whose process was killed
         self.next_number = 0
 
     def number(self):
@@ -53,13 +53,13 @@ class Book:
             return self.next_number
 
     def earlier(self, slow_too):
-        """The request of one that is over; nothing at the beginning."""
+        """The request of an ended evaluation; None at the beginning."""
         with self.lock:
             names = [name for name in self.told if slow_too or not name.startswith("cancelled")]
             return self.requests[self.random.choice(names)] if names else None
 
     def tell(self, kind, request, evaluation):
-        """An answer: the first of an id is the one that must stand."""
+        """Note an answer: the first of an id must stay."""
         with self.lock:
             self.counts[kind] += 1
             self.requests[request["id"]] = request
@@ -78,7 +78,7 @@ class Book:
 
 
 class Client(threading.Thread):
-    """One that asks, waits and begins again."""
+    """A client that asks, waits and repeats."""
 
     def __init__(self, number, book, evaluator, until):
         super().__init__(name=f"client {number}", daemon=True)
@@ -93,7 +93,7 @@ class Client(threading.Thread):
                 self.book.fault(f"{kind}: {type(error).__name__}: {error}")
 
     def step(self, kind):
-        from engine import killing, victims
+        from end_to_end import killing, victims
         number, earlier = self.book.number(), self.book.earlier(slow_too=kind != "shared")
         request = {"id": f"{kind}-{number}", "reference_code": killing.REFERENCE.format(number=number),
                    "kernel_code": killing.KERNEL.format(added=number)}
@@ -133,7 +133,7 @@ class Client(threading.Thread):
 
 
 class Crashes(threading.Thread):
-    """Kills something of the service's now and then."""
+    """Kills one of the service's processes from time to time."""
 
     def __init__(self, service, seed, spare_from, until):
         super().__init__(name="crashes", daemon=True)
@@ -161,19 +161,22 @@ class Crashes(threading.Thread):
                 pass
 
     def soon(self, target):
-        """What there is of it, within a moment: a runner lives no longer than its candidate."""
+        """The processes that are found within a moment: a runner lives no longer than its candidate."""
         give_up = time.monotonic() + GLANCE_S
         while not (found := self.find(target)) and time.monotonic() < give_up:
             time.sleep(0.02)
         return found
 
     def find(self, target):
-        """Pids below the service: fork servers are its children, oracles and runners are below those."""
-        from engine import program
-        fork_servers = {}
-        for pid in children_of(self.service.pid):
+        """Pids below the service: fork servers are its children or the zygote's, oracles and runners are below those."""
+        from end_to_end import program
+        fork_servers, queue = {}, children_of(self.service.pid)
+        while queue:
+            pid = queue.pop()
             words = command_of(pid)
-            if "--mode" in words:
+            if "zygote" in words:
+                queue += children_of(pid)
+            elif "--mode" in words:
                 fork_servers[pid] = words[words.index("--mode") + 1]
         if target == "fork server":
             return list(fork_servers)
@@ -181,7 +184,7 @@ class Crashes(threading.Thread):
                 for below in program.descendants(pid)]
 
     def strike_service(self):
-        from engine import program
+        from end_to_end import program
         below = {pid: command_of(pid) for pid in program.descendants(self.service.pid)}
         began = time.monotonic()
         self.service.kill()
@@ -221,11 +224,11 @@ class Samples(threading.Thread):
                 self.rows.append((time.monotonic(), len(self.book.told), processes.rss_mb(pid),
                                   len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))))
             except OSError:
-                pass  # between two of them
+                pass  # between two processes of the service
             time.sleep(0.5)
 
     def quarters(self, since):
-        """Medians over the first and the last quarter of the time since then."""
+        """Medians over the first and the last quarter of the samples since then."""
         rows = [row for row in self.rows if row[0] >= since and row[2] > 0]
         size = max(1, len(rows) // 4)
 
@@ -237,7 +240,7 @@ class Samples(threading.Thread):
 
 
 def read_all_again(book, evaluator):
-    """Every id, of a service that was started anew: what is gone, and what is another."""
+    """Ask a restarted service for every id: the lost ones, and the changed ones."""
     from kernelwright.client import Refused
     for name, told in book.told.items():
         try:
@@ -252,7 +255,7 @@ def read_all_again(book, evaluator):
 
 
 def disk(path):
-    """Of the store, once its service has ended."""
+    """The size of the store, once its service has ended."""
     with closing(sqlite3.connect(path)) as store:
         rows, done = store.execute("SELECT count(*), sum(state = 1) FROM evaluations").fetchone()
         verdicts = store.execute("SELECT sum(length(verdict)) FROM verdicts").fetchone()[0]
@@ -263,7 +266,7 @@ def disk(path):
 
 
 def forgotten(served, folder, python):
-    """A service that keeps verdicts for a second forgets them: seconds until the last one is gone."""
+    """Seconds until a service that keeps verdicts for one second has forgotten the last one."""
     with served(folder, "--retention", "1s", python=python) as service:
         service.ready()
         began = time.monotonic()
@@ -279,7 +282,7 @@ def forgotten(served, folder, python):
 def soak(flags, folder):
     from kernelwright.client import Evaluator
 
-    from engine import served, victims
+    from end_to_end import served, victims
     words = ["--correctness-trials", 1, "--timing-trials", 1, "--jobs", 2, "--timeout", victims.TIMEOUT_S]
     book = Book(flags.seed)
     with served.Served(folder, *words, python=flags.python) as service:

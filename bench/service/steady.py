@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory, descriptors and disk of the service over very many verdicts, which cost it nothing.
+"""Memory, descriptors and disk of the service over very many no-op verdicts.
 
 steady.py --build BUILD [--clients 64] [--seconds 120] [--output F]
 """

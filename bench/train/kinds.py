@@ -1,7 +1,7 @@
-"""What a GPU did, by kind of work: kernels out of PyTorch's profiler, sorted by name."""
+"""Sums a GPU's work by kind: kernels from PyTorch's profiler, classified by name."""
 import re
 
-# The first that fits counts: attention and losses have words of matrix products in their names too.
+# The first match counts: names of attention and losses also contain those of matrix products.
 KINDS = [
     ("dequantise", r"dequantize|kgemm_4bit|kgemv_4bit"),
     ("attention", r"flash|fmha|attention|mem_eff|sdpa|cudnn_generated"),
@@ -21,7 +21,7 @@ def kind_of(name):
 
 
 def union(intervals):
-    """Length of what the intervals [begin, end) cover together."""
+    """The total length that the intervals [begin, end) cover."""
     covered = reached = 0
     for begin, end in sorted(intervals):
         covered += max(0, end - max(begin, reached))
@@ -37,7 +37,7 @@ def device_events(profile):
 
 
 def summary(events, wall_ns):
-    """Time by kind, the busiest kernels, and how much of `wall_ns` the device was at work."""
+    """Time by kind, the busiest kernels, and the share of `wall_ns` in which the device was busy."""
     kinds, names = {}, {}
     for name, begin, end in events:
         kind = kind_of(name)

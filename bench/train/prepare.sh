@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Gathers what bench/train needs on a machine with a GPU and without a network: prepare.sh FOLDER [PYTHON_VERSION]
-# The wheels of python/requirements-train.txt for that Python (3.12), unpacked into FOLDER/site; to be put on PYTHONPATH
-# there, over a PyTorch 2.11 for CUDA 13.0 with Triton, numpy and pyarrow. Of bitsandbytes' libraries only the one for
-# CUDA 13.0 stays. Ends with the size.
+# Gathers the packages of bench/train for a machine with a GPU and without a network: prepare.sh FOLDER [PYTHON_VERSION]
+# Unpacks the wheels of python/requirements-train.txt for that Python (3.12) into FOLDER/site, for PYTHONPATH there, on
+# top of a PyTorch 2.11 for CUDA 13.0 with Triton, numpy and pyarrow. Keeps only bitsandbytes' library for CUDA 13.0.
+# Prints the size at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 into=${1:?usage: bench/train/prepare.sh FOLDER [PYTHON_VERSION]}
 version=${2:-3.12}
 pip=${PIP:-.venv/bin/python -m pip}
-# What such machines have anyway, in whatever version.
+# Packages that such machines already have, in any version.
 there="pandas|psutil|PyYAML|packaging|python-dateutil|tzdata|tqdm|anyio|h11|idna|hf-xet|safetensors"
 
 rm -rf "$into" && mkdir -p "$into/wheels" "$into/site"

@@ -1,5 +1,5 @@
-"""Models of known shapes with random weights, made where they are trained: quantised layer by layer, so that the whole in
-16 bits never stands anywhere.
+"""Makes models of known shapes with random weights: quantised layer by layer, so that the whole model in 16 bits never
+exists.
 """
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ SPREAD = 0.02  # standard deviation of the weights
 
 
 def quantised(linear, recipe, device):
-    """A Linear4bit in the place of a Linear that has no storage yet."""
+    """A Linear4bit that replaces a Linear without storage."""
     import bitsandbytes as bnb
     wanted = recipe["quantisation"]
     compute = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[wanted["compute"]]
@@ -30,7 +30,7 @@ def quantised(linear, recipe, device):
 
 
 def fill(module, device, dtype):
-    """Gives every parameter of `module` itself that has no storage yet one, with random values; norms with ones."""
+    """Gives every parameter of `module` itself that has no storage random values; norms get ones."""
     for name, parameter in list(module.named_parameters(recurse=False)):
         if parameter.device.type == "meta":
             values = torch.empty(parameter.shape, dtype=dtype, device=device)
@@ -39,10 +39,10 @@ def fill(module, device, dtype):
 
 
 def make(shape, recipe, device, tokens):
-    """The base model of that shape, as `load_base` would have loaded it; with at least `tokens` words."""
+    """The base model of this shape, as `load_base` would have loaded it; with a vocabulary of at least `tokens`."""
     from accelerate import init_empty_weights
-    from kernelwright.train.attention import implementation
-    from kernelwright.train.model import dtype_of, quantisation_of
+    from kernelwright._train.attention import implementation
+    from kernelwright._train.model import dtype_of, quantisation_of
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     torch.manual_seed(0)

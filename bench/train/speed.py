@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How fast the trainer's own engine trains a model of a known shape with random weights, and what it takes for it.
+"""Measures the speed and memory of the trainer's own engine on a model of a known shape with random weights.
 
-    speed.py --rows FILE.jsonl [...] --tokenizer FOLDER [--recipe recipes/default.toml] [--set training.micro_batch=8]
-             [--shape qwen3-8b] [--steps 6] [--warm-up 2] [--limit-gib 24] [--profile] [--output FILE.json] [--tiny]
+speed.py --rows FILE.jsonl [...] --tokenizer FOLDER [--recipe recipes/default.toml] [--set training.micro_batch=8]
+[--shape qwen3-8b] [--steps 6] [--warm-up 2] [--limit-gib 24] [--profile] [--output FILE.json] [--tiny]
 
-The rows are real: tokenised, packed and collated as `kernelwright train` does it. The GPU is held to --limit-gib by
-PyTorch, so that what runs here runs on a card of that size (less what its driver takes). Figures are over the steps after
-the warm-up; each step ends with a synchronisation. With --profile, one more step is recorded by PyTorch's profiler: its
-last two micro-batches and the optimiser. --tiny takes a model of two small layers; with --device cpu it runs anywhere.
-One JSON object is the answer. See sweep.py for many settings.
+The rows are real: tokenised, packed and collated as in `kernelwright train`. PyTorch limits the GPU to --limit-gib, so
+that a setting that runs here runs on a card of that size (less the driver's part). Figures are over the steps after the
+warm-up; each step ends with a synchronisation. With --profile, PyTorch's profiler records one more step: its last two
+micro-batches and the optimiser. --tiny takes a model of two small layers; with --device cpu it runs on any machine.
+Prints one JSON object. See sweep.py for many settings.
 """
 import argparse
 import json
@@ -22,14 +22,14 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
-# Before PyTorch is imported: fragments of the device's memory would count against the limit.
+# Set before PyTorch is imported: fragmented device memory would count against the limit.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def read_recipe(path, changes):
-    """The default recipe, with what stands in `path` and in `changes` ("section.key=value") over it."""
+    """The default recipe, overridden by `path` and then by `changes` ("section.key=value")."""
     recipe = tomllib.loads((HERE.parents[1] / "recipes" / "default.toml").read_text())
     for section, values in tomllib.loads(Path(path).read_text()).items() if path else ():
         recipe[section] |= values
@@ -50,7 +50,7 @@ def synchronised(device):
 
 
 def measuring(options, recipe, device):
-    """The callback that times steps, and records the last one where it is asked for."""
+    """The callback that times steps, and records the last one on request."""
     import torch
     from torch.profiler import ProfilerActivity, profile
     from transformers import TrainerCallback
@@ -93,7 +93,7 @@ def measuring(options, recipe, device):
 
 
 class Heard:
-    """Stands in for the events' reader: keeps the steps."""
+    """Replaces the reader of events: keeps the steps."""
 
     def __init__(self):
         self.steps, self.lost = [], False
@@ -108,8 +108,8 @@ class Heard:
 def measured(options, recipe, device):
     import shapes
     import torch
-    from kernelwright.train import engine_trl, model, prepare
-    from kernelwright.train.signals import StopAsked
+    from kernelwright._train import engine_trl, model, prepare
+    from kernelwright._train.signals import StopAsked
 
     limit = model.limit_memory(device, int(options.limit_gib * 2**30) if options.limit_gib else None)
     tokenizer = model.load_tokenizer(options.tokenizer)
@@ -144,7 +144,7 @@ def measured(options, recipe, device):
 
 
 def figures(options, recipe, prepared, lengths, heard, watch):
-    """Tokens a second over the measured steps, and what the profiler saw."""
+    """Tokens a second over the measured steps, and the profiler's results."""
     sequences = recipe["training"]["micro_batch"] * recipe["training"]["accumulation"]
     times = [end - begin for begin, end in zip(watch.ends, watch.ends[1:])]
     chosen = range(options.warm_up, options.warm_up + options.steps)
@@ -161,7 +161,7 @@ def figures(options, recipe, prepared, lengths, heard, watch):
         found["profile"] = seen = summary(device_events(watch.profile), watch.recorded_ns)
         micro = min(2, recipe["training"]["accumulation"])
         seen["micro_batches"] = micro
-        # The profiler slows launches down; kernels take as long as ever. So: their time, over the time of a step without it.
+        # The profiler slows launches down but not kernels, so kernels' time is divided by the time of a step without it.
         once = seen["kinds"].get("optimiser", {"ms": 0})["ms"]
         step_ms = (seen["busy_ms"] - once) * recipe["training"]["accumulation"] / micro + once
         seen["busy_share"] = step_ms / 1e3 / found["step_s"]["median"]
@@ -169,7 +169,7 @@ def figures(options, recipe, prepared, lengths, heard, watch):
 
 
 def tokens_in(lengths, step, sequences):
-    """Lengths of the sequences of one step. After the last the first ones come again, in another order: on average so."""
+    """Lengths of the sequences of one step. After the last sequence the first ones follow, in another order: a typical step."""
     return [lengths[number % len(lengths)] for number in range(step * sequences, (step + 1) * sequences)]
 
 
@@ -190,8 +190,8 @@ def main():
     parser.add_argument("--output")
     options = parser.parse_args()
 
-    from kernelwright.train import model
-    from kernelwright.train.events import TrainError
+    from kernelwright._train import model
+    from kernelwright._train.events import TrainError
     recipe = read_recipe(options.recipe, options.changes)
     try:
         device = model.choose_device(options.device)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Tries settings of the trainer one after the other, each in a process of its own, to find the best that fits.
+"""Tries settings of the trainer one after another, each in a process of its own, to find the best that fits.
 
-    sweep.py --rows FILE.jsonl [...] --tokenizer FOLDER --output FILE.jsonl [--settings 8:varlen:liger:on ...]
-             [--sequences 16] [--limit-gib 24] [--seconds 540] [--seconds-each 150] [--profile] [--tiny] [--device cpu]
+sweep.py --rows FILE.jsonl [...] --tokenizer FOLDER --output FILE.jsonl [--settings 8:varlen:liger:on ...]
+[--sequences 16] [--limit-gib 24] [--seconds 540] [--seconds-each 150] [--profile] [--tiny] [--device cpu]
 
-A setting is MICRO_BATCH:ATTENTION:KERNELS:CHECKPOINTING. Every setting takes as many sequences a step, so that what is
-learnt is the same. Each answer of speed.py becomes a line of --output as soon as it is there, and a table is printed at
-the end, the fastest first. What is not begun when --seconds are over is named.
+A setting is MICRO_BATCH:ATTENTION:KERNELS:CHECKPOINTING. Every setting takes the same number of sequences a step, so that
+all learn the same. Each answer of speed.py is appended to --output at once, and a table is printed at the end, the
+fastest first. Settings not begun within --seconds are named.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-# The recipe as it is, what seems best, and then what tells where it comes from.
+# The recipe as it is, the expected best setting, and then settings that isolate each difference.
 SETTINGS = ["1:sdpa:none:on", "8:varlen:liger:on", "2:varlen:liger:off", "16:varlen:liger:on", "4:varlen:liger:off",
             "4:varlen:liger:on", "8:sdpa:liger:on", "8:varlen:none:on", "1:varlen:liger:off", "8:sdpa:none:on",
             "1:sdpa:liger:on", "2:varlen:liger:on", "1:varlen:none:on", "1:sdpa:none:off", "2:sdpa:none:on", "4:sdpa:none:on",
