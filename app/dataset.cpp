@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "dataset_host.h"
-#include "dataset_report.h"
-#include "dataset_settings.h"
 #include "session.h"
 
 namespace kw::app {
@@ -12,11 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int failed(const Error& error) {
+int ended_early(const Error& error) {
   end_progress();
   if (interrupted()) {
     fmt::print(stderr,
-               "interrupted: nothing was changed in place; the same command goes on from what is kept\n");
+               "interrupted: the output folder is unchanged; the same command continues from the cache\n");
     return exit_interrupted;
   }
   complain(error);
@@ -31,7 +31,7 @@ bool any_parquet(const std::vector<std::string>& paths) {
   return std::ranges::any_of(paths, is_parquet);
 }
 
-// Big files spill beside what is written, where there is room for it.
+// Large files spill next to the output, which needs the space anyway.
 Result<ScratchFolder> scratch_beside(const std::string& out) {
   fs::path parent = out.empty() ? fs::path() : fs::absolute(out).parent_path();
   if (!parent.empty()) {
@@ -43,14 +43,18 @@ Result<ScratchFolder> scratch_beside(const std::string& out) {
 
 int build(const DatasetBuildFlags& flags) {
   auto host = dataset_host(flags.machine, true);
-  if (!host) return failed(host.error());
+  if (!host) return ended_early(host.error());
   auto settings = build_settings(flags, *host);
   if (!settings) {
     complain(settings.error());
     return exit_usage;
   }
+  if (auto checked = dataset::check_stated_licences(*settings); !checked) {
+    complain(checked.error());
+    return exit_usage;
+  }
   auto facts = dataset::build(*settings, watch_of(flags.machine.quiet));
-  if (!facts) return failed(facts.error());
+  if (!facts) return ended_early(facts.error());
   end_progress();
   if (!flags.machine.quiet) report(*facts, settings->out);
   return 0;
@@ -59,12 +63,12 @@ int build(const DatasetBuildFlags& flags) {
 int dedup(const DatasetDedupFlags& flags) {
   bool parquet = is_parquet(flags.out) || any_parquet(flags.files) || any_parquet(flags.against);
   auto host = dataset_host(flags.machine, parquet);
-  if (!host) return failed(host.error());
+  if (!host) return ended_early(host.error());
   auto scratch = scratch_beside(flags.out);
-  if (!scratch) return failed(scratch.error());
+  if (!scratch) return ended_early(scratch.error());
   auto settings = dedup_settings(flags, *host, scratch->path());
   auto tally = dataset::dedup(settings, watch_of(flags.machine.quiet));
-  if (!tally) return failed(tally.error());
+  if (!tally) return ended_early(tally.error());
   end_progress();
   if (!flags.machine.quiet) report(*tally, settings);
   return 0;
@@ -72,12 +76,12 @@ int dedup(const DatasetDedupFlags& flags) {
 
 int audit(const DatasetAuditFlags& flags) {
   auto host = dataset_host(flags.machine, any_parquet(flags.files) || any_parquet(flags.leak.against));
-  if (!host) return failed(host.error());
+  if (!host) return ended_early(host.error());
   auto scratch = scratch_beside(flags.out);
-  if (!scratch) return failed(scratch.error());
+  if (!scratch) return ended_early(scratch.error());
   auto settings = audit_settings(flags, *host, scratch->path());
   auto tally = dataset::audit(settings, watch_of(flags.machine.quiet));
-  if (!tally) return failed(tally.error());
+  if (!tally) return ended_early(tally.error());
   end_progress();
   if (!flags.machine.quiet) report(*tally, settings);
   auto leaked = tally->relations.find("benchmark");
@@ -86,12 +90,12 @@ int audit(const DatasetAuditFlags& flags) {
 
 int export_rows(const DatasetExportFlags& flags) {
   auto host = dataset_host(flags.machine, is_parquet(flags.out) || is_parquet(flags.source));
-  if (!host) return failed(host.error());
+  if (!host) return ended_early(host.error());
   auto scratch = scratch_beside(flags.out);
-  if (!scratch) return failed(scratch.error());
+  if (!scratch) return ended_early(scratch.error());
   auto settings = export_settings(flags, *host, scratch->path());
   auto tally = dataset::export_rows(settings);
-  if (!tally) return failed(tally.error());
+  if (!tally) return ended_early(tally.error());
   if (!flags.machine.quiet)
     fmt::print("{} of {} rows written to {}\n", tally->written, tally->rows, flags.out);
   if (tally->bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally->bad_rows);
@@ -102,10 +106,10 @@ int export_rows(const DatasetExportFlags& flags) {
 
 void DatasetFlags::add(CLI::App& app) {
   app.require_subcommand(1);
-  build.add(*app.add_subcommand("build", "Package trees, checkouts and runs into a training set"));
-  dedup.add(*app.add_subcommand("dedup", "Files of rows without exact and near duplicates"));
-  audit.add(*app.add_subcommand("audit", "Rows that resemble a benchmark, each other, or themselves"));
-  export_rows.add(*app.add_subcommand("export", "Rows of a build, or of a file, in another form"));
+  build.add(*app.add_subcommand("build", "Make a dataset from package trees, checkouts and runs"));
+  dedup.add(*app.add_subcommand("dedup", "Remove exact and near duplicates from files of rows"));
+  audit.add(*app.add_subcommand("audit", "Flag rows that resemble a benchmark, each other, or themselves"));
+  export_rows.add(*app.add_subcommand("export", "Convert rows of a build or a file to another format"));
 }
 
 int dataset(const DatasetFlags& flags, const CLI::App& verb) {
@@ -114,6 +118,85 @@ int dataset(const DatasetFlags& flags, const CLI::App& verb) {
   if (verb.got_subcommand("dedup")) return dedup(flags.dedup);
   if (verb.got_subcommand("audit")) return audit(flags.audit);
   return export_rows(flags.export_rows);
+}
+
+namespace {
+
+constexpr std::size_t flags_shown = 10;
+
+std::string in_words(const dataset::Counts& counts) {
+  std::vector<std::pair<std::string, std::uint64_t>> all(counts.begin(), counts.end());
+  std::ranges::sort(all, {}, [](const auto& each) { return std::pair(~each.second, each.first); });
+  std::string text;
+  for (const auto& [name, count] : all) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text.empty() ? "none" : text;
+}
+
+double mebibytes_a_second(const dataset::Stage& stage) {
+  return stage.seconds > 0 ? static_cast<double>(stage.bytes) / stage.seconds / 1e6 : 0;
+}
+
+void print_stages(const std::vector<dataset::Stage>& stages) {
+  for (const dataset::Stage& stage : stages) {
+    fmt::print("  {:<18} {:8.1f} s", stage.name, stage.seconds);
+    if (stage.bytes > 0) fmt::print("  {:8.1f} MB/s", mebibytes_a_second(stage));
+    fmt::print("\n");
+  }
+}
+
+std::string describe(const corpus::Leak& leak) {
+  std::string text = leak.relation + " " + leak.against;
+  if (!leak.row.empty()) text += " " + leak.row;
+  if (leak.jaccard > 0) text += fmt::format(", words {:.2f}", leak.jaccard);
+  if (leak.containment > 0) text += fmt::format(", contains {:.2f}", leak.containment);
+  return text + (leak.renamed ? ", renamed" : "");
+}
+
+}  // namespace
+
+void report(const dataset::BuildSummary& facts, const std::filesystem::path& out) {
+  const dataset::DuplicateFacts& duplicates = facts.duplicates;
+  fmt::print("{} rows in {}: {}\n", facts.rows.rows, out.string(), in_words(facts.rows.kinds));
+  fmt::print("units: {}\n", in_words(facts.units));
+  dataset::Counts refused;
+  for (const dataset::SourceFacts& source : facts.sources)
+    for (const auto& [licence, count] : source.licence_refused) refused[licence] += count;
+  fmt::print("left out for their licence: {}\n", in_words(refused));
+  fmt::print("duplicates: {} equal, {} equal but for names, {} near ones in {} clusters, {} equal rows\n",
+             duplicates.exact_units, duplicates.renamed_units, duplicates.near_units, duplicates.clusters,
+             duplicates.exact_rows);
+  fmt::print("pairs of CUDA and Triton: {} ({} more are too uncertain)\n", facts.cuda_pairs,
+             facts.cuda_pairs_weak);
+  fmt::print("kernels kept: {}\n", in_words(facts.units_compile));
+  fmt::print("flagged rows: {}\n", in_words(facts.rows.leaks));
+  print_stages(facts.stages);
+  for (const std::string& warning : facts.warnings) fmt::print(stderr, "warning: {}\n", warning);
+}
+
+void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings) {
+  fmt::print("{} of {} rows kept in {}: {} exact and {} near duplicates, of {} rows\n", tally.kept,
+             tally.rows, settings.out.string(), tally.exact, tally.near, tally.clusters);
+  if (tally.rows_against > 0) fmt::print("compared with {} rows of --against\n", tally.rows_against);
+  if (tally.bytes > tally.sketched_bytes)
+    fmt::print("{:.1f} of {:.1f} MB had been sketched before\n",
+               static_cast<double>(tally.bytes - tally.sketched_bytes) / 1e6,
+               static_cast<double>(tally.bytes) / 1e6);
+  fmt::print("candidate pairs: {}, verified {}, over the threshold {}, passed over in full buckets {}\n",
+             tally.join.candidates, tally.join.verified, tally.join.over, tally.join.bounded);
+  print_stages(tally.stages);
+  if (tally.bad_rows == 0) return;
+  fmt::print(stderr, "warning: {} rows could not be read and are left out\n", tally.bad_rows);
+  for (const std::string& bad : tally.bad) fmt::print(stderr, "  {}\n", bad);
+}
+
+void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings) {
+  fmt::print("{} of {} rows flagged ({} references, {:.1f} s): {}\n", tally.flagged, tally.rows,
+             tally.references, tally.seconds, in_words(tally.relations));
+  for (std::size_t i = 0; i < std::min(flags_shown, tally.flags.size()); ++i)
+    fmt::print("  {}: {}\n", tally.flags[i].source, describe(tally.flags[i].leaks.front()));
+  if (tally.flags.size() > flags_shown) fmt::print("  and {} more\n", tally.flags.size() - flags_shown);
+  if (!settings.out.empty()) fmt::print("written: {0}/flags.jsonl, {0}/review.csv\n", settings.out.string());
+  if (tally.bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally.bad_rows);
 }
 
 }  // namespace kw::app

@@ -1,10 +1,16 @@
-// `kernelwright dataset`: build, dedup, audit, export.
+// `kernelwright dataset`: build, dedup, audit, export, and the final reports of these verbs.
 #pragma once
 
-#include "flags/dataset_flags.h"
+#include <filesystem>
+
+#include "dataset/build/audit.h"
+#include "dataset/build/build.h"
+#include "dataset/build/dedup.h"
+#include "options/dataset_flags.h"
 
 namespace kw::app {
 
+// `kernelwright dataset`: build, dedup, audit, export.
 struct DatasetFlags {
   DatasetBuildFlags build;
   DatasetDedupFlags dedup;
@@ -15,7 +21,13 @@ struct DatasetFlags {
   void add(CLI::App& app);
 };
 
-// The exit status: 0, 1 where something failed (or, with --fail-on-leak, leaked), 2, 130 after Ctrl-C.
+// The exit status: 0 for success, 1 for a failure (or, with --fail-on-leak, a leak), 2 for wrong flags, 130
+// after Ctrl-C.
 int dataset(const DatasetFlags& flags, const CLI::App& verb);
+
+// Final reports of the verbs of `dataset`.
+void report(const dataset::BuildSummary& facts, const std::filesystem::path& out);
+void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings);
+void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings);
 
 }  // namespace kw::app

@@ -8,11 +8,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/core/json.h"
 #include "evaluators.h"
-#include "python_child.h"
-#include "schema/json.h"
 #include "session.h"
-#include "training/child.h"
+#include "train/job/session.h"
 
 namespace kw::app {
 namespace {
@@ -23,13 +22,13 @@ constexpr int mib_shift = 20;
 
 struct Target {
   std::string name;    // of the evaluator
-  std::string module;  // of our package, which deploys
+  std::string module;  // of the Python package, which deploys
   json::object request;
   std::string python;
   bool dry_run = false;
 };
 
-// What the child told: one of the first three.
+// The child's report: a URL, a plan or an error.
 struct Told {
   std::optional<std::string> url;
   std::optional<std::string> plan;
@@ -43,7 +42,7 @@ json::array array_of(const std::vector<std::string>& words) {
 }
 
 Target target_of(const DeployRayFlags& flags) {
-  json::object settings{{"device", flags.device}, {"downscale_delay_s", flags.idle_s}};
+  json::object settings{{"device", to_string(flags.device)}, {"downscale_delay_s", flags.idle_s}};
   settings["words"] = array_of(flags.serve_words);
   if (flags.replicas) {
     settings["min_replicas"] = flags.replicas->least;
@@ -57,7 +56,7 @@ Target target_of(const DeployRayFlags& flags) {
                        {"wait_s", flags.wait_s},
                        {"dry_run", flags.dry_run}};
   request["settings"] = std::move(settings);
-  return {"ray", "kernelwright.fleet.deploy_ray", std::move(request), flags.python, flags.dry_run};
+  return {"ray", "kernelwright._fleet.deploy_ray", std::move(request), flags.python, flags.dry_run};
 }
 
 Target target_of(const DeployModalFlags& flags) {
@@ -71,7 +70,7 @@ Target target_of(const DeployModalFlags& flags) {
   json::object request{
       {"program", flags.program}, {"environment", flags.environment}, {"dry_run", flags.dry_run}};
   request["settings"] = std::move(settings);
-  return {"modal", "kernelwright.fleet.deploy_modal", std::move(request), flags.python, flags.dry_run};
+  return {"modal", "kernelwright._fleet.deploy_modal", std::move(request), flags.python, flags.dry_run};
 }
 
 void heed(Told& told, std::string_view line) {
@@ -85,7 +84,7 @@ void heed(Told& told, std::string_view line) {
                        string_at(error->get_object(), "remedy").value_or("")};
 }
 
-// Nothing after an interruption.
+// Empty after an interruption.
 Result<std::optional<Told>> run(const Target& target) {
   auto python = python_child(target.python);
   if (!python) return std::unexpected(python.error());
@@ -99,7 +98,8 @@ Result<std::optional<Told>> run(const Target& target) {
   if (ending->interrupted) return std::nullopt;
   if (told.error) return std::unexpected(*told.error);
   if (ending->by_signal || ending->status != 0 || (!told.url && !told.plan))
-    return fail(fmt::format("{} ended without deploying", target.module), "what it says stands above");
+    return fail(fmt::format("{} exited before the deployment was complete", target.module),
+                "its output above has the reason");
   return told;
 }
 
@@ -111,21 +111,15 @@ Result<> keep(const Target& target, const std::string& url) {
 
 int outcome_of(const Target& target) {
   auto told = run(target);
-  if (!told) {
-    complain(told.error());
-    return exit_failure;
-  }
+  if (!told) return failed(told.error());
   if (!*told) return exit_interrupted;
   if (target.dry_run) {
     fmt::print("{}\n", (*told)->plan.value_or(""));
     return 0;
   }
   fmt::print("{}\n", (*told)->url.value_or(""));
-  if (auto kept = keep(target, (*told)->url.value_or("")); !kept) {
-    complain(kept.error());
-    return exit_failure;
-  }
-  fmt::print(stderr, "`--evaluator {}` finds it from now on\n", target.name);
+  if (auto kept = keep(target, (*told)->url.value_or("")); !kept) return failed(kept.error());
+  fmt::print(stderr, "`--evaluator {}` now uses it\n", target.name);
   return 0;
 }
 
@@ -138,8 +132,8 @@ bool is_loopback(const std::string& host) {
 int deploy(const DeployFlags& flags, const CLI::App& verb) {
   if (verb.got_subcommand("modal")) return outcome_of(target_of(flags.modal));
   if (!is_loopback(flags.ray.host) && flags.ray.api_key_file.empty()) {
-    complain({fmt::format("--host {} reaches beyond this machine, and there is no key", flags.ray.host),
-              "--api-key-file FILE, with a long random word in it"});
+    complain({fmt::format("--host {} is beyond loopback and requires a key", flags.ray.host),
+              "give --api-key-file FILE with a long random key in it"});
     return exit_usage;
   }
   return outcome_of(target_of(flags.ray));

@@ -1,11 +1,11 @@
-// `kernelwright deploy`: the service where others place and restart it.
+// `kernelwright deploy`: deploys the service to a platform that places and restarts it.
 #pragma once
 
-#include "flags/deploy_flags.h"
+#include "options/serve_flags.h"
 
 namespace kw::app {
 
-// The URL on standard output, kept under the verb's name for --evaluator.
+// Prints the URL on standard output and stores it under the verb's name for --evaluator.
 int deploy(const DeployFlags& flags, const CLI::App& verb);
 
 }  // namespace kw::app

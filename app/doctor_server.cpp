@@ -5,16 +5,15 @@
 #include <boost/json/array.hpp>
 #include <filesystem>
 
-#include "async/spawn.h"
-#include "base/files.h"
-#include "base/text.h"
-#include "llm/probe.h"
-#include "llm/reasoning.h"
-#include "llm/request.h"
-#include "llm/server_error.h"
-#include "models/launch_line.h"
-#include "models/parsers.h"
-#include "schema/json.h"
+#include "base/async/loop.h"
+#include "base/core/files.h"
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "loop/model_client/answer.h"
+#include "loop/model_client/listing.h"
+#include "loop/model_client/request.h"
+#include "loop/model_client/server_error.h"
+#include "model_servers/launch_line.h"
 
 namespace kw::app {
 namespace {
@@ -23,7 +22,7 @@ using namespace std::chrono_literals;
 namespace json = boost::json;
 
 constexpr auto answer_timeout = 90s;
-constexpr std::uint64_t answer_tokens = 1024;  // room for a model that thinks about a sum
+constexpr std::uint64_t answer_tokens = 1024;  // enough for a model that reasons about a sum
 constexpr std::size_t shown_bytes = 300;
 
 Finding as_missing(const Error& error) {
@@ -41,7 +40,7 @@ struct Answer {
   std::string finish_reason;
 };
 
-// Nothing where the body is no chat completion.
+// Empty if the body is no chat completion.
 std::optional<Answer> read_answer(std::string_view body) {
   auto value = parse_json(to_utf8(body));
   if (!value || !value->is_object()) return {};
@@ -59,25 +58,28 @@ Finding judge_said(const llm::ModelInfo& model, const Answer& answer) {
   const auto& [content, reasoning] = answer.said;
   bool cut = answer.finish_reason == "length";
   if (trim(content).empty() && trim(reasoning).empty())
-    return {Grade::missing, "it answers with nothing", "look at the server's log"};
+    return {Grade::missing, "its answer is empty", "check the server's log"};
   if (content.find("<think>") != std::string::npos || content.find("</think>") != std::string::npos)
-    return {Grade::less, "reasoning stands inside the answer, and its own field is empty: no parser",
+    return {Grade::less,
+            "the reasoning is in the answer, and its own field is empty: the server has no reasoning parser",
             parser_remedy(model)};
   if (trim(content).empty() && !cut)
     return {Grade::missing,
-            "the answer stands in the field for reasoning: a parser that this model does not need",
+            "the answer is in the field for reasoning: the server has a reasoning parser that this model "
+            "does not need",
             "start the server without --reasoning-parser"};
   auto parser = models::reasoning_parser_of(model.name);
   if (trim(reasoning).empty() && parser)
-    return {Grade::less, "no reasoning came from a model that reasons: turned off, or no parser",
-            parser->automatic ? "upgrade vLLM: newer ones take the parser by themselves"
+    return {Grade::less,
+            "a reasoning model sent no reasoning: reasoning is off, or the server has no reasoning parser",
+            parser->automatic ? "upgrade vLLM: newer versions choose the parser"
                               : parser_remedy(model) + ", unless reasoning is turned off on purpose"};
-  return {Grade::fine, reasoning.empty() ? "it answers" : "it answers, and reasoning has its own field", ""};
+  return {Grade::ok, reasoning.empty() ? "it answers" : "it answers with the reasoning in its own field", ""};
 }
 
-// As llm::OpenAiClient asks, but what comes back is looked at as it is.
-async::Task<Findings> ask(http::Client& client, llm::ServerOptions options, std::string base_url,
-                          llm::ModelInfo model, async::Stop& stop) {
+// Sends the request of llm::OpenAiClient, and examines the unchanged response.
+async::Task<Findings> ask_server(http::Client& client, llm::ServerOptions options, std::string base_url,
+                                 llm::ModelInfo model, async::Stop& stop) {
   llm::ChatRequest question;
   question.id = "doctor";
   question.messages.push_back({"user", "What is 17 + 25? Answer with the number alone."});
@@ -91,14 +93,14 @@ async::Task<Findings> ask(http::Client& client, llm::ServerOptions options, std:
   if (!response)
     co_return Findings{
         {Grade::missing, "a short question got no answer: " + response.error().what,
-         response.error().remedy.empty() ? "look at the server's log" : response.error().remedy}};
+         response.error().remedy.empty() ? "check the server's log" : response.error().remedy}};
   if (response->status != 200) {
     llm::ServerError error = llm::read_error(response->status, response->body);
     co_return Findings{
         {Grade::missing,
          fmt::format("a short question was refused with {}: {}", response->status,
                      llm::without_key(shorten(to_plain_text(error.message), shown_bytes), options)),
-         "look at the server's log"}};
+         "check the server's log"}};
   }
   co_return judge_answer(model, response->body);
 }
@@ -107,7 +109,7 @@ async::Task<Findings> examine(async::Loop* loop, async::Stop* stop, llm::ServerO
   http::Client client(*loop, options.http);
   auto listing = co_await llm::list_models(client, options, *stop);
   if (!listing) co_return Findings{as_missing(listing.error())};
-  Findings found{{Grade::fine,
+  Findings found{{Grade::ok,
                   fmt::format("{}: {}, {} model{}", listing->base_url,
                               listing->server.empty() ? "a server" : listing->server, listing->models.size(),
                               listing->models.size() == 1 ? "" : "s"),
@@ -118,7 +120,7 @@ async::Task<Findings> examine(async::Loop* loop, async::Stop* stop, llm::ServerO
     co_return found;
   }
   std::ranges::move(judge_context(*model), std::back_inserter(found));
-  std::ranges::move(co_await ask(client, options, listing->base_url, *model, *stop),
+  std::ranges::move(co_await ask_server(client, options, listing->base_url, *model, *stop),
                     std::back_inserter(found));
   co_return found;
 }
@@ -133,21 +135,22 @@ async::Task<> examine_to_end(async::Loop* loop, async::Stop* stop, llm::ServerOp
 
 Findings judge_context(const llm::ModelInfo& model) {
   if (!model.max_model_len)
-    return {{Grade::less, fmt::format("{}: the server does not say how long its context is", model.name),
-             "give --max-tokens to `run`, so that answers are bounded"}};
+    return {{Grade::less, fmt::format("{}: the server does not report its context length", model.name),
+             "give --max-tokens to `run` to limit the answers"}};
   if (*model.max_model_len < models::least_context_tokens)
     return {{Grade::less,
-             fmt::format("{}: a context of {} tokens, where our prompt, a task and an answer take up to {}",
-                         model.name, *model.max_model_len, models::least_context_tokens),
+             fmt::format("{}: a context of {} tokens; prompt, task and answer take up to {}", model.name,
+                         *model.max_model_len, models::least_context_tokens),
              fmt::format("start the server with --max-model-len {} or more", models::least_context_tokens)}};
-  return {{Grade::fine, fmt::format("{}: a context of {} tokens", model.name, *model.max_model_len), ""}};
+  return {{Grade::ok, fmt::format("{}: a context of {} tokens", model.name, *model.max_model_len), ""}};
 }
 
 Findings judge_answer(const llm::ModelInfo& model, std::string_view body) {
   auto answer = read_answer(body);
   if (!answer)
-    return {{Grade::missing, "its answer is no chat completion: " + shorten(to_plain_text(body), shown_bytes),
-             "is this the address of an OpenAI-compatible server?"}};
+    return {{Grade::missing,
+             "its answer is not a chat completion: " + shorten(to_plain_text(body), shown_bytes),
+             "check that this is the address of an OpenAI-compatible server"}};
   return {judge_said(model, *answer)};
 }
 
@@ -175,7 +178,7 @@ Findings examine_launch_line(const std::string& line_or_file) {
   for (models::LaunchFinding& finding : models::examine_launch(text))
     found.push_back({finding.fatal ? Grade::missing : Grade::less, "launch line: " + finding.what,
                      std::move(finding.remedy)});
-  if (found.empty()) found.push_back({Grade::fine, "launch line: nothing wrong with its flags", ""});
+  if (found.empty()) found.push_back({Grade::ok, "launch line: its flags are right", ""});
   return found;
 }
 

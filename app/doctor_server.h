@@ -1,24 +1,36 @@
-// What `doctor --vllm-url` and `--launch` find out about a model's server.
+// Findings of `doctor`, and the examination of a model server for `doctor --vllm-url` and `--launch`.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "findings.h"
-#include "llm/listing.h"
-#include "llm/openai_client.h"
+#include "base/core/words.h"
+#include "loop/model_client/listing.h"
+#include "loop/model_client/openai_client.h"
 
 namespace kw::app {
 
-// Asks the server for its models and for one short answer. Takes two minutes at most.
+// Findings of `doctor`.
+BOOST_DEFINE_ENUM_CLASS(Grade, ok, less, missing)
+
+struct Finding {
+  Grade grade = Grade::ok;
+  std::string what;
+  std::string remedy;
+};
+
+using Findings = std::vector<Finding>;
+
+// Requests the server's models and one short answer. Takes two minutes at most.
 Findings examine_server(const llm::ServerOptions& options);
 
-// A command line that starts vLLM, or a script with one: text, or the path of a file with it.
+// `text`: a command line that starts vLLM, a script with such a line, or the path of a file with either.
 Findings examine_launch_line(const std::string& line_or_file);
 
-// The parts that need no server. `listing` is what it lists, `model` what was settled on.
+// The checks that need no server. `listing` is the server's list of models, `model` the chosen model.
 Findings judge_context(const llm::ModelInfo& model);
-// `body` is a whole chat completion.
+// `body` is a complete chat completion.
 Findings judge_answer(const llm::ModelInfo& model, std::string_view body);
 
 }  // namespace kw::app

@@ -5,13 +5,12 @@
 
 #include <filesystem>
 
-#include "base/files.h"
-#include "engine/installation.h"
-#include "engine/python.h"
-#include "process/helper.h"
+#include "base/core/files.h"
+#include "base/process/child.h"
+#include "loop/run_store/run_reader.h"
+#include "loop/run_store/training_files.h"
 #include "session.h"
-#include "store/run_reader.h"
-#include "store/training_files.h"
+#include "verify/workers/installation.h"
 #include "version.h"
 
 namespace kw::app {
@@ -19,64 +18,52 @@ namespace {
 
 namespace fs = std::filesystem;
 
-template <typename Enum>
-Enum named(std::string_view word, std::initializer_list<Enum> values) {
-  for (Enum value : values)
-    if (to_string(value) == word) return value;
-  return *values.begin();
-}
-
 store::TrainingOptions options_of(const ExportFlags& flags) {
-  using store::Filter;
-  using store::Format;
-  using store::ReasoningKey;
   store::TrainingOptions options;
-  options.format =
-      named(flags.format, {Format::messages, Format::prompt_completion, Format::preference, Format::traces});
-  options.unit = named(flags.rows, {store::Unit::turn, store::Unit::conversation});
-  options.reasoning = named(flags.reasoning, {ReasoningKey::reasoning_content, ReasoningKey::thinking,
-                                              ReasoningKey::inline_, ReasoningKey::none});
-  options.filter = options.format == Format::traces ? Filter::none : Filter::correct;
-  if (!flags.filter.empty())
-    options.filter = named(flags.filter, {Filter::none, Filter::correct, Filter::fast_1, Filter::fast_2});
-  options.min_trust = from_string<Trust>(flags.min_trust);
+  options.format = flags.format;
+  options.unit = flags.rows.value_or(store::Unit::turn);
+  options.reasoning = flags.reasoning;
+  options.filter = flags.filter.value_or(flags.format == store::Format::traces ? store::Filter::none
+                                                                               : store::Filter::correct);
+  options.min_trust = flags.min_trust;
   options.best_only = flags.best_only;
   options.include_benchmarks = flags.include_benchmarks;
   options.max_bytes = flags.max_bytes;
   return options;
 }
 
-// Flags that would be passed over in silence are refused instead.
-Result<> check(const ExportFlags& flags, const store::TrainingOptions& options) {
+// Refuses flags that would have no effect.
+Result<> check_export_flags(const ExportFlags& flags, const store::TrainingOptions& options) {
   using store::Format;
   bool chosen = options.format == Format::traces || options.format == Format::preference;
-  if (chosen && !flags.rows.empty())
-    return fail(fmt::format("--rows does not go with --format {}", flags.format),
+  if (chosen && flags.rows)
+    return fail(fmt::format("--rows excludes --format {}", to_string(flags.format)),
                 "leave it out, or choose messages or prompt-completion");
-  if (options.format != Format::traces && !flags.form.empty())
-    return fail("--form is for --format traces", "leave it out");
+  if (options.format != Format::traces && flags.form)
+    return fail("--form requires --format traces", "leave it out");
   if (options.format == Format::preference && options.filter == store::Filter::none)
-    return fail("preference pairs need an answer that is correct", "leave --filter out, or give fast_1");
+    return fail("--format preference excludes --filter none: pairs need a correct answer",
+                "leave --filter out, or give fast_1");
   std::string ending = fs::path(flags.output).extension().string();
   if (ending != ".jsonl" && ending != ".parquet" && ending != ".json")
-    return fail(fmt::format("--output {}: the ending is none of .jsonl, .parquet, .json", flags.output));
+    return fail(fmt::format("--output {}: the extension is not .jsonl, .parquet or .json", flags.output));
   if (ending == ".parquet" && options.format == Format::traces)
-    return fail("traces are written as JSON, not as Parquet", "end --output with .json or .jsonl");
+    return fail("--format traces excludes Parquet", "use the extension .json or .jsonl");
   return {};
 }
 
-// Whether any trace has more than one turn: then that is the form in which they are written.
+// The form of traces: multi-turn if any trace has more than one turn.
 Result<store::Form> form_of(const ExportFlags& flags) {
-  if (!flags.form.empty()) return flags.form == "single" ? store::Form::single_turn : store::Form::multi_turn;
+  if (flags.form) return *flags.form;
   auto reader = store::open_run(flags.run);
   if (!reader) return std::unexpected(reader.error());
   while (true) {
     auto trace = (*reader)->next();
     if (!trace) return std::unexpected(trace.error());
-    if (!*trace) return store::Form::single_turn;
-    if ((*trace)->rounds.size() > 1) return store::Form::multi_turn;
+    if (!*trace) return store::Form::single;
+    if ((*trace)->rounds.size() > 1) return store::Form::multi;
     for (const Conversation& round : (*trace)->rounds)
-      if (round.turns.size() > 1) return store::Form::multi_turn;
+      if (round.turns.size() > 1) return store::Form::multi;
   }
 }
 
@@ -87,15 +74,14 @@ Result<> to_parquet(const fs::path& rows, const fs::path& output, const std::str
   if (!python) return std::unexpected(python.error());
   fs::path script;
   for (const fs::path& folder : installation->python_path)
-    if (fs::exists(folder / "kernelwright/parquet_write.py"))
-      script = folder / "kernelwright/parquet_write.py";
+    if (auto found = folder / "kernelwright/_dataset/parquet_write.py"; fs::exists(found)) script = found;
   auto child =
       process::start_helper({python->path.string(), script.string(), rows.string(), output.string()});
   if (!child) return std::unexpected(child.error());
   return child->first.finish();
 }
 
-// Rows as JSON lines beside the output, which go again when it is made of them.
+// Writes the rows as JSON lines next to the output, converts them, and removes them.
 Result<store::Tally> write_parquet(store::TraceReader& reader, const ExportFlags& flags,
                                    const store::TrainingOptions& options) {
   fs::path rows = flags.output + fmt::format(".{}.jsonl", ::getpid());
@@ -122,15 +108,15 @@ Result<store::Tally> write_rows(const ExportFlags& flags, store::TrainingOptions
 
 std::unexpected<Error> nothing_left(const ExportFlags& flags, const store::Tally& tally) {
   if (tally.traces == 0)
-    return fail(fmt::format("{} has no trace that has ended", flags.run), "let the run go on, then export");
-  std::string remedy = "a milder --filter keeps more";
+    return fail(fmt::format("{} has no finished trace", flags.run), "continue the run, then export it");
+  std::string remedy = "use a weaker --filter";
   if (tally.left_out.contains(store::not_known_to_count))
     remedy =
-        "`kernelwright run --traces F --model-replay F` judges recorded answers; --filter none takes all";
+        "`kernelwright run --traces F --model-replay F` judges recorded answers; --filter none exports all";
   else if (tally.benchmarks > 0)
-    remedy = "--include-benchmarks takes tasks of KernelBench along";
-  return fail(fmt::format("nothing is left to write to {}: of {} traces, left out: {}", flags.output,
-                          tally.traces, store::left_out_in_words(tally)),
+    remedy = "--include-benchmarks also exports tasks of KernelBench";
+  return fail(fmt::format("no row for {}: of {} traces, left out: {}", flags.output, tally.traces,
+                          store::left_out_in_words(tally)),
               remedy);
 }
 
@@ -157,14 +143,11 @@ Result<> write_all(const ExportFlags& flags, store::TrainingOptions options) {
 
 int export_run(const ExportFlags& flags) {
   store::TrainingOptions options = options_of(flags);
-  if (auto good = check(flags, options); !good) {
+  if (auto good = check_export_flags(flags, options); !good) {
     complain(good.error());
     return exit_usage;
   }
-  if (auto written = write_all(flags, options); !written) {
-    complain(written.error());
-    return exit_failure;
-  }
+  if (auto written = write_all(flags, options); !written) return failed(written.error());
   return 0;
 }
 

@@ -1,14 +1,14 @@
-// `kernelwright export`: a run into files to train on.
+// `kernelwright export`: converts a run to training files.
 #pragma once
 
-#include "flags/export_flags.h"
+#include "options/export_flags.h"
 
 namespace kw::app {
 
 using kw::ExportFlags;
 
-// The exit status: 0 where rows were written, 1 where none were left or something failed, 2 where flags do
-// not go together.
+// The exit status: 0 if rows were written, 1 if there were none or after an error, 2 for flags that exclude
+// each other.
 int export_run(const ExportFlags& flags);
 
 }  // namespace kw::app

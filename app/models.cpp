@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "base/files.h"
-#include "models/script.h"
+#include "base/core/files.h"
+#include "model_servers/table.h"
 #include "session.h"
 
 namespace kw::app {
@@ -15,7 +15,7 @@ namespace {
 using models::Checkpoint;
 using models::ModelServer;
 
-constexpr unsigned size_share_percent = 120;  // weights, and a fifth more for the cache
+constexpr unsigned size_share_percent = 120;  // the weights and a fifth for the cache
 
 std::string names() {
   std::string list;
@@ -70,13 +70,14 @@ void add_models(CLI::App& app, ModelsOptions& options) {
     CLI::App* sub = app.add_subcommand(word, help);
     sub->callback([&options, action] { options.action = action; });
     if (action != ModelsOptions::Action::list)
-      sub->add_option("NAME", options.name, "as `list` names it")->required();
+      sub->add_option("NAME", options.name, "name from `list`")->required();
     return sub;
   };
-  verb("list", ModelsOptions::Action::list, "servers of models that we know");
-  verb("show", ModelsOptions::Action::show, "what one needs, and the line that starts it");
-  verb("script", ModelsOptions::Action::script, "a script that checks the machine and starts it")
-      ->add_option("--output", options.output, "a file to write, executable [standard output]")
+  verb("list", ModelsOptions::Action::list, "List the known model servers");
+  verb("show", ModelsOptions::Action::show, "Print the requirements and the launch command of a server");
+  verb("script", ModelsOptions::Action::script,
+       "Write a script that checks the machine and starts the server")
+      ->add_option("--output", options.output, "executable file to write [standard output]")
       ->type_name("F");
 }
 
@@ -86,18 +87,13 @@ int models(const ModelsOptions& options) {
     return 0;
   }
   const ModelServer* server = models::find_model(options.name);
-  if (server == nullptr) {
-    complain({fmt::format("there is no model server \"{}\"", options.name), "we know " + names()});
-    return exit_failure;
-  }
+  if (server == nullptr)
+    return failed({fmt::format("there is no model server \"{}\"", options.name), "we know " + names()});
   if (options.action == ModelsOptions::Action::show) {
     show(*server);
     return 0;
   }
-  if (auto written = write_script(*server, options.output); !written) {
-    complain(written.error());
-    return exit_failure;
-  }
+  if (auto written = write_script(*server, options.output); !written) return failed(written.error());
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// `kernelwright models`: servers of models that we know how to start.
+// `kernelwright models`: launch commands and scripts of known model servers.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@ struct ModelsOptions {
 
 void add_models(CLI::App& app, ModelsOptions& options);
 
-// 0, or 1 with an error said.
+// Returns 0, or prints an error and returns 1.
 int models(const ModelsOptions& options);
 
 }  // namespace kw::app

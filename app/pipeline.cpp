@@ -1,7 +1,7 @@
 #include "pipeline.h"
 
-#include "async/spawn.h"
-#include "verify/work_key.h"
+#include "base/async/loop.h"
+#include "verify/api/shared_verifier.h"
 
 namespace kw::app {
 
@@ -12,7 +12,7 @@ Pipeline::Pipeline(async::Loop& loop, async::Stop& stop, verify::Verifier& verif
       verifier_(loop, stop, verifier, {.known = [this](std::string work) { return known(std::move(work)); }}),
       changed_(loop) {}
 
-async::Task<Result<>> Pipeline::run(JobSource& source) {
+async::Task<Result<>> Pipeline::run(Source& source) {
   Result<> ended;
   try {
     ended = co_await read(source);
@@ -24,7 +24,7 @@ async::Task<Result<>> Pipeline::run(JobSource& source) {
   co_return ended;
 }
 
-async::Task<Result<>> Pipeline::read(JobSource& source) {
+async::Task<Result<>> Pipeline::read(Source& source) {
   while (!stop_.requested() && !trouble_) {
     auto next = source.next();
     if (!next) co_return std::unexpected(next.error());
@@ -60,7 +60,7 @@ async::Task<std::optional<Verdict>> Pipeline::known(std::string work) {
 }
 
 void Pipeline::broke(const std::exception_ptr& thrown) {
-  if (!trouble_) trouble_ = Error{"the results could not be handed on: " + async::what_of(thrown), ""};
+  if (!trouble_) trouble_ = Error{"cannot write the results: " + async::what_of(thrown), ""};
 }
 
 }  // namespace kw::app

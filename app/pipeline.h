@@ -1,4 +1,4 @@
-// Jobs in, verdicts out: as many at once as the verifier is wide, each result handed on as it comes.
+// Verifies jobs. Keeps as many in flight as the verifier is wide, and reports each result at once.
 #pragma once
 
 #include <exception>
@@ -7,22 +7,21 @@
 #include <optional>
 #include <string>
 
-#include "async/event.h"
-#include "async/stop.h"
-#include "schema/job.h"
-#include "schema/verdict.h"
-#include "tasks/job_source.h"
-#include "verify/shared_verifier.h"
+#include "base/async/wait.h"
+#include "loop/tasks/source.h"
+#include "types/job.h"
+#include "types/verdict.h"
+#include "verify/api/shared_verifier.h"
 
 namespace kw::app {
 
-// `work` is the job's key: verify/work_key.h.
+// `work` is the job's key: verify/api/shared_verifier.h.
 struct PipelineHooks {
   std::function<void(const Job&, const Verdict&)> judged;
   std::function<void(const RowError&)> bad_row;
-  // An earlier run has done this very row: it is passed over.
+  // An earlier run has judged this row: skip it.
   std::function<bool(const Job&, const std::string& work)> done_before;
-  // The verdict on equal work that was written, by this run or an earlier one.
+  // The stored verdict on equal work, from this run or an earlier one.
   std::function<std::optional<Verdict>(const std::string& work)> known;
 };
 
@@ -30,12 +29,12 @@ class Pipeline {
  public:
   Pipeline(async::Loop& loop, async::Stop& stop, verify::Verifier& verifier, PipelineHooks hooks);
 
-  // Until the source ends or a stop is requested; all that was started has ended then. An error where the
-  // source is broken, or where a hook threw: nothing more is started after that.
-  async::Task<Result<>> run(JobSource& source);
+  // Ends when the source ends or a stop is requested; all started jobs have ended then. Returns an error if
+  // the source fails or a hook throws; after that no job starts.
+  async::Task<Result<>> run(Source& source);
 
  private:
-  async::Task<Result<>> read(JobSource& source);
+  async::Task<Result<>> read(Source& source);
   async::Task<> judge(std::shared_ptr<const Job> job);
   async::Task<std::optional<Verdict>> known(std::string work);
   void broke(const std::exception_ptr& thrown);
@@ -47,7 +46,7 @@ class Pipeline {
   verify::SharedVerifier verifier_;
   async::Event changed_;
   std::size_t in_flight_ = 0;
-  std::optional<Error> trouble_;  // what a hook threw first
+  std::optional<Error> trouble_;  // the first exception of a hook
 };
 
 }  // namespace kw::app

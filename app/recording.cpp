@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "base/files.h"
-#include "recording/recording.h"
+#include "base/core/files.h"
 #include "session.h"
+#include "verify/recording/recording.h"
 
 namespace kw::app {
 namespace {
@@ -21,17 +21,14 @@ Result<std::string> shown(const std::string& file) {
 
 void add_recording(CLI::App& app, RecordingOptions& options) {
   app.require_subcommand(1);
-  app.add_subcommand("show", "what is in one, as text")
-      ->add_option("FILE", options.file, "a recording (docs/recording.md)")
+  app.add_subcommand("show", "Print a recording as text")
+      ->add_option("FILE", options.file, "recording file (docs/recording.md)")
       ->required();
 }
 
 int show_recording(const RecordingOptions& options) {
   auto text = shown(options.file);
-  if (!text) {
-    complain(text.error());
-    return exit_failure;
-  }
+  if (!text) return failed(text.error());
   fmt::print("{}", *text);
   return 0;
 }

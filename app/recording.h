@@ -1,4 +1,4 @@
-// `kernelwright recording`: what the recorder wrote down of a call.
+// `kernelwright recording`: prints recordings of calls.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,8 @@ struct RecordingOptions {
 
 void add_recording(CLI::App& app, RecordingOptions& options);
 
-// Shows it. 0, or 1 with an error said: no such file, or one that is no recording or a broken one.
+// Prints the recording and returns 0. Prints an error and returns 1 if the file is missing, is not a
+// recording, or is damaged.
 int show_recording(const RecordingOptions& options);
 
 }  // namespace kw::app

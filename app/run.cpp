@@ -1,24 +1,27 @@
 #include "run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
-#include "async/spawn.h"
-#include "base/files.h"
-#include "base/hash.h"
-#include "config/config.h"
-#include "evaluator.h"
-#include "flags/setting_flags.h"
-#include "llm/scripted_model.h"
+#include "base/async/loop.h"
+#include "base/core/crypto.h"
+#include "base/core/display.h"
+#include "base/core/files.h"
+#include "base/core/text.h"
+#include "loop/model_client/scripted_model.h"
+#include "loop/run_store/run_store.h"
+#include "loop/run_store/trace_files.h"
+#include "options/config.h"
+#include "options/shared_flags.h"
+#include "output/results.h"
 #include "revision.h"
-#include "run_report.h"
-#include "schema/options.h"
 #include "session.h"
-#include "store/run_store.h"
-#include "store/trace_files.h"
+#include "types/options.h"
+#include "verifier_source.h"
 #include "version.h"
 
 namespace kw::app {
@@ -48,27 +51,28 @@ json::object loop_identity(const refine::Settings& settings) {
           {"max-turns", settings.max_turns},
           {"target-speedup", settings.target_speedup},
           {"min-trust", to_string(settings.min_trust)},
-          {"require-speed", settings.require_speed == refine::RequireSpeed::always ? "always" : "auto"},
+          {"require-speed", to_string(settings.require_speed)},
           {"retry-failed", settings.retry_failed},
           {"samples-per-task", settings.samples_per_task},
-          {"prompt-style", settings.style == refine::PromptStyle::wrapper ? "wrapper" : "modelnew"},
+          {"prompt-style", to_string(settings.style)},
           {"system-prompt-sha256", sha256_hex(settings.system_prompt)},
           {"sampling", llm::to_json(settings.sampling)}};
 }
 
-// What makes two runs the same run: all that changes tasks, answers or verdicts. --limit and --sample-id only
-// say which of the tasks are done now. The names of the model and of the device join when they are known.
-json::object identity(const SourceFlags& source, const refine::Settings& settings, const Settings& judging) {
+// The identity of a run: all options that change tasks, answers or verdicts; not --limit and --sample-id,
+// which only select tasks. The names of the model and of the device are added later.
+json::object run_identity(const SourceFlags& source, const refine::Settings& settings,
+                          const Settings& judging) {
   json::object all = loop_identity(settings);
   for (const json::object& part : {source_identity(source), verdict_settings_json(judging)})
     for (const auto& [name, value] : part) all[name] = value;
   return all;
 }
 
-struct World {
+struct RunWorld {
   const RunFlags& flags;
   refine::Settings settings;
-  std::unique_ptr<TaskSource> source;
+  SourcePtr source;
   EvaluatorPlan plan;
   store::RunInfo info;
   RunReport report;
@@ -76,13 +80,13 @@ struct World {
 
   std::unique_ptr<llm::ScriptedModel> scripted;
   std::unique_ptr<llm::OpenAiClient> chat;
-  std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<VerifierSource> evaluator;
   std::unique_ptr<store::RunStore> store;
   std::size_t unsaved = 0;
 };
 
-// The scripted model is a server like any other, in this process.
-async::Task<Result<>> connect(World* world) {
+// The scripted model is an ordinary server within this process.
+async::Task<Result<>> connect(RunWorld* world) {
   llm::ServerOptions options = world->flags.model.server_options();
   if (const std::string& recorded = world->flags.model.replay; !recorded.empty()) {
     llm::ScriptedOptions script;
@@ -104,16 +108,17 @@ async::Task<Result<>> connect(World* world) {
   co_return Result<>();
 }
 
-async::Task<Result<>> start_evaluator(World* world) {
-  auto evaluator = co_await Evaluator::start(world->session.loop, world->session.stop, world->plan,
-                                             [world](const std::string& line) { world->report.say(line); });
+async::Task<Result<>> start_evaluator(RunWorld* world) {
+  auto evaluator =
+      co_await VerifierSource::start(world->session.loop, world->session.stop, world->plan,
+                                     [world](const std::string& line) { world->report.say(line); });
   if (!evaluator) co_return std::unexpected(evaluator.error());
   world->evaluator = std::move(*evaluator);
   world->info.settings["device"] = world->evaluator->device();
   co_return Result<>();
 }
 
-Result<> open_store(World* world) {
+Result<> open_store(RunWorld* world) {
   fs::path folder = world->flags.output.run_folder();
   auto store = store::RunStore::open(world->session.loop, folder, world->info, world->flags.output.fresh);
   if (!store) return std::unexpected(store.error());
@@ -122,16 +127,16 @@ Result<> open_store(World* world) {
   return write_file(folder / "config.toml", world->info.config_toml);
 }
 
-async::Task<Result<>> write_exports(World* world) {
-  auto form = world->settings.multi_turn ? store::Form::multi_turn : store::Form::single_turn;
+async::Task<Result<>> write_exports(RunWorld* world) {
+  auto form = world->settings.multi_turn ? store::Form::multi : store::Form::single;
   co_return co_await store::save_traces(*world->store, world->flags.output.output, form);
 }
 
-async::Task<> save_now_and_then(World* world) {
+async::Task<> save_now_and_then(RunWorld* world) {
   if (auto saved = co_await write_exports(world); !saved) world->report.say("error: " + saved.error().what);
 }
 
-void trace_ended(World* world) {
+void trace_ended(RunWorld* world) {
   if (++world->unsaved < world->flags.output.save_interval) return;
   world->unsaved = 0;
   async::spawn(world->session.loop, save_now_and_then(world), [world](const std::exception_ptr& thrown) {
@@ -139,7 +144,7 @@ void trace_ended(World* world) {
   });
 }
 
-async::Task<Result<>> converse(World* world) {
+async::Task<Result<>> converse(RunWorld* world) {
   async::Loop& loop = world->session.loop;
   async::Stop& stop = world->session.stop;
   world->report.started();
@@ -157,10 +162,10 @@ std::uint64_t unjudged(const store::Summary& summary) {
   return 0;
 }
 
-async::Task<Result<>> run_and_save(World* world) {
+async::Task<Result<>> run_and_save(RunWorld* world) {
   if (auto connected = co_await connect(world); !connected) co_return connected;
-  // What a service judges on is known when it has answered; the engine here takes longer to start than the
-  // run to be refused.
+  // The device of a service is known only after its response. The local engine starts after open_store(),
+  // which may refuse the run sooner.
   if (world->plan.remote)
     if (auto started = co_await start_evaluator(world); !started) co_return started;
   if (auto opened = open_store(world); !opened) co_return opened;
@@ -175,57 +180,37 @@ async::Task<Result<>> run_and_save(World* world) {
   if (!saved) co_return saved;
   if (!summary) co_return std::unexpected(summary.error());
   if (!world->session.stop.requested() && summary->ended > 0 && unjudged(*summary) == summary->ended)
-    co_return fail("no answer could be judged",
-                   "the log beside the run says why; so does `kernelwright doctor`");
+    co_return fail("no answer could be judged", "the run's log and `kernelwright doctor` have the reason");
   co_return Result<>();
 }
 
-// The scripted model's refusals have another remedy than a server's.
-Error from_recordings(const World& world, Error error) {
+// Replaces the remedy of a server's error by that of the scripted model.
+Error from_recordings(const RunWorld& world, Error error) {
   const std::string& file = world.flags.model.replay;
   if (!file.empty() && error.remedy.contains("/v1"))
-    error.remedy =
-        fmt::format("the scripted model knows the references in {} alone: give it as --traces too", file);
+    error.remedy = fmt::format(
+        "the scripted model has only the references in {}: also give this file to --traces", file);
   return error;
 }
 
-async::Task<int> run_loop(World* world) {
+async::Task<int> run_loop(RunWorld* world) {
   auto ended = co_await run_and_save(world);
   world->report.finish();
   if (world->session.stop.requested()) {
-    fmt::print(stderr, "interrupted; nothing that was answered is lost: the same command goes on\n");
+    fmt::print(stderr, "interrupted; all answers are stored: the same command continues\n");
     co_return exit_interrupted;
   }
   if (!ended) complain(from_recordings(*world, ended.error()));
   co_return ended && !world->report.had_bad_tasks() ? 0 : exit_failure;
 }
 
-// Says what would be asked; nothing is.
-int dry_run(TaskSource& source, bool as_json) {
-  bool bad = false;
-  while (true) {
-    auto next = source.next();
-    if (!next) {
-      complain(next.error());
-      return exit_failure;
-    }
-    if (!*next) return bad ? exit_failure : 0;
-    if (auto* error = std::get_if<RowError>(&**next)) {
-      fmt::print(stderr, "error: {}\n", describe(*error));
-      bad = true;
-    } else {
-      const TaskItem& item = std::get<TaskItem>(**next);
-      if (as_json) {
-        json::object line{{"sample_key", sample_key(item.task)},
-                          {"task_id", item.task.task_id},
-                          {"sample_number", item.sample_number}};
-        fmt::print("{}\n", json::serialize(line));
-        continue;
-      }
-      fmt::print("{}  {}  {} bytes\n", sample_key(item.task), item.task.task_id,
-                 item.task.reference_code.size());
-    }
-  }
+std::string task_line(const Job& job, bool as_json) {
+  if (!as_json)
+    return fmt::format("{}  {}  {} bytes", sample_key(job.task), job.task.task_id,
+                       job.task.reference_code.size());
+  return json::serialize(json::object{{"sample_key", sample_key(job.task)},
+                                      {"task_id", job.task.task_id},
+                                      {"sample_number", job.sample_number}});
 }
 
 }  // namespace
@@ -240,27 +225,20 @@ void RunFlags::add(CLI::App& app) {
 }
 
 int run(const RunFlags& flags, const CLI::App& verb) {
-  auto failed = [](const Error& error) {
-    complain(error);
-    return exit_failure;
-  };
   if (auto fits = flags.evaluator.check(verb); !fits) {
     complain(fits.error());
     return exit_usage;
   }
   auto seed = static_cast<std::uint64_t>(flags.model.sampling.seed.value_or(0));
-  auto source = flags.source.open(parquet_helper(flags.settings.python), seed);
+  auto source = select_tasks(flags.source, seed, parquet_helper(flags.settings.python));
   if (!source) return failed(source.error());
-  if (flags.output.dry_run) return dry_run(**source, flags.output.json);
+  if (flags.output.dry_run)
+    return dry_run(**source, [&](const Job& job) { return task_line(job, flags.output.json); });
   if (auto owner = own_processes(); !owner) return failed(owner.error());
   return run_tasks(flags, verb, std::move(*source));
 }
 
-int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskSource> source) {
-  auto failed = [](const Error& error) {
-    complain(error);
-    return exit_failure;
-  };
+int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
   auto settings = flags.loop.settings();
   if (!settings) return failed(settings.error());
   settings->sampling = flags.model.sampling;
@@ -270,30 +248,126 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, std::unique_ptr<TaskS
                              {flags.output.run_folder().string(), flags.output.fresh});
   if (!plan) return failed(plan.error());
 
-  // A connection for each request, twice where the scripted model's server is in this process too.
+  // A connection per request; twice, since the scripted model's server is also in this process.
   allow_descriptors(2 * flags.model.batch_size + 1024);
 
   store::RunInfo info;
-  info.settings = identity(flags.source, *settings, plan->settings);
+  info.settings = run_identity(flags.source, *settings, plan->settings);
   if (plan->local) info.settings["device"] = device_of(*plan->local);
   info.config_toml = resolved_toml(verb);
   info.program_version = kw_version;
   info.git_revision = kw_revision;
   auto total = source->total();
   if (total) *total *= settings->samples_per_task;
-  World world{flags,
-              std::move(*settings),
-              std::move(source),
-              std::move(*plan),
-              std::move(info),
-              RunReport(flags.output, total),
-              {},
-              {},
-              {},
-              {},
-              {},
-              0};
+  RunWorld world{flags,
+                 std::move(*settings),
+                 std::move(source),
+                 std::move(*plan),
+                 std::move(info),
+                 RunReport(flags.output, total),
+                 {},
+                 {},
+                 {},
+                 {},
+                 {},
+                 0};
   return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
+}
+
+namespace {
+
+std::string turn_words(const Turn& turn) {
+  if (!turn.verdict) return "not judged";
+  std::string words = in_words(result_row(*turn.verdict, std::nullopt, Trust::in_process));
+  if (turn.verdict->speedup) words += fmt::format(", {:.2f}x", *turn.verdict->speedup);
+  return words;
+}
+
+std::string trace_words(const Trace& trace) {
+  const Conversation* round = best_round(trace);
+  if (round == nullptr) return "no answer";
+  const Turn* best = best_turn(*round);
+  std::string words = best ? turn_words(*best) : "no answer";
+  if (round->stop_reason) words += fmt::format("; {}", to_string(*round->stop_reason));
+  std::size_t turns = 0;
+  for (const Conversation& each : trace.rounds) turns += each.turns.size();
+  if (turns > 1) words += fmt::format(" after {} turns", turns);
+  if (!round->error.empty()) words += fmt::format(" ({})", round->error);
+  return words;
+}
+
+// "kernelbook_12", and "kernelbook_12~2" for its second sample.
+std::string label(const Trace& trace) {
+  std::string key = sample_key(trace.task);
+  return trace.sample_number == 0 ? key : fmt::format("{}~{}", key, trace.sample_number + 1);
+}
+
+}  // namespace
+
+RunReport::RunReport(const RunOutputFlags& flags, std::optional<std::size_t> total)
+    : flags_(flags), progress_({stderr, is_terminal(STDERR_FILENO), flags.quiet}, total) {}
+
+void RunReport::started() {
+  start_ = async::SteadyClock::now();
+}
+
+Result<> RunReport::log_to(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  log_.open(file, std::ios::app);
+  if (!log_) return fail(fmt::format("cannot write {}", file.string()));
+  return {};
+}
+
+void RunReport::log(const std::string& line) {
+  if (!log_.is_open()) return;
+  log_ << utc_now() << ' ' << line << '\n' << std::flush;
+}
+
+void RunReport::say(const std::string& line) {
+  log(line);
+  progress_.say(line);
+}
+
+refine::Hooks RunReport::hooks(std::function<void()> after) {
+  return {[this](const Trace& trace, const Turn& turn) { judged(trace, turn); },
+          [this, after = std::move(after)](const Trace& trace, bool resumed) {
+            ended(trace, resumed);
+            if (!resumed) after();
+          },
+          [this](const RowError& error) {
+            bad_tasks_ = true;
+            say("error: " + describe(error));
+          }};
+}
+
+void RunReport::judged(const Trace& trace, const Turn& turn) {
+  std::string line = fmt::format("{}#{}: {}", label(trace), turn.turn, turn_words(turn));
+  log(line);
+  if (flags_.verbose) progress_.say("  " + line);
+}
+
+void RunReport::ended(const Trace& trace, bool resumed) {
+  if (resumed) return progress_.skipped();
+  std::string words = trace_words(trace);
+  log(fmt::format("{}: {}", label(trace), words));
+  progress_.done(label(trace), words, seconds());
+}
+
+void RunReport::summary(const store::Summary& summary) const {
+  std::string failed = store::failed_path(flags_.output).string();
+  std::string run = flags_.run_folder().string();
+  if (!flags_.summary) return;
+  if (flags_.json) {
+    boost::json::object all = store::to_json(summary);
+    all["traces_file"] = flags_.output;
+    all["failed_file"] = failed;
+    all["run"] = run;
+    fmt::print("{}\n", boost::json::serialize(all));
+  } else if (!flags_.quiet) {
+    fmt::print("{}traces   {}\nfailed   {}\nrun      {}\n", store::in_words(summary), flags_.output, failed,
+               run);
+  }
 }
 
 }  // namespace kw::app

@@ -6,18 +6,15 @@
 #include <boost/json/serialize.hpp>
 #include <set>
 
-#include "base/files.h"
-#include "base/hash.h"
+#include "base/core/crypto.h"
+#include "base/core/files.h"
+#include "base/core/json.h"
 #include "dataset_host.h"
-#include "flags/setting_flags.h"
-#include "schema/json.h"
-#include "score_keep.h"
+#include "options/shared_flags.h"
+#include "score/report/measure.h"
+#include "score/report/report.h"
+#include "score/report/review.h"
 #include "score_parts.h"
-#include "scoring/headline.h"
-#include "scoring/markdown.h"
-#include "scoring/measure.h"
-#include "scoring/review.h"
-#include "scoring/spot_compile.h"
 #include "session.h"
 
 namespace kw::app {
@@ -27,15 +24,10 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr std::size_t most_named = 20;
-constexpr std::uint64_t seed = 42;  // of what is drawn: answers to compile, answers to read
+constexpr std::uint64_t seed = 42;  // of the random choice of answers to compile and to read
 
-int failed(const Error& error) {
-  complain(error);
-  return exit_failure;
-}
-
-// Everything that a result is made of.
-struct World {
+// The inputs of a result.
+struct ScoreWorld {
   const ScoreOptions& options;
   const CLI::App& verb;
   TrainingGate gate;
@@ -48,38 +40,35 @@ struct World {
   const ScoreFlags& flags() const { return options.flags; }
 };
 
-// Flags that would be passed over in silence are refused instead.
-Result<> check(const ScoreFlags& flags) {
+// Refuses flags that would have no effect.
+Result<> check_score_flags(const ScoreFlags& flags) {
   if (!flags.output.ends_with(".json"))
-    return fail(fmt::format("--output {}: the ending is not .json", flags.output));
-  if (flags.asks_a_model() && flags.recorded) return fail("--recorded is for outputs that are there already");
+    return fail(fmt::format("--output {}: the extension is not .json", flags.output));
+  if (flags.asks_a_model() && flags.recorded) return fail("--recorded requires existing outputs");
   if (!flags.asks_a_model() && !flags.baseline_model.empty())
-    return fail("--baseline-model asks a server, and none is named", "give --vllm-url URL");
+    return fail("--baseline-model requires a model server", "give --vllm-url URL");
   if (!flags.asks_a_model() && !flags.model.model.empty())
-    return fail("--model names a model of a server, and no server is named", "give --vllm-url URL");
+    return fail("--model requires a model server", "give --vllm-url URL");
   if (!flags.asks_a_model() && flags.source.paths.empty())
-    return fail("nothing to score was named", "name outputs, or a server with --vllm-url and tasks");
+    return fail("no input was given", "name outputs, or a server with --vllm-url and tasks");
   return {};
 }
 
-// Tasks that rows of outputs may only name.
+// Reads the tasks that rows of outputs may refer to by name.
 Result<> add_named_tasks(const ScoreOptions& options, scoring::ReadOptions& read) {
   SourceFlags source = options.flags.source;
   if (source.kernelbench.empty() && source.kernelbook.empty() && source.traces.empty()) return {};
   source.paths.clear();
   if (source.kernelbook.empty()) source.kernelbook_samples = 0;
   if (source.kernelbench.empty()) source.kernelbench_samples = 0;
-  auto tasks = source.open(read.parquet, 0);
+  auto tasks = select_tasks(source, 0, read.parquet);
   if (!tasks) return std::unexpected(tasks.error());
-  while (true) {
-    auto next = (*tasks)->next();
-    if (!next) return std::unexpected(next.error());
-    if (!*next) return {};
-    if (auto* item = std::get_if<TaskItem>(&**next)) read.tasks.emplace(item->task.task_id, item->task);
-  }
+  return read_all(
+      **tasks, [&](Job job) { read.tasks.emplace(job.task.task_id, std::move(job.task)); },
+      [](const RowError&) {});
 }
 
-Result<> read_files(World& world) {
+Result<> read_files(ScoreWorld& world) {
   scoring::ReadOptions read = read_options(world.options);
   if (auto added = add_named_tasks(world.options, read); !added) return added;
   if (!world.flags().asks_a_model()) {
@@ -110,11 +99,11 @@ void name_refused(const std::vector<scoring::TrainingCheck::Seen>& seen) {
   if (named > most_named) fmt::print(stderr, "  … and {} more\n", named - most_named);
 }
 
-// Whether the evaluation may go on.
-bool passes(const World& world, const std::vector<TrainingGate::Item>& items) {
+// Whether the evaluation may continue: no task is in the training data, or --allow-trained is set.
+bool passes(const ScoreWorld& world, const std::vector<TrainingGate::Item>& items) {
   std::vector<scoring::TrainingCheck::Seen> seen = world.gate.seen(items);
   if (seen.empty() || world.flags().allow_trained) return true;
-  complain({fmt::format("{} of {} tasks or rows stand in the training manifest, so their score would mean "
+  complain({fmt::format("{} of {} tasks or rows are in the training manifest, so their score would mean "
                         "nothing",
                         seen.size(), items.size()),
             "score others, or give --allow-trained: the result will say so"});
@@ -122,7 +111,7 @@ bool passes(const World& world, const std::vector<TrainingGate::Item>& items) {
   return false;
 }
 
-int dry_run(const World& world, const std::vector<TrainingGate::Item>& items, bool good) {
+int list_questions(const ScoreWorld& world, const std::vector<TrainingGate::Item>& items, bool good) {
   std::size_t samples = world.flags().loop.samples_per_task;
   if (world.flags().asks_a_model()) {
     std::size_t count = world.questions.tasks.size() + world.questions.rows.size();
@@ -136,12 +125,12 @@ int dry_run(const World& world, const std::vector<TrainingGate::Item>& items, bo
                to_judge);
   }
   std::size_t bad = world.set.bad_rows.size() + world.questions.bad_rows.size();
-  fmt::print("{} rows cannot be read\n{} refused as trained on\n", bad,
+  fmt::print("{} rows cannot be read\n{} refused: they are in the training data\n", bad,
              world.flags().allow_trained ? 0 : world.gate.seen(items).size());
   return good ? 0 : exit_failure;
 }
 
-int ask(World& world) {
+int ask_model(ScoreWorld& world) {
   const ScoreFlags& flags = world.flags();
   Answers after = ask_model(world.options, world.verb, world.questions, flags.model.model, ".outputs");
   if (after.status != 0) return after.status;
@@ -155,13 +144,13 @@ int ask(World& world) {
   return 0;
 }
 
-int judge_all(World& world) {
+int judge_outputs(ScoreWorld& world) {
   std::vector<scoring::OutputSet*> sets = {&world.set};
   if (world.before) sets.push_back(&*world.before);
   return judge(world.options, sets);
 }
 
-Result<> compile_some(World& world) {
+Result<> compile_some(ScoreWorld& world) {
   if (world.flags().compile == 0) return {};
   DatasetMachineFlags machine;
   machine.python = world.options.settings.python;
@@ -178,7 +167,7 @@ Result<> compile_some(World& world) {
   return scoring::spot_compile(world.set.outputs, world.flags().compile, seed, compile);
 }
 
-void measure_all(World& world) {
+void measure_all(ScoreWorld& world) {
   scoring::choose_turns(world.set.outputs);
   scoring::measure(world.set.outputs);
   world.gate.mark(world.set);
@@ -191,7 +180,7 @@ void measure_all(World& world) {
   world.baseline = std::move(baseline);
 }
 
-json::object scored_facts(const World& world) {
+json::object scored_facts(const ScoreWorld& world) {
   const ScoreFlags& flags = world.flags();
   json::array sources;
   for (const std::string& path : flags.source.paths) {
@@ -211,11 +200,11 @@ json::object scored_facts(const World& world) {
       {"models", json::array(models.begin(), models.end())},
       {"samples_per_task", flags.asks_a_model() ? json::value(flags.loop.samples_per_task) : json::value()},
       {"sampling", flags.asks_a_model() ? json::value(llm::to_json(flags.model.sampling)) : json::value()},
-      {"turns", flags.turns}};
+      {"turns", to_string(flags.turns)}};
 }
 
-// 1, and as many samples as every task has, unless --k says.
-std::vector<std::size_t> k_of(const World& world) {
+// The values of --k; by default 1, and the number of samples that every task has.
+std::vector<std::size_t> k_of(const ScoreWorld& world) {
   if (!world.flags().k.empty()) return world.flags().k;
   std::map<std::string, std::size_t> samples;
   for (const scoring::Output& output : world.set.outputs)
@@ -226,7 +215,7 @@ std::vector<std::size_t> k_of(const World& world) {
   return least == 1 ? std::vector<std::size_t>{1} : std::vector<std::size_t>{1, least};
 }
 
-json::object make_result(World& world) {
+json::object make_result(ScoreWorld& world) {
   scoring::ResultParts parts;
   parts.made = made_facts();
   parts.scored = scored_facts(world);
@@ -246,7 +235,7 @@ Result<> write_both(const json::object& result, const fs::path& output) {
   return write_file(report.replace_extension(".md"), scoring::markdown(result));
 }
 
-Result<> write_result(const World& world, json::object& result) {
+Result<> write_result(const ScoreWorld& world, json::object& result) {
   const ScoreFlags& flags = world.flags();
   if (auto kept = keep_labels(flags); !kept) return kept;
   if (flags.review > 0) {
@@ -271,7 +260,7 @@ void say(const ScoreFlags& flags, const json::object& result, const fs::path& ou
 
 int read_review(const ScoreFlags& flags) {
   if (flags.source.paths.size() != 1) {
-    complain({"--read-review takes one result", "kernelwright score --read-review SHEET RESULT.json"});
+    complain({"--read-review requires one result", "kernelwright score --read-review SHEET RESULT.json"});
     return exit_usage;
   }
   const std::string& path = flags.source.paths.front();
@@ -288,8 +277,8 @@ int read_review(const ScoreFlags& flags) {
   return 0;
 }
 
-// Everything was left out: then there is no figure to speak of.
-bool nothing_judged(const World& world) {
+// Whether no output was judged: then there is no metric to report.
+bool nothing_judged(const ScoreWorld& world) {
   std::size_t judged = 0;
   std::size_t unknown = 0;
   for (const scoring::Output& output : world.set.outputs) {
@@ -299,12 +288,13 @@ bool nothing_judged(const World& world) {
   return judged == 0 && unknown > 0;
 }
 
-int go_on(World& world) {
+int go_on(ScoreWorld& world) {
   if (auto owner = own_processes(); !owner) return failed(owner.error());
   if (world.flags().asks_a_model())
-    if (int status = ask(world); status != 0) return status;
-  if (world.set.outputs.empty()) return failed({"there is nothing to score", "is it the right file?"});
-  if (int status = judge_all(world); status != 0) return status;
+    if (int status = ask_model(world); status != 0) return status;
+  if (world.set.outputs.empty())
+    return failed({"the input has no outputs to score", "check that it is the right file"});
+  if (int status = judge_outputs(world); status != 0) return status;
   measure_all(world);
   if (auto compiled = compile_some(world); !compiled) return failed(compiled.error());
   json::object result = make_result(world);
@@ -312,7 +302,7 @@ int go_on(World& world) {
   for (const RowError& error : world.set.bad_rows) fmt::print(stderr, "left out: {}\n", describe(error));
   say(world.flags(), result, world.flags().output);
   if (!nothing_judged(world)) return 0;
-  return failed({"no answer could be judged", "the result says why; so does `kernelwright doctor`"});
+  return failed({"no answer could be judged", "the result and `kernelwright doctor` have the reason"});
 }
 
 }  // namespace
@@ -320,14 +310,14 @@ int go_on(World& world) {
 void ScoreOptions::add(CLI::App& app) {
   add_settings(app, settings);
   evaluator.add(app);
-  // Here the word means what the outputs are compared with.
+  // For `score`, --baseline names the outputs of the comparison.
   app.remove_option(app.get_option("--baseline"));
   flags.add(app);
 }
 
 int score(const ScoreOptions& options, const CLI::App& verb) {
   if (!options.flags.read_review.empty()) return read_review(options.flags);
-  if (auto good = check(options.flags); !good) {
+  if (auto good = check_score_flags(options.flags); !good) {
     complain(good.error());
     return exit_usage;
   }
@@ -338,7 +328,7 @@ int score(const ScoreOptions& options, const CLI::App& verb) {
   if (auto may = check_written(options.flags); !may && !options.flags.dry_run) return failed(may.error());
   auto gate = TrainingGate::open(options.flags);
   if (!gate) return failed(gate.error());
-  World world{options, verb, std::move(*gate), {}, {}, {}, {}, ""};
+  ScoreWorld world{options, verb, std::move(*gate), {}, {}, {}, {}, ""};
   if (auto read = read_files(world); !read) return failed(read.error());
   if (options.flags.asks_a_model()) {
     auto questions = read_questions(options);
@@ -348,7 +338,7 @@ int score(const ScoreOptions& options, const CLI::App& verb) {
   std::vector<TrainingGate::Item> items =
       options.flags.asks_a_model() ? world.questions.items : items_of(world.set);
   bool good = passes(world, items);
-  if (options.flags.dry_run) return dry_run(world, items, good);
+  if (options.flags.dry_run) return list_questions(world, items, good);
   return good ? go_on(world) : exit_failure;
 }
 

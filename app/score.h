@@ -1,11 +1,11 @@
-// `kernelwright score`: outputs, or what a model answers, into figures that a person can trust.
+// `kernelwright score`: computes metrics of outputs or of a model's answers.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
-#include "flags/evaluator_flags.h"
-#include "flags/score_flags.h"
-#include "schema/settings.h"
+#include "options/score_flags.h"
+#include "options/shared_flags.h"
+#include "types/options.h"
 
 namespace kw::app {
 
@@ -17,8 +17,9 @@ struct ScoreOptions {
   void add(CLI::App& app);
 };
 
-// `verb` is the parsed verb. The exit status: 0 where the result was written, 1 where something was trained
-// on and is refused, where a source cannot be read or nothing could be judged, 130 after Ctrl-C.
+// `verb` is the parsed verb. The exit status: 0 if the result was written; 1 if tasks are refused because
+// they are in the training data, if a source cannot be read, or if no answer could be judged; 130 after
+// Ctrl-C.
 int score(const ScoreOptions& options, const CLI::App& verb);
 
 }  // namespace kw::app

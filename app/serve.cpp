@@ -3,30 +3,64 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
-#include "async/spawn.h"
-#include "evaluator.h"
-#include "flags/setting_flags.h"
-#include "http/url.h"
-#include "probe/probe.h"
-#include "process/exit_watch.h"
-#include "remote_options.h"
-#include "serve_key.h"
-#include "service/responses.h"
-#include "service/service.h"
+#include "base/async/loop.h"
+#include "base/core/files.h"
+#include "base/core/text.h"
+#include "base/http/url.h"
+#include "base/process/watch.h"
+#include "options/shared_flags.h"
+#include "selftest/probe.h"
+#include "serve/routes.h"
+#include "serve/service.h"
 #include "session.h"
+#include "verifier_source.h"
 #include "version.h"
 
 namespace kw::app {
 namespace {
 
+constexpr const char* variable = "KERNELWRIGHT_API_KEY";
+constexpr std::size_t largest_key_file = 4096;
+
+Result<std::string> checked(std::string_view text, std::string_view from) {
+  std::string key(trim(text));
+  if (key.empty())
+    return fail(fmt::format("{} contains no key", from),
+                "write a long random key into it: openssl rand -hex 24");
+  // The key must fit into a header.
+  bool sane = std::ranges::all_of(key, [](char c) { return c > ' ' && c < 0x7f; });
+  if (!sane)
+    return fail(fmt::format("the key in {} has a space or a special character", from),
+                "use letters and digits");
+  return key;
+}
+
+}  // namespace
+
+Result<std::string> read_service_key(const std::string& file) {
+  char* value = std::getenv(variable);
+  std::string from_environment = value ? value : "";
+  // /proc shows the initial environment from memory, including variables that were unset later.
+  if (value) std::memset(value, 0, from_environment.size());
+  ::unsetenv(variable);
+  if (file.empty()) return value ? checked(from_environment, variable) : Result<std::string>("");
+  auto text = read_text_file(file, largest_key_file);
+  if (!text) return std::unexpected(text.error());
+  return checked(*text, file);
+}
+
+namespace {
+
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr std::size_t descriptors = 16'384;  // a connection each
-constexpr auto farewell = 200ms;             // for answers that are on their way when the service ends
+constexpr std::size_t descriptors = 16'384;  // one per connection
+constexpr auto farewell = 200ms;             // for responses in flight at the end of the service
 
 Result<fs::path> store_path(const std::string& chosen) {
   if (!chosen.empty()) return fs::path(chosen);
@@ -35,18 +69,17 @@ Result<fs::path> store_path(const std::string& chosen) {
     return fs::path(folder) / ours;
   if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/')
     return fs::path(home) / ".local/state" / ours;
-  return fail("neither XDG_STATE_HOME nor HOME says where evaluations are kept", "name a file with --store");
+  return fail("neither XDG_STATE_HOME nor HOME is set", "name a file for evaluations with --store");
 }
 
-// What the flags say together, before anything is started.
-Result<> check(const ServeFlags& flags, const std::string& key) {
+// Checks combinations of flags before any start.
+Result<> check_serve_flags(const ServeFlags& flags, const std::string& key) {
   if (!http::is_address(flags.host) && !http::is_loopback(flags.host))
-    return fail(fmt::format("--host {}: that is no address", flags.host),
+    return fail(fmt::format("--host {}: not an address", flags.host),
                 "give an address of this machine, like 127.0.0.1, 0.0.0.0 or ::");
   if (key.empty() && !http::is_loopback(flags.host))
-    return fail(
-        fmt::format("--host {}: without a key, anybody who reaches it could run code here", flags.host),
-        "set KERNELWRIGHT_API_KEY or give --api-key-file");
+    return fail(fmt::format("--host {}: an address beyond loopback requires a key", flags.host),
+                "set KERNELWRIGHT_API_KEY or give --api-key-file");
   if (flags.tls_certificate.empty() != flags.tls_key.empty())
     return fail("--tls-cert and --tls-key belong together", "give both, or neither");
   return {};
@@ -78,11 +111,11 @@ http::ServerOptions server_options(const ServeFlags& flags, const service::Servi
   return options;
 }
 
-service::Facts facts_of(const Evaluator& evaluator, const EvaluatorPlan& plan) {
-  service::Facts facts;
+service::ServiceSetup facts_of(const VerifierSource& evaluator, const EvaluatorPlan& plan) {
+  service::ServiceSetup facts;
   facts.settings = job_options(plan.settings);
   facts.probe = probe_job();
-  if (const remote::Facts* there = evaluator.remote_facts()) {
+  if (const remote::ServiceInfo* there = evaluator.remote_facts()) {
     facts.device = there->device;
     facts.gpus = there->gpus;
     return facts;
@@ -92,7 +125,7 @@ service::Facts facts_of(const Evaluator& evaluator, const EvaluatorPlan& plan) {
   return facts;
 }
 
-// With another service behind this one, what is asked of that is always fresh: equal work is shared here.
+// Requests to another service behind this one are always fresh: this service shares equal work itself.
 Result<EvaluatorPlan> plan_of(const ServeOptions& options, const fs::path& store) {
   EvaluatorFlags where;
   if (!options.serve.evaluator.empty()) where.where = options.serve.evaluator;
@@ -104,19 +137,19 @@ Result<EvaluatorPlan> plan_of(const ServeOptions& options, const fs::path& store
   return plan;
 }
 
-// All that a service consists of, from its store to its socket.
+// The parts of a running service.
 struct Serving {
   explicit Serving(Session& in) : session(in), told_to_end(in.loop) {
     session.on_signal = [this](const std::string&) { end(); };
   }
 
-  // Before there is a verifier nothing is worth waiting for.
+  // Without a verifier no job is running, so the stop takes effect at once.
   void end() {
     told_to_end.set();
     if (!verifier) session.stop.request("told to end");
   }
 
-  async::Task<> watch_parent();
+  Result<> end_with_parent();
   Result<> open(const ServeFlags& flags, service::Options options);
   async::Task<Result<>> judge(EvaluatorPlan plan);
   async::Task<> close(std::chrono::seconds patience);
@@ -125,12 +158,19 @@ struct Serving {
   async::Event told_to_end;
   std::unique_ptr<service::Service> service;
   std::unique_ptr<http::Server> server;
-  std::unique_ptr<Evaluator> verifier;
+  std::unique_ptr<VerifierSource> verifier;
 };
 
-async::Task<> Serving::watch_parent() {
-  auto watch = process::ExitWatch::of(session.loop, ::getppid());
-  if (watch) co_await watch->wait();
+async::Task<> end_of(process::ExitWatch watch) {
+  co_await watch.wait();
+}
+
+// Called before the address is printed: the parent may end as soon as it has read it.
+Result<> Serving::end_with_parent() {
+  auto parent = process::ExitWatch::of(session.loop, ::getppid());
+  if (!parent) return std::unexpected(parent.error());
+  async::spawn(session.loop, end_of(std::move(*parent)), [this](const std::exception_ptr&) { end(); });
+  return {};
 }
 
 Result<> Serving::open(const ServeFlags& flags, service::Options options) {
@@ -150,7 +190,7 @@ Result<> Serving::open(const ServeFlags& flags, service::Options options) {
 
 async::Task<Result<>> Serving::judge(EvaluatorPlan plan) {
   auto say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
-  auto started = co_await Evaluator::start(session.loop, session.stop, plan, say);
+  auto started = co_await VerifierSource::start(session.loop, session.stop, plan, say);
   if (!started) co_return std::unexpected(started.error());
   verifier = std::move(*started);
   service->judge_with(verifier->verifier(), facts_of(*verifier, plan));
@@ -187,20 +227,20 @@ int serve(const ServeOptions& options) {
   };
   auto key = read_service_key(options.serve.api_key_file);
   if (!key) return refuse(key.error(), exit_usage);
-  if (auto good = check(options.serve, *key); !good) return refuse(good.error(), exit_usage);
+  if (auto good = check_serve_flags(options.serve, *key); !good) return refuse(good.error(), exit_usage);
   auto store = store_path(options.serve.store);
   if (!store) return refuse(store.error(), exit_usage);
   auto plan = plan_of(options, *store);
   if (!plan) return refuse(plan.error(), exit_failure);
   if (auto owner = own_processes(); !owner) return refuse(owner.error(), exit_failure);
   allow_descriptors(descriptors);
-  std::signal(SIGPIPE, SIG_IGN);  // whoever read our log may be gone
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may have closed its end
   Session session;
   Serving serving(session);
+  if (options.serve.parent_death)
+    if (auto watched = serving.end_with_parent(); !watched) return refuse(watched.error(), exit_failure);
   if (auto opened = serving.open(options.serve, service_options(options.serve, *store, *key)); !opened)
     return refuse(opened.error(), exit_failure);
-  if (options.serve.parent_death)
-    async::spawn(session.loop, serving.watch_parent(), [&](const std::exception_ptr&) { serving.end(); });
   int status = session.run([&] { return run_service(&serving, &options.serve, std::move(*plan)); }, [] {});
   return serving.told_to_end.is_set() ? 0 : status;
 }

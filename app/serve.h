@@ -2,12 +2,19 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
-#include "flags/serve_flags.h"
-#include "schema/settings.h"
+#include "base/core/result.h"
+#include "options/serve_flags.h"
+#include "types/options.h"
 
 namespace kw::app {
 
+// Reads the key from the file, else from KERNELWRIGHT_API_KEY, and removes that variable so that child
+// processes do not inherit it. Empty if there is no key.
+Result<std::string> read_service_key(const std::string& file);
+
+// `kernelwright serve`: verdicts over HTTP.
 struct ServeOptions {
   ServeFlags serve;
   Settings settings;
@@ -15,7 +22,7 @@ struct ServeOptions {
   void add(CLI::App& app);
 };
 
-// Serves until it is told to end. The exit status: 0 where it ended in order.
+// Serves until a stop is requested. The exit status is 0 after a regular shutdown.
 int serve(const ServeOptions& options);
 
 }  // namespace kw::app

@@ -1,27 +1,203 @@
 #include "train.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
-#include "base/fd.h"
-#include "base/files.h"
-#include "base/style.h"
+#include "base/core/display.h"
+#include "base/core/files.h"
 #include "dataset_host.h"
 #include "session.h"
-#include "train_child.h"
-#include "train_job.h"
-#include "train_merge.h"
+#include "train/job/output_folder.h"
+#include "train/job/session.h"
+#include "train/recipe/files.h"
 #include "train_view.h"
-#include "training/output_folder.h"
-#include "training/session.h"
+#include "version.h"
 
 namespace kw::app {
+
+namespace fs = std::filesystem;
+
+Result<TrainPython> train_python(const std::string& asked) {
+  auto python = python_child(asked);
+  if (!python) return std::unexpected(python.error());
+  TrainPython found{python->program, python->environment, {}};
+  for (const fs::path& folder : python->installation.python_path)
+    if (fs::path pins = folder / "requirements-train.txt"; fs::exists(pins))
+      found.requirements = pins.string();
+  return found;
+}
+
+process::Command train_command(const TrainPython& python, std::vector<std::string> words) {
+  process::Command command;
+  command.arguments = {python.program, "-P", "-m", "kernelwright._train"};
+  for (std::string& word : words) command.arguments.push_back(std::move(word));
+  command.arguments.insert(command.arguments.end(), {"--events", fmt::format("{}", training::events_fd)});
+  command.environment = python.environment;
+  return command;
+}
+
+Result<> install_packages(const TrainPython& python) {
+  if (python.requirements.empty())
+    return fail("requirements-train.txt is not in this installation", "unpack the tarball again");
+  fmt::print(stderr, "installing {} into {}\n", python.requirements, python.program);
+  process::Command pip;
+  // --no-deps: the list is complete, and dependencies of its packages could replace the installed PyTorch.
+  pip.arguments = {python.program, "-m",        "pip", "install",          "--disable-pip-version-check",
+                   "--no-input",   "--no-deps", "-r",  python.requirements};
+  pip.environment = python.environment;
+  pip.output = STDERR_FILENO;
+  auto ending = training::run_child(pip, {[](std::string_view) {}, [](bool) {}});
+  if (!ending) return std::unexpected(ending.error());
+  if (ending->interrupted)
+    return fail("interrupted while packages were being installed", "repeat the command");
+  if (ending->by_signal || ending->status != 0)
+    return fail(
+        fmt::format("pip could not install {}", python.requirements),
+        fmt::format("its output above has the reason; `{} -m pip` must exist and have permission to install",
+                    python.program));
+  return {};
+}
+
 namespace {
 
 namespace fs = std::filesystem;
-using training::Job;
+
+// "name" or "owner/name": a missing folder could have such a name as well.
+bool could_be_on_the_hub(const std::string& given) {
+  return !given.starts_with('.') && !given.starts_with('~') && !given.starts_with('/') &&
+         !given.ends_with('/') && std::ranges::count(given, '/') <= 1;
+}
+
+Result<recipe::Recipe> recipe_of(const TrainFlags& flags) {
+  auto recipe = recipe::open_recipe(flags.recipe);
+  if (!recipe) return recipe;
+  for (const std::string& change : flags.set)
+    if (auto changed = recipe::set(*recipe, change); !changed) return std::unexpected(changed.error());
+  return recipe;
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& given) {
+  fs::path path = fs::absolute(given).lexically_normal();
+  if (!path.has_filename() && path.has_parent_path() && path != path.root_path()) path = path.parent_path();
+  return path.string();
+}
+
+Result<std::string> model_of(const std::string& given) {
+  std::error_code error;
+  if (fs::is_directory(given, error)) {
+    if (!fs::exists(fs::path(given) / "config.json", error))
+      return fail(fmt::format("--model {}: the folder has no config.json", given),
+                  "name the folder of a model, with its weights and tokenizer");
+    return folder_of(given);
+  }
+  if (fs::exists(given, error)) return fail(fmt::format("--model {} is a file", given), "name its folder");
+  if (could_be_on_the_hub(given)) return given;
+  return fail(fmt::format("--model {}: the folder does not exist", given),
+              "name the folder of a model, or a model on the hub as owner/name");
+}
+
+Result<> check_words(const TrainFlags& flags) {
+  for (const auto& [word, missing] : {std::pair{"--model", flags.model.empty()},
+                                      {"--data", flags.data.empty()},
+                                      {"--output", flags.output.empty() && !flags.dry_run}})
+    if (missing)
+      return fail(fmt::format("{} is missing", word),
+                  "kernelwright train --model M --data F --output FOLDER; `--help` lists the rest");
+  if (flags.dry_run && (flags.resume || flags.fresh || flags.push_to_hub))
+    return fail("--dry-run excludes --resume, --fresh and --push-to-hub", "leave them out");
+  return {};
+}
+
+Result<training::Job> train_job(const TrainFlags& flags) {
+  training::Job job;
+  auto recipe = recipe_of(flags);
+  if (!recipe) return std::unexpected(recipe.error());
+  auto model = model_of(flags.model);
+  if (!model) return std::unexpected(model.error());
+  auto data = training::look_at_files(flags.data);
+  if (!data) return std::unexpected(data.error());
+  job.model = std::move(*model);
+  job.data = std::move(*data);
+  if (!flags.output.empty()) job.output = folder_of(flags.output);
+  job.engine = flags.engine;
+  job.device = to_string(flags.device);
+  job.memory_bytes = flags.memory_bytes;
+  job.max_steps = flags.max_steps;
+  job.resume = flags.resume;
+  job.dry_run = flags.dry_run;
+  job.push_to_hub = flags.push_to_hub;
+  job.program = fmt::format("kernelwright {}", kw_version);
+  job.recipe = std::move(*recipe);
+  return job;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> adapter_of(const std::string& given) {
+  std::error_code error;
+  for (const char* part : {"adapter_config.json", "adapter_model.safetensors"})
+    if (!fs::exists(fs::path(given) / part, error))
+      return fail(fmt::format("cannot merge {}: the folder has no {}", given, part),
+                  "name an output folder of `kernelwright train`, or a checkpoint in it");
+  return folder_of(given);
+}
+
+Result<> check_new(const std::string& output) {
+  std::error_code error;
+  if (!fs::exists(output, error) || (fs::is_directory(output, error) && fs::is_empty(output, error)))
+    return {};
+  return fail(fmt::format("--output {} exists", output), "give the name of a new folder");
+}
+
+Result<training::Outcome> merge(const TrainMergeFlags& flags) {
+  auto adapter = adapter_of(flags.adapter);
+  if (!adapter) return std::unexpected(adapter.error());
+  auto model = model_of(flags.model);
+  if (!model) return std::unexpected(model.error());
+  if (auto fresh = check_new(flags.output); !fresh) return std::unexpected(fresh.error());
+  auto python = train_python(flags.python);
+  if (!python) return std::unexpected(python.error());
+  auto scratch = ScratchFolder::make({});
+  if (!scratch) return std::unexpected(scratch.error());
+  auto output = training::open_output_file(scratch->path());
+  if (!output) return std::unexpected(output.error());
+
+  training::SessionOptions options;
+  options.command =
+      train_command(*python, {"merge", *adapter, "--model", *model, "--output", folder_of(flags.output),
+                              "--device", std::string(to_string(flags.device))});
+  options.command.output = output->get();
+  options.output_name = (scratch->path() / training::output_file).string();
+  TrainView view({.terminal = is_terminal(STDERR_FILENO), .quiet = flags.quiet});
+  auto outcome = training::run_session(options, {[&](const training::Told& told) { view.told(told); },
+                                                 [&](const std::string& note) { view.say(note); }});
+  view.finish();
+  return outcome;
+}
+
+}  // namespace
+
+int train_merge(const TrainMergeFlags& flags) {
+  auto outcome = merge(flags);
+  if (!outcome) complain(outcome.error());
+  if (outcome && outcome->error) complain(*outcome->error);
+  if (outcome && outcome->interrupted) return exit_interrupted;
+  if (!outcome || outcome->error) return exit_failure;
+  if (!flags.quiet) fmt::print("merged   {}\n", flags.output);
+  return 0;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
 using training::Start;
 
 Start start_of(const TrainFlags& flags) {
@@ -33,7 +209,7 @@ TrainView view_of(const TrainFlags& flags) {
   return TrainView({is_terminal(STDERR_FILENO), flags.quiet, flags.json, flags.dry_run});
 }
 
-// The trainer on the job file in a folder, where its words are kept too.
+// Runs the trainer on the job file in a folder, which also keeps its output.
 Result<training::Outcome> run_trainer(const TrainFlags& flags, const TrainPython& python,
                                       const fs::path& folder, const Fd& output, training::EventLog* log) {
   training::SessionOptions options;
@@ -48,8 +224,8 @@ Result<training::Outcome> run_trainer(const TrainFlags& flags, const TrainPython
   return outcome;
 }
 
-// Leaves nothing behind.
-Result<training::Outcome> dry_run(const TrainFlags& flags, const TrainPython& python, Job job) {
+// Leaves no files.
+Result<training::Outcome> check_fit(const TrainFlags& flags, const TrainPython& python, training::Job job) {
   auto scratch = ScratchFolder::make({});
   if (!scratch) return std::unexpected(scratch.error());
   if (flags.output.empty()) job.output = (scratch->path() / "output").string();
@@ -61,13 +237,14 @@ Result<training::Outcome> dry_run(const TrainFlags& flags, const TrainPython& py
   return run_trainer(flags, python, scratch->path(), *output, nullptr);
 }
 
-Result<training::Outcome> full_run(const TrainFlags& flags, const TrainPython& python, const Job& job) {
+Result<training::Outcome> full_run(const TrainFlags& flags, const TrainPython& python,
+                                   const training::Job& job) {
   if (auto good = training::check_output(job, start_of(flags)); !good) return std::unexpected(good.error());
   fs::path folder(job.output);
   Result<Fd> lock;
   auto take_lock = [&] { return (lock = training::open_output_file(folder)).has_value(); };
-  // Before anything is written: of two that start at once, the other's job must stay as it is. What is
-  // set aside first is nobody's, and a folder that cannot be made is for prepare_output to tell.
+  // Locks before the first write: of two simultaneous starts, one leaves the other's job unchanged. With a
+  // fresh start the old folder is set aside first. prepare_output reports a folder that cannot be created.
   std::error_code error;
   if (!flags.fresh) fs::create_directories(folder, error);
   bool is_early = !flags.fresh && !error;
@@ -87,7 +264,7 @@ Result<training::Outcome> run_job(const TrainFlags& flags) {
   if (!job) return std::unexpected(job.error());
   if (flags.install_packages)
     if (auto installed = install_packages(*python); !installed) return std::unexpected(installed.error());
-  return flags.dry_run ? dry_run(flags, *python, std::move(*job)) : full_run(flags, *python, *job);
+  return flags.dry_run ? check_fit(flags, *python, std::move(*job)) : full_run(flags, *python, *job);
 }
 
 void summary(const TrainFlags& flags, const training::Done& done) {
@@ -105,20 +282,20 @@ int status_of(const TrainFlags& flags, const Result<training::Outcome>& outcome)
   if (outcome->error) complain(*outcome->error);
   if (outcome->interrupted) {
     if (!flags.dry_run && !outcome->error)
-      fmt::print(stderr, "interrupted; --resume goes on from the last checkpoint\n");
+      fmt::print(stderr, "interrupted; --resume continues from the last checkpoint\n");
     return exit_interrupted;
   }
   if (outcome->error) return exit_failure;
   if (flags.dry_run && !outcome->fits) {
     complain({"this training would not fit into memory",
-              "smaller training.micro_batch (more accumulation) or data.max_length, or a larger --memory"});
+              "reduce training.micro_batch (more accumulation) or data.max_length, or raise --memory"});
     return exit_failure;
   }
   if (outcome->done && !flags.quiet && !flags.json && !flags.dry_run) summary(flags, *outcome->done);
   return 0;
 }
 
-// With nothing to train on, installing is all that was asked for.
+// --install-packages without a model, data and output installs only.
 bool only_installs(const TrainFlags& flags) {
   return flags.install_packages && flags.model.empty() && flags.data.empty() && flags.output.empty();
 }

@@ -104,7 +104,7 @@ void TrainView::told(const training::Told& told) {
 }
 
 void TrainView::show(const training::Event& event) {
-  // What a dry run is asked for goes to standard output.
+  // The result of a dry run goes to standard output.
   std::FILE* out = options_.dry_run ? stdout : stderr;
   bool facts_shown = !(options_.json && options_.dry_run);
   if (const auto* data = std::get_if<training::DataFacts>(&event); data != nullptr && facts_shown) {

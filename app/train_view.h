@@ -1,10 +1,10 @@
-// What `train` shows: what became of the rows, whether it fits, and how far it is.
+// Output of `train`: row counts, memory estimate, and progress.
 #pragma once
 
 #include <chrono>
 #include <string>
 
-#include "training/events.h"
+#include "train/job/events.h"
 
 namespace kw::app {
 

@@ -1,66 +1,35 @@
 #include "verify.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include "evaluator.h"
-#include "flags/setting_flags.h"
-#include "report.h"
+#include <charconv>
+#include <filesystem>
+
+#include "base/core/display.h"
+#include "loop/tasks/kernelbench.h"
+#include "options/shared_flags.h"
+#include "output/results.h"
 #include "session.h"
+#include "verifier_source.h"
 
 namespace kw::app {
 namespace {
 
-// At most this many jobs of another source.
-class Limited : public JobSource {
- public:
-  Limited(std::unique_ptr<JobSource> source, std::uint64_t limit)
-      : source_(std::move(source)), left_(limit) {}
-  Result<std::optional<JobOrError>> next() override {
-    if (left_ == 0) return std::optional<JobOrError>();
-    --left_;
-    return source_->next();
-  }
-  std::optional<std::size_t> total() const override {
-    auto total = source_->total();
-    if (total) return std::min<std::size_t>(*total, limit_);
-    return total;
-  }
-
- private:
-  std::unique_ptr<JobSource> source_;
-  std::uint64_t left_;
-  std::uint64_t limit_ = left_;
-};
-
-Result<std::unique_ptr<JobSource>> open_jobs(const VerifyFlags& flags) {
+Result<SourcePtr> open_jobs(const VerifyFlags& flags) {
   auto source = flags.input.open(parquet_helper(flags.settings.python));
-  if (source && flags.output.limit) return std::make_unique<Limited>(std::move(*source), *flags.output.limit);
+  if (source && flags.output.limit)
+    return first_jobs(std::move(*source), *flags.output.limit, BadRows::counted);
   return source;
 }
 
-// Says what would be judged; nothing is run.
-int dry_run(JobSource& source) {
-  bool bad = false;
-  while (true) {
-    auto next = source.next();
-    if (!next) {
-      complain(next.error());
-      return 1;
-    }
-    if (!*next) return bad ? 1 : 0;
-    if (auto* error = std::get_if<RowError>(&**next)) {
-      fmt::print(stderr, "error: {}\n", describe(*error));
-      bad = true;
-    } else {
-      const Job& job = std::get<Job>(**next);
-      fmt::print("{}  {}  {} bytes\n", job.id, job.task.task_id, job.candidate.code.size());
-    }
-  }
+std::string candidate_line(const Job& job) {
+  return fmt::format("{}  {}  {} bytes", job.id, job.task.task_id, job.candidate.code.size());
 }
 
-async::Task<Result<>> judge_all(Session* session, JobSource* source, Report* report, EvaluatorPlan plan) {
-  auto evaluator = co_await Evaluator::start(session->loop, session->stop, std::move(plan),
-                                             [report](const std::string& line) { report->say(line); });
+async::Task<Result<>> judge_candidates(Session* session, Source* source, Report* report, EvaluatorPlan plan) {
+  auto evaluator = co_await VerifierSource::start(session->loop, session->stop, std::move(plan),
+                                                  [report](const std::string& line) { report->say(line); });
   if (!evaluator) co_return std::unexpected(evaluator.error());
   report->started(**evaluator);
   Pipeline pipeline(session->loop, session->stop, (*evaluator)->verifier(), report->hooks());
@@ -69,8 +38,8 @@ async::Task<Result<>> judge_all(Session* session, JobSource* source, Report* rep
   co_return ended;
 }
 
-async::Task<int> run_verify(Session* session, JobSource* source, Report* report, EvaluatorPlan plan) {
-  auto ended = co_await judge_all(session, source, report, std::move(plan));
+async::Task<int> run_verify(Session* session, Source* source, Report* report, EvaluatorPlan plan) {
+  auto ended = co_await judge_candidates(session, source, report, std::move(plan));
   report->finish();
   if (ended || session->stop.requested()) co_return report->exit_status();
   complain(ended.error());
@@ -88,8 +57,8 @@ void VerifyFlags::add(CLI::App& app) {
 
 int verify(const VerifyFlags& flags, const CLI::App& verb) {
   if (flags.input.is_empty()) {
-    complain({"nothing to judge was named",
-              "give REFERENCE KERNEL, or a file or folder; `kernelwright verify --help`"});
+    complain(
+        {"no input was given", "give REFERENCE KERNEL, or a file or folder; `kernelwright verify --help`"});
     return exit_usage;
   }
   if (auto fits = flags.evaluator.check(verb); !fits) {
@@ -101,7 +70,7 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
     complain(source.error());
     return 1;
   }
-  if (flags.output.dry_run) return dry_run(**source);
+  if (flags.output.dry_run) return dry_run(**source, candidate_line);
   auto plan = plan_evaluator(flags.evaluator, flags.settings, {flags.output.output, flags.output.fresh});
   if (!plan) {
     complain(plan.error());
@@ -120,6 +89,120 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
   Session session;
   return session.run([&] { return run_verify(&session, source->get(), &report, std::move(*plan)); },
                      [&] { report.tick(); });
+}
+
+namespace {
+
+// The parts of "kernelbench/LEVEL/PROBLEM_ID" and the sample's number; empty for other jobs.
+std::optional<KernelBenchResult> kernelbench_place(const Job& job) {
+  std::string_view id = job.task.task_id;
+  constexpr std::string_view prefix = "kernelbench/";
+  if (!id.starts_with(prefix)) return std::nullopt;
+  id.remove_prefix(prefix.size());
+  std::size_t slash = id.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  auto number = [](std::string_view text) -> std::optional<int> {
+    int value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  auto level = number(id.substr(0, slash));
+  auto problem = number(id.substr(slash + 1));
+  if (!level || !problem) return std::nullopt;
+  KernelBenchResult result;
+  result.level = *level;
+  result.problem_id = *problem;
+  result.sample_id = static_cast<int>(job.sample_number);
+  return result;
+}
+
+}  // namespace
+
+Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total)
+    : flags_(flags),
+      sink_(std::move(sink)),
+      progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total),
+      explanations_(style_of(STDOUT_FILENO)) {}
+
+void Report::started(VerifierSource& evaluator) {
+  if (flags_.output.verbose) {
+    for (const std::string& line : evaluator.words()) say(line);
+    say(fmt::format("ready after {:.1f} s", seconds()));
+  }
+  start_ = async::SteadyClock::now();
+}
+
+PipelineHooks Report::hooks() {
+  return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); },
+          [this](const RowError& error) { bad_row(error); },
+          [this](const Job& job, const std::string& work) { return done_before(job, work); },
+          [this](const std::string& work) { return sink_.equal(work).value_or(std::nullopt); }};
+}
+
+void Report::trouble(const Error& error) {
+  progress_.say("error: " + error.what + (error.remedy.empty() ? "" : "; " + error.remedy));
+  exit_status_ = 1;
+}
+
+void Report::judged(const Job& job, const Verdict& verdict) {
+  if (auto written = sink_.write(verdict, job.carried); !written) trouble(written.error());
+  add_row(job, verdict);
+  progress_.done(job.id, in_words(rows_.back()), seconds());
+}
+
+void Report::add_row(const Job& job, const Verdict& verdict) {
+  rows_.push_back(result_row(verdict, job.recorded, flags_.settings.min_trust));
+  explanations_.add(verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
+  bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
+  bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;
+  if (none || (wrong && flags_.output.fail_on_incorrect)) exit_status_ = 1;
+  if (auto place = kernelbench_place(job)) {
+    place->verdict = verdict;
+    kernelbench_.push_back(std::move(*place));
+  }
+}
+
+void Report::bad_row(const RowError& error) {
+  progress_.say("error: " + describe(error));
+  exit_status_ = 1;
+}
+
+bool Report::done_before(const Job& job, const std::string& work) {
+  auto verdict = sink_.done(row_of(job, work));
+  if (!verdict) {
+    trouble(verdict.error());
+    return false;
+  }
+  if (!*verdict) return false;
+  sink_.show(**verdict, job.carried);
+  add_row(job, **verdict);
+  progress_.skipped();
+  return true;
+}
+
+void Report::tick() {
+  progress_.tick(seconds());
+}
+
+void Report::finish() {
+  progress_.finish();
+  if (auto folder = run_folder(); !folder.empty() && !kernelbench_.empty())
+    if (auto written = write_kernelbench_results(folder, kernelbench_); !written) trouble(written.error());
+  if (rows_.empty() || flags_.output.quiet) return;
+  std::FILE* out = flags_.output.json ? stderr : stdout;
+  if (!flags_.output.json)
+    fmt::print("{}{}", results_table(rows_, style_of(STDOUT_FILENO)), explanations_.text());
+  fmt::print(out, "{}", in_words(summarise(rows_)));
+}
+
+// The judged KernelBench run, named by a flag or recognised; empty for other input.
+std::string Report::run_folder() const {
+  std::string named = flags_.input.kernelbench_run;
+  if (named.empty() && flags_.input.paths.size() == 1) named = flags_.input.paths.front();
+  std::error_code ignored;
+  if (named.empty() || !std::filesystem::is_directory(named, ignored)) return {};
+  return find_run_folder(named).value_or("");
 }
 
 }  // namespace kw::app

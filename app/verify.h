@@ -1,15 +1,24 @@
-// `kernelwright verify`: candidates in, verdicts out.
+// `kernelwright verify`: judges candidates, and prints lines of results, progress, table, summary.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <vector>
 
-#include "flags/evaluator_flags.h"
-#include "flags/input_flags.h"
-#include "flags/output_flags.h"
-#include "schema/settings.h"
+#include "base/async/loop.h"
+#include "loop/tasks/kernelbench.h"
+#include "options/input_flags.h"
+#include "options/shared_flags.h"
+#include "output/progress.h"
+#include "output/result_sink.h"
+#include "output/results.h"
+#include "pipeline.h"
+#include "types/options.h"
+#include "verifier_source.h"
 
 namespace kw::app {
 
+// `kernelwright verify`: judges candidates.
 struct VerifyFlags {
   InputFlags input;
   Settings settings;
@@ -19,8 +28,42 @@ struct VerifyFlags {
   void add(CLI::App& app);
 };
 
-// `verb` is the parsed verb. The exit status: 0 where every candidate got its verdict, 1 where one got none,
-// 130 after Ctrl-C.
+// `verb` is the parsed verb. The exit status: 0 if every candidate got a verdict, 1 if one got none, 130
+// after Ctrl-C.
 int verify(const VerifyFlags& flags, const CLI::App& verb);
+
+// Output of `verify`: lines of results, progress, table, summary, exit status.
+class Report {
+ public:
+  Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total);
+
+  void started(VerifierSource& evaluator);
+  void say(const std::string& line) { progress_.say(line); }
+  PipelineHooks hooks();
+  void tick();
+  void finish();
+
+  // 1 if a row has no verdict or is unreadable, or with --fail-on-incorrect if a candidate is incorrect.
+  int exit_status() const { return exit_status_; }
+
+ private:
+  void judged(const Job& job, const Verdict& verdict);
+  void bad_row(const RowError& error);
+  bool done_before(const Job& job, const std::string& work);
+  void add_row(const Job& job, const Verdict& verdict);
+  void remember_for_kernelbench(const Job& job, const Verdict& verdict);
+  std::string run_folder() const;
+  void trouble(const Error& error);
+  double seconds() const { return async::ms_since(start_) / 1000; }
+
+  const VerifyFlags& flags_;
+  ResultSink sink_;
+  Progress progress_;
+  std::vector<ResultRow> rows_;
+  Explanations explanations_;
+  std::vector<KernelBenchResult> kernelbench_;
+  async::SteadyClock::time_point start_ = async::SteadyClock::now();
+  int exit_status_ = 0;
+};
 
 }  // namespace kw::app

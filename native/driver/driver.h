@@ -1,13 +1,13 @@
-// The CUDA driver's functions that recorder and replayer call, found at run time: nothing of ours links
-// libcuda, and tests put functions of their own in their places.
+// The CUDA driver's functions that recorder and replayer call, found at run time: nothing links libcuda, and
+// tests replace the functions.
 #pragma once
 
 #include <cuda.h>
 
-#include "recording/limits.h"
+#include "verify/recording/limits.h"
 
-// cuda.h renames many of these to their latest versions; both uses below see the same name.
-// clang-format off: a list of macros is beyond it.
+// cuda.h renames many of these to their latest versions; both uses of the list see the same name.
+// clang-format off: it cannot format a list of macros.
 #define KW_DRIVER_FUNCTIONS(F) \
   F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) \
   F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuCtxGetCurrent) \
@@ -38,17 +38,19 @@ struct Driver {
 #undef KW_MEMBER
 };
 
-// Opens libcuda.so.1 and fills the table. Returns an empty text, or what is missing.
+// Opens libcuda.so.1 and fills the table. Returns an empty text, or the name of the missing library or
+// function.
 const char* load(Driver& driver);
 
 // The driver's name for a result: "CUDA_ERROR_ILLEGAL_ADDRESS".
 const char* name_of(const Driver& driver, CUresult result);
 
-// Where the recorder's heap and the recorded call's inputs lie, in every process: hints that drivers honour.
+// The addresses of the recorder's heap and of the recorded call's inputs in every process: hints that drivers
+// honour.
 inline constexpr unsigned long long heap_address = recording::heap_address;
 inline constexpr unsigned long long heap_bytes = recording::max_heap_bytes;
 inline constexpr unsigned long long arena_address = recording::arena_address;
-// Reserved there even for small arenas: drivers honour a hint for large ranges only.
+// Reserved even for small arenas: drivers honour a hint for large ranges only.
 inline constexpr unsigned long long arena_reserved_bytes = 1ULL << 36;
 
 }  // namespace kw::driver

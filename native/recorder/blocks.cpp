@@ -25,7 +25,7 @@ void Blocks::delist(Pieces::iterator piece) {
   if (list->second.empty()) free_.erase(list);
 }
 
-// A piece that is in no list yet becomes one with its neighbours, where they are alike, and is listed.
+// Merges an unlisted piece with adjacent pieces of the same state and owner, and lists it.
 void Blocks::merge(Pieces::iterator piece) {
   auto next = std::next(piece);
   if (next != pieces_.end() && piece->first + piece->second.extent == next->first &&
@@ -79,7 +79,7 @@ std::uint64_t Blocks::allocate(std::uint64_t bytes, std::uint64_t stream, PoolId
   const Owner mine{pool, false, stream};
   const std::uint64_t wanted = extent(bytes);
   if (std::uint64_t own = best(mine, wanted)) return take(own, bytes, mine);
-  // A pool takes only what no stream may still be using: its graph runs later, on any stream.
+  // A pool takes only memory that no stream may still use: its graph runs later, on any stream.
   if (std::uint64_t common = best(Owner{}, wanted)) return take(common, bytes, mine);
   return 0;
 }
@@ -125,7 +125,8 @@ void Blocks::release_pool(PoolId pool) {
   auto known = pools_.find(pool);
   if (known == pools_.end() || --known->second > 0) return;
   pools_.erase(known);
-  // A graph that used the memory may still run: it waits, and so does what is freed later.
+  // A graph that used the memory may still run, so the memory waits for synchronised(), as do blocks freed
+  // later.
   for (auto piece = pieces_.begin(); piece != pieces_.end(); ++piece) {
     if (piece->second.owner.pool != pool) continue;
     if (piece->second.state == State::free) delist(piece);

@@ -1,9 +1,8 @@
-// Who may have which piece of the heap: bookkeeping alone, no device call in it. Not thread-safe.
+// The allocator of the heap's address range: bookkeeping only, without device calls. Not thread-safe.
 //
-// A freed block may be given at once to the stream that freed it, since work there comes after. Other streams
-// may have it only after the host has waited for the device (synchronised()). What record_stream() named is
-// kept from everybody until then. What was allocated for a pool (a CUDA graph's) stays with the pool until it
-// is released.
+// The stream that freed a block may reuse it at once, since its later work runs afterwards. Other streams may
+// reuse it only after the host has waited for the device (synchronised()). A block that record_stream() named
+// is not reused at all until then. A block of a pool (of a CUDA graph) stays with the pool until its release.
 #pragma once
 
 #include <cstdint>
@@ -19,51 +18,51 @@ inline constexpr PoolId general_pool{0, 0};
 
 struct Allocation {
   std::uint64_t address = 0;
-  std::uint64_t bytes = 0;  // as asked for
+  std::uint64_t bytes = 0;  // as requested
 };
 
 class Blocks {
  public:
   static constexpr std::uint64_t alignment = 512;
-  static constexpr std::uint64_t slack = 512;  // at least so much behind each block belongs to nobody
+  static constexpr std::uint64_t slack = 512;  // least unused bytes after each block
 
-  // What a block of so many bytes takes up.
+  // The bytes that a block of this size occupies.
   static std::uint64_t extent(std::uint64_t bytes);
 
-  // New memory. Where it follows what is there already the two become one.
+  // Adds memory. It is merged with free memory directly before it.
   void add(std::uint64_t address, std::uint64_t bytes);
 
-  // The best fit, 0 where nothing fits.
+  // Returns the address of the best fit; 0 if nothing fits.
   std::uint64_t allocate(std::uint64_t bytes, std::uint64_t stream, PoolId pool = general_pool);
 
-  // False where no block begins there.
+  // False if no block begins there.
   bool free(std::uint64_t address);
 
-  // Another stream uses the block: it is not given again before synchronised().
+  // Notes that another stream uses the block: it is not reused before synchronised().
   void used_by(std::uint64_t address, std::uint64_t stream);
 
-  // The host has waited for the device: what is free is free for every stream.
+  // Notes that the host has waited for the device: free memory becomes free for every stream.
   void synchronised();
 
   void begin_pool(PoolId pool);
-  // The last release lets the pool's memory go, usable once synchronised() was called.
+  // The last release frees the pool's memory; it is reused after synchronised().
   void release_pool(PoolId pool);
 
-  // Free bytes, good for every stream, at the end of the last memory added.
+  // Free bytes for every stream at the end of the memory added last.
   std::uint64_t free_at_end() const;
 
-  // The block in which an address lies; bytes 0 where there is none.
+  // The block that contains an address; bytes 0 if there is none.
   Allocation containing(std::uint64_t address) const;
   std::vector<Allocation> allocations() const;  // by address
 
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }
-  std::uint64_t count() const { return count_; }  // of allocations, so far
+  std::uint64_t count() const { return count_; }  // of allocations so far
   void reset_peak() { peak_bytes_ = allocated_bytes_; }
 
  private:
   enum class State : std::uint8_t { free, used, waiting };
-  // Whom a free piece is for: a pool and a stream, or any stream.
+  // The owner of a free piece: a pool and a stream, or any stream.
   struct Owner {
     PoolId pool = general_pool;
     bool anyone = true;
@@ -89,7 +88,7 @@ class Blocks {
 
   Pieces pieces_;
   std::map<Owner, Sizes> free_;
-  std::map<PoolId, int> pools_;  // how often begun
+  std::map<PoolId, int> pools_;  // number of begin_pool() calls not yet released
   std::uint64_t allocated_bytes_ = 0;
   std::uint64_t peak_bytes_ = 0;
   std::uint64_t count_ = 0;

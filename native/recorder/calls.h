@@ -1,4 +1,4 @@
-// Driver calls as CUPTI shows them, and who writes which of them down.
+// Driver calls as CUPTI reports them, and the functions that record them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Call {
   const char* name = "";
   const char* symbol = nullptr;  // a launch's kernel
   const void* parameters = nullptr;
-  bool per_thread = false;  // compiled so that NULL means the thread's own default stream
+  bool per_thread = false;  // compiled with NULL as the thread's own default stream
 
   template <typename Parameters>
   const Parameters& as() const {
@@ -22,7 +22,7 @@ struct Call {
   CUstream stream(CUstream given) const {
     return given == nullptr && per_thread ? CU_STREAM_PER_THREAD : given;
   }
-  // The stream of a call that names one, else the default.
+  // The stream of a call that has one, else the default stream.
   template <typename Parameters>
   CUstream stream_of(const Parameters& p) const {
     if constexpr (requires { p.hStream; })
@@ -34,33 +34,33 @@ struct Call {
 
 #define KW_ID(name) CUPTI_DRIVER_TRACE_CBID_##name
 
-// Many calls come in two forms, for the legacy and for the thread's own default stream (_ptsz, _ptds), with
-// equal parameters: the first form's id for the second's, any other id as it is.
+// Many calls have two forms with equal parameters, for the legacy and for the thread's own default stream
+// (_ptsz, _ptds). Returns the first form's id for the second's, and any other id unchanged.
 CUpti_CallbackId plain(CUpti_CallbackId id);
 
-// The stream belongs to a capture: its work runs when the graph is launched.
+// Whether the stream belongs to a capture: its work runs when the graph is launched.
 bool capturing(CUstream stream);
 
-// Each writes the call down if it is one of its own, after the call has succeeded. False: not one of its own.
+// Each records a call of its kind after the call has succeeded. False: the call is of another kind.
 bool write_launch(const Call& call);
 bool write_copy(const Call& call);
 bool write_fill(const Call& call);
 bool write_wait(const Call& call);
 bool write_graph(const Call& call);
 
-// Before the call: what it is about to change is looked at first.
+// Each reads the data that the call is about to change.
 void before_launch(const Call& call);
 void before_graph(const Call& call);
 
-// Whether a call outside the lists above does nothing on the device that a replay would miss.
+// Whether a call that none of the functions above records has no effect on the device that a replay needs.
 bool harmless(std::string_view name);
 
-// The callback itself; tests call it.
+// CUPTI's callback; tests call it.
 void CUPTIAPI on_callback(void* data, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* what);
 
-// CUPTI_SUCCESS, or what refused.
+// CUPTI_SUCCESS, or the first error.
 CUptiResult subscribe();
-// All driver calls are watched during a recording, only modules, kernels and graphs otherwise.
+// Watches all driver calls (during a recording), or only those of modules, kernels and graphs.
 void watch_everything(bool on);
 
 }  // namespace kw::recorder

@@ -26,11 +26,11 @@ struct Graphs {
 };
 
 Graphs& graphs() {
-  static auto* one = new Graphs;  // PyTorch still calls us while the process ends
+  static auto* one = new Graphs;  // never destroyed: PyTorch still calls while the process ends
   return *one;
 }
 
-// A node after all that it depends on. Empty where the driver does not say.
+// The nodes in topological order. Empty if the driver does not return them.
 std::vector<CUgraphNode> in_order(CUgraph graph) {
   const driver::Driver& cuda = machine().driver;
   std::size_t count = 0;
@@ -62,7 +62,7 @@ std::vector<CUgraphNode> in_order(CUgraph graph) {
   return order.size() == nodes.size() ? order : std::vector<CUgraphNode>{};
 }
 
-// Attributes of a kernel node that change what it computes.
+// Attributes of a kernel node that change its result.
 std::vector<CUlaunchAttribute> attributes_of(CUgraphNode node) {
   std::vector<CUlaunchAttribute> found;
   auto ask = [&](CUlaunchAttributeID id, auto is_set) {

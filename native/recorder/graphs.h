@@ -1,4 +1,4 @@
-// CUDA graphs: what is in one is read when it is instantiated, and written down when it is launched.
+// CUDA graphs: their nodes are read when a graph is instantiated, and recorded when it is launched.
 #pragma once
 
 #include "machine.h"
@@ -6,7 +6,7 @@
 namespace kw::recorder {
 
 void graph_instantiated(CUgraph graph, CUgraphExec executable);
-// Destroyed, or changed so that what we know of it is no longer true.
+// The executable graph was destroyed or changed, so the nodes read earlier are no longer valid.
 void graph_forgotten(CUgraphExec executable);
 
 }  // namespace kw::recorder

@@ -16,7 +16,7 @@ CUmemAllocationProp on_device(int device) {
   return wanted;
 }
 
-// The context that PyTorch uses too: the device's primary one.
+// Uses the current context, or else the device's primary one, which PyTorch uses too.
 bool need_context(int& device) {
   const driver::Driver& cuda = machine().driver;
   CUcontext context = nullptr;
@@ -56,7 +56,7 @@ bool Heap::reserve() {
   return reserved_ = true;
 }
 
-// Puts memory behind the next addresses, so that a piece of this extent lies at the end.
+// Maps memory at the next addresses, so that a free piece of this extent is at the end.
 bool Heap::grow(std::uint64_t extent) {
   const driver::Driver& cuda = machine().driver;
   std::uint64_t missing = extent - std::min(extent, blocks_.free_at_end());
@@ -69,7 +69,7 @@ bool Heap::grow(std::uint64_t extent) {
   CUmemGenericAllocationHandle memory = 0;
   if (!succeeded(cuda.cuMemCreate(&memory, bytes, &wanted, 0), "cuMemCreate")) return false;
   bool mapped = succeeded(cuda.cuMemMap(address, bytes, 0, memory, 0), "cuMemMap");
-  cuda.cuMemRelease(memory);  // the mapping keeps it
+  cuda.cuMemRelease(memory);  // the mapping keeps the memory
   if (!mapped) return false;
   CUmemAccessDesc access{};
   access.location = wanted.location;
@@ -99,7 +99,7 @@ std::uint64_t Heap::allocate(std::uint64_t bytes, CUstream stream) {
     auto attempt = [&] { return blocks_.allocate(bytes, key(stream), pool); };
     address = attempt();
     if (address == 0 && grow(Blocks::extent(bytes))) address = attempt();
-    // The last resort is to wait for the device, which nobody may do while a graph is captured.
+    // The last resort is to wait for the device, which is forbidden while a graph is captured.
     if (address == 0 && filters_.empty() && machine().driver.cuCtxSynchronize() == CUDA_SUCCESS) {
       blocks_.synchronised();
       address = attempt();
@@ -173,7 +173,7 @@ void Heap::reset_peak() {
 }
 
 Heap& heap() {
-  static auto* one = new Heap;  // PyTorch still calls us while the process ends
+  static auto* one = new Heap;  // never destroyed: PyTorch still calls while the process ends
   return *one;
 }
 

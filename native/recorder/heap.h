@@ -1,4 +1,4 @@
-// The recorder's heap: one fixed range of device addresses, with memory behind it as it is needed.
+// The recorder's heap: one fixed range of device addresses, to which memory is mapped on demand.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@ namespace kw::recorder {
 
 class Heap {
  public:
-  // 0 where memory has run out, or the range could not be had: error_text() tells which.
+  // Returns 0 if memory has run out or the range could not be reserved; error_text() has the reason.
   std::uint64_t allocate(std::uint64_t bytes, CUstream stream);
   void free(std::uint64_t address);
   void used_by(std::uint64_t address, CUstream stream);
-  // The host waited for the device.
+  // Notes that the host has waited for the device.
   void synchronised();
 
-  // Until end_pool, what streams that pass the filter allocate belongs to the pool.
+  // Until end_pool, allocations for streams that pass the filter belong to the pool.
   void begin_pool(PoolId pool, std::function<bool(CUstream)> filter);
   void end_pool(PoolId pool);
   void release_pool(PoolId pool);
@@ -28,7 +28,7 @@ class Heap {
   Allocation containing(std::uint64_t address) const;
   std::vector<Allocation> allocations() const;
   std::uint64_t committed_bytes() const;
-  // allocated, peak, committed bytes and the number of allocations so far.
+  // `allocations` is their number so far.
   struct Use {
     std::uint64_t allocated_bytes, peak_bytes, committed_bytes, allocations;
   };
@@ -39,7 +39,7 @@ class Heap {
     return address >= driver::heap_address && address - driver::heap_address < driver::heap_bytes;
   }
 
-  // Told of every new block; may be null.
+  // Called for every new block; may be null.
   std::atomic<void (*)(Allocation)> on_allocate{nullptr};
 
  private:

@@ -4,15 +4,15 @@
 #include <cstring>
 
 #include "calls.h"
-#include "recording/recording.h"
 #include "tape.h"
+#include "verify/recording/recording.h"
 
 namespace kw::recorder {
 namespace {
 
 constexpr std::size_t most_parameter_bytes = 32U << 10U;
 
-// Where each parameter lies, and how many bytes they take together.
+// The offset and size of each parameter, and their total size.
 std::vector<recording::Parameter> layout_of(CUfunction function, std::size_t& total) {
   std::vector<recording::Parameter> layout;
   std::size_t offset = 0;
@@ -26,7 +26,7 @@ std::vector<recording::Parameter> layout_of(CUfunction function, std::size_t& to
   return layout;
 }
 
-// `extra`: pairs of a key and a value, one buffer for all parameters.
+// `extra` holds pairs of a key and a value: one buffer for all parameters, and its size.
 std::vector<std::uint8_t> packed_parameters(void** extra) {
   const void* buffer = nullptr;
   std::size_t bytes = 0;
@@ -55,7 +55,7 @@ void read_parameters(const LaunchCall& call, CUfunction function, recording::Lau
   }
 }
 
-// Attributes that are plain numbers. The rest ties a launch to objects of this process, or is not known.
+// Attributes that are plain numbers. All others refer to objects of this process or are unknown.
 bool repeatable(CUlaunchAttributeID id) {
   switch (id) {
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
@@ -105,8 +105,8 @@ void read_function(CUfunction function, recording::LaunchT& launch) {
     launch.non_portable_cluster = value != 0;
 }
 
-// Whether the driver knows this as memory which no replay will have: from cudaMalloc, managed, or pinned on
-// the host.
+// Whether the driver knows the address as memory that a replay does not have: from cudaMalloc, managed, or
+// pinned on the host.
 bool is_foreign_pointer(const recording::LaunchT& launch, std::size_t at) {
   constexpr std::uint64_t lowest = std::uint64_t{1} << 24;
   constexpr std::uint64_t end = std::uint64_t{1} << 57;
@@ -119,8 +119,8 @@ bool is_foreign_pointer(const recording::LaunchT& launch, std::size_t at) {
          CUDA_SUCCESS;
 }
 
-// In a structure a word may be padding, with what lay on the stack before: only parameters of a pointer's
-// size are taken for pointers, and a real one within a structure shows in the replay.
+// A word in a structure may be padding with old bytes of the stack, so only parameters of a pointer's size
+// count as pointers. A real pointer in a structure shows in the replay.
 void look_for_foreign_pointers(const recording::LaunchT& launch) {
   for (const recording::Parameter& each : launch.layout)
     if (each.bytes() == sizeof(std::uint64_t) && is_foreign_pointer(launch, each.offset()))

@@ -23,16 +23,16 @@ struct LaunchCall {
 struct Launch {
   recording::LaunchT launch;
   Kernel kernel;
-  std::string obstacle;  // of a launch that no replay can repeat; empty where there is none
+  std::string obstacle;  // the reason why no replay can repeat the launch; empty if it can
 };
 
-// Reads everything that the pointers in the call point to.
+// Copies everything that the call's pointers refer to.
 Launch described(const LaunchCall& call);
 
-// Writes it down for a stream, and what in it cannot be replayed.
+// Records the launch for a stream, and every obstacle to its replay.
 void write(CUstream stream, Launch launch);
 
-// The variables of the kernel's module, as they are now, if the call has not used the module before.
+// Records the current values of the variables in the kernel's module at its first use by the call.
 void look_at_globals(const Kernel& kernel);
 
 }  // namespace kw::recorder

@@ -1,8 +1,32 @@
 #include "machine.h"
 
+#include <dlfcn.h>
+
 #include <mutex>
 
 namespace kw::recorder {
+namespace {
+
+template <typename Function>
+bool find(void* library, const char* name, Function& place) {
+  place = reinterpret_cast<Function>(::dlsym(library, name));
+  return place != nullptr;
+}
+
+}  // namespace
+
+const char* load(Cupti& cupti) {
+  // CUPTI allows one subscriber per process, so PyTorch's copy of the library is used if it is loaded.
+  void* library = ::dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) library = ::dlopen("libcupti.so.13", RTLD_NOW);
+  if (library == nullptr) return "libcupti.so.13";
+#define KW_FIND(name) \
+  if (!find(library, #name, cupti.name)) return #name;
+  KW_CUPTI_FUNCTIONS(KW_FIND)
+#undef KW_FIND
+  return "";
+}
+
 namespace {
 
 struct LastError {
@@ -20,7 +44,7 @@ LastError& last_error() {
 thread_local int Quiet::depth_ = 0;
 
 Machine& machine() {
-  static auto* one = new Machine;  // PyTorch still calls us while the process ends
+  static auto* one = new Machine;  // never destroyed: PyTorch still calls while the process ends
   return *one;
 }
 
@@ -49,7 +73,7 @@ bool succeeded(CUresult result, const char* call) {
 }
 
 const char* error_text() {
-  // A copy a thread: the pointer stays good while another thread fails.
+  // One copy per thread: the pointer stays valid when another thread sets an error.
   static thread_local std::string copy;
   std::lock_guard lock(last_error().mutex);
   copy = last_error().text;

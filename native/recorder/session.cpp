@@ -1,14 +1,16 @@
 #include "session.h"
 
+#include <dlfcn.h>
+
 #include <atomic>
+#include <bit>
 #include <mutex>
 #include <string>
 
 #include "calls.h"
+#include "heap.h"
 #include "recorder.h"
-#include "saved_state.h"
 #include "tape.h"
-#include "written.h"
 
 namespace kw::recorder {
 namespace {
@@ -24,7 +26,7 @@ struct Session {
 };
 
 Session& session() {
-  static auto* one = new Session;  // PyTorch still calls us while the process ends
+  static auto* one = new Session;  // never destroyed: PyTorch still calls while the process ends
   return *one;
 }
 
@@ -140,6 +142,93 @@ void kwrec_drop(void) {
   if (tape().running()) kw::recorder::watch_everything(false);
   tape().clear();
   session().state.drop();
+}
+
+}  // extern "C"
+
+namespace kw::recorder {
+namespace {
+
+// The functions that PyTorch's pluggable allocator calls. The hooks besides malloc and free have exactly the
+// C++ types to which PyTorch casts their addresses: a pool's id is a pair, a filter a std::function by value.
+
+using TorchFail = void (*)(const char* function, const char* file, std::uint32_t line, const char* message);
+
+// PyTorch would pass a NULL to kernels as an address, so PyTorch's own failure function is called instead if
+// it is loaded. PyTorch's libraries throw and catch the exception; it only passes through this library.
+TorchFail torch_fail() {
+  void* library = ::dlopen("libc10.so", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  return reinterpret_cast<TorchFail>(::dlsym(library, "_ZN3c106detail14torchCheckFailEPKcS2_jS2_"));
+}
+
+[[gnu::noinline]] const char* complaint() {
+  static thread_local std::string message;
+  message = std::string("CUDA out of memory: ") + error_text();
+  return message.c_str();
+}
+
+// This frame has nothing to destroy when the exception passes.
+void complain() {
+  TorchFail fail = torch_fail();
+  if (fail != nullptr) fail("kwrec_malloc", "recorder", 0, complaint());
+}
+
+CUstream as_stream(void* stream) {
+  return static_cast<CUstream>(stream);
+}
+
+}  // namespace
+}  // namespace kw::recorder
+
+using kw::recorder::heap;
+
+extern "C" {
+
+void* kwrec_malloc(ssize_t bytes, int /*device*/, void* stream) {
+  if (bytes <= 0) return nullptr;
+  std::uint64_t address = heap().allocate(static_cast<std::uint64_t>(bytes), kw::recorder::as_stream(stream));
+  if (address == 0) kw::recorder::complain();
+  return std::bit_cast<void*>(address);
+}
+
+void kwrec_free(void* address, ssize_t /*bytes*/, int /*device*/, void* /*stream*/) {
+  if (address != nullptr) heap().free(reinterpret_cast<std::uint64_t>(address));
+}
+
+KW_RECORDER_API void kwrec_record_stream(void* address, CUstream stream) {
+  if (address != nullptr) heap().used_by(reinterpret_cast<std::uint64_t>(address), stream);
+}
+
+KW_RECORDER_API void kwrec_begin_pool(int /*device*/, kw::recorder::PoolId pool,
+                                      std::function<bool(CUstream)> filter) {
+  heap().begin_pool(pool, std::move(filter));
+}
+
+KW_RECORDER_API void kwrec_end_pool(int /*device*/, kw::recorder::PoolId pool) {
+  heap().end_pool(pool);
+}
+
+KW_RECORDER_API void kwrec_release_pool(int /*device*/, kw::recorder::PoolId pool) {
+  heap().release_pool(pool);
+}
+
+KW_RECORDER_API void* kwrec_base_alloc(void* address, std::size_t* bytes) {
+  kw::recorder::Allocation block = heap().containing(reinterpret_cast<std::uint64_t>(address));
+  if (bytes != nullptr) *bytes = block.bytes;
+  return std::bit_cast<void*>(block.address);
+}
+
+// For emptyCache(). The heap keeps its memory, since a recording may contain its addresses.
+KW_RECORDER_API void kwrec_reset(void) {}
+
+void kwrec_memory_use(kwrec_memory* out) {
+  kw::recorder::Heap::Use use = heap().use();
+  *out = {use.allocated_bytes, use.peak_bytes, use.committed_bytes, use.allocations};
+}
+
+void kwrec_reset_peak(void) {
+  heap().reset_peak();
 }
 
 }  // extern "C"

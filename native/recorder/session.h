@@ -1,9 +1,9 @@
-// The state of the whole: whether CUPTI calls us.
+// Implements recorder.h: the start of the recorder, recordings, and PyTorch's allocator.
 #pragma once
 
 namespace kw::recorder {
 
-// A callback has come.
+// Notes that CUPTI has called back.
 void was_called();
 
 }  // namespace kw::recorder

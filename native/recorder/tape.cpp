@@ -1,9 +1,90 @@
 #include "tape.h"
 
+#include "base/core/crypto.h"
+#include "machine.h"
+#include "verify/recording/recording.h"
+
 namespace kw::recorder {
 namespace {
 
-// All names of the legacy default stream are one.
+CUmemAllocationProp exportable(int device) {
+  CUmemAllocationProp wanted{};
+  wanted.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  wanted.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  wanted.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  wanted.location.id = device;
+  return wanted;
+}
+
+std::uint64_t rounded(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+bool SavedState::copy_all(CUdeviceptr to) {
+  const driver::Driver& cuda = machine().driver;
+  for (const Saved& saved : blocks_)
+    if (!succeeded(cuda.cuMemcpyDtoDAsync(to + saved.at, saved.block.address, saved.block.bytes, nullptr),
+                   "cuMemcpyDtoDAsync"))
+      return false;
+  return succeeded(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+bool SavedState::save(const std::vector<Allocation>& blocks) {
+  drop();
+  std::uint64_t total = 0;
+  for (const Allocation& block : blocks) {
+    blocks_.push_back({block, total});
+    total += rounded(block.bytes, Blocks::alignment);
+  }
+  if (total == 0) return true;
+
+  const driver::Driver& cuda = machine().driver;
+  CUdevice device = 0;
+  std::size_t granularity = 0;
+  if (!succeeded(cuda.cuCtxGetDevice(&device), "cuCtxGetDevice")) return false;
+  CUmemAllocationProp wanted = exportable(device);
+  if (!succeeded(
+          cuda.cuMemGetAllocationGranularity(&granularity, &wanted, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+          "cuMemGetAllocationGranularity"))
+    return false;
+  total = rounded(total, granularity);
+  if (!succeeded(cuda.cuMemCreate(&memory_, total, &wanted, 0), "cuMemCreate for the state")) return false;
+  bytes_ = total;
+
+  CUdeviceptr place = 0;
+  CUmemAccessDesc access{};
+  access.location = wanted.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  bool reserved = succeeded(cuda.cuMemAddressReserve(&place, total, 0, 0, 0), "cuMemAddressReserve");
+  bool mapped = reserved && succeeded(cuda.cuMemMap(place, total, 0, memory_, 0), "cuMemMap");
+  bool copied =
+      mapped && succeeded(cuda.cuMemSetAccess(place, total, &access, 1), "cuMemSetAccess") && copy_all(place);
+  if (mapped) cuda.cuMemUnmap(place, total);
+  if (reserved) cuda.cuMemAddressFree(place, total);
+  if (!copied) drop();
+  return copied;
+}
+
+int SavedState::exported() const {
+  if (bytes_ == 0) return -1;
+  int fd = -1;
+  CUresult result = machine().driver.cuMemExportToShareableHandle(
+      &fd, memory_, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  return succeeded(result, "cuMemExportToShareableHandle") ? fd : -1;
+}
+
+void SavedState::drop() {
+  if (bytes_ > 0) machine().driver.cuMemRelease(memory_);
+  bytes_ = 0;
+  memory_ = 0;
+  blocks_.clear();
+}
+
+namespace {
+
+// Maps all handles of the legacy default stream to one.
 CUstream plain(CUstream stream) {
   return stream == CU_STREAM_LEGACY ? nullptr : stream;
 }
@@ -155,8 +236,79 @@ Tape::Taken Tape::take() {
 }
 
 Tape& tape() {
-  static auto* one = new Tape;  // PyTorch still calls us while the process ends
+  static auto* one = new Tape;  // never destroyed: PyTorch still calls while the process ends
   return *one;
+}
+
+namespace {
+
+void describe_machine(recording::RecordingT& recording) {
+  const driver::Driver& cuda = machine().driver;
+  CUdevice device = 0;
+  char name[256] = "";
+  int major = 0;
+  int minor = 0;
+  cuda.cuDriverGetVersion(&recording.driver_version);
+  if (cuda.cuCtxGetDevice(&device) != CUDA_SUCCESS) return;
+  if (cuda.cuDeviceGetName(name, sizeof name, device) == CUDA_SUCCESS) recording.gpu = name;
+  cuda.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  cuda.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  recording.compute_capability = static_cast<std::uint32_t>(10 * major + minor);
+}
+
+void describe_memory(recording::RecordingT& recording, const SavedState& state) {
+  recording.heap = std::make_unique<recording::Span>(driver::heap_address, driver::heap_bytes);
+  if (std::uint64_t committed = heap().committed_bytes(); committed > 0)
+    recording.committed.emplace_back(driver::heap_address, committed);
+  recording.state_bytes = state.bytes();
+  for (const SavedState::Saved& saved : state.blocks()) {
+    auto block = std::make_unique<recording::BlockT>();
+    block->address = saved.block.address;
+    block->bytes = saved.block.bytes;
+    block->at = saved.at;
+    recording.state.push_back(std::move(block));
+  }
+}
+
+void describe_cubins(recording::RecordingT& recording, const std::vector<const Image*>& images) {
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const std::vector<std::uint8_t>& bytes = images[i]->bytes;
+    recording.cubins[i]->image = bytes;
+    recording.cubins[i]->sha256 = sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+}
+
+// An upper estimate of the file's size: the reader refuses files over its limit. Uploads and downloads can be
+// much larger than the images.
+std::uint64_t estimated_bytes(const Tape::Taken& taken) {
+  std::uint64_t total = std::uint64_t{1} << 20;
+  for (const Image* image : taken.images) total += image->bytes.size();
+  for (const auto& operation : taken.recording.operations) {
+    total += 256;
+    if (const auto* upload = operation->work.AsUpload()) total += upload->bytes.size();
+    if (const auto* download = operation->work.AsDownload()) total += download->bytes.size();
+    if (const auto* launch = operation->work.AsLaunch()) total += launch->parameters.size() + 512;
+  }
+  return total;
+}
+
+}  // namespace
+
+Result<Fd> written(Tape::Taken taken, const SavedState& state, const std::string& torch,
+                   const std::string& triton) {
+  if (estimated_bytes(taken) > recording::max_file_bytes)
+    return fail("the recording is larger than a recording may be");
+  recording::RecordingT& recording = taken.recording;
+  recording.version = recording::version;
+  recording.torch = torch;
+  recording.triton = triton;
+  describe_machine(recording);
+  describe_memory(recording, state);
+  describe_cubins(recording, taken.images);
+  flatbuffers::FlatBufferBuilder builder(1U << 20U);
+  builder.Finish(recording::Recording::Pack(builder, &recording), recording::RecordingIdentifier());
+  return memory_file("recording",
+                     {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
 }
 
 }  // namespace kw::recorder

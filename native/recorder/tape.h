@@ -1,8 +1,9 @@
-// What is written down while a recording runs: operations in the order in which the host enqueued them, from
-// any thread, and everything that forbids a replay.
+// A recording: the device state before the call, the operations in the order in which the host enqueued
+// them, everything that forbids a replay, and the file that holds all of it.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/core/files.h"
 #include "heap.h"
 #include "modules.h"
 #include "recorder.h"
@@ -17,6 +19,34 @@
 
 namespace kw::recorder {
 
+// The bytes of all that is allocated when a call begins, copied into memory of their own that can be
+// exported.
+class SavedState {
+ public:
+  // Replaces the saved state. The device is idle before and after. False: error_text() has the reason.
+  bool save(const std::vector<Allocation>& blocks);
+  // A descriptor of the memory for another process; -1 if there is none.
+  int exported() const;
+  void drop();
+
+  std::uint64_t bytes() const { return bytes_; }
+  // Each block's place in the memory.
+  struct Saved {
+    Allocation block;
+    std::uint64_t at = 0;
+  };
+  const std::vector<Saved>& blocks() const { return blocks_; }
+
+ private:
+  bool copy_all(CUdeviceptr to);
+
+  std::vector<Saved> blocks_;
+  std::uint64_t bytes_ = 0;
+  CUmemGenericAllocationHandle memory_ = 0;
+};
+
+// The content of a running recording: operations in the order in which the host enqueued them, from any
+// thread, and everything that forbids a replay.
 inline constexpr std::size_t most_operations = 200'000;
 inline constexpr std::size_t most_streams = 64;
 inline constexpr std::size_t most_obstacles = 64;
@@ -35,23 +65,23 @@ class Tape {
 
   template <typename Work>
   void add(CUstream stream, Work work);
-  // As add(), for a launch, whose cubin is written down as well.
+  // Adds a launch and its cubin.
   void add_launch(CUstream stream, recording::LaunchT launch, const Image* image);
   void obstacle(std::string what, std::string detail);
 
-  // A module's variables as the call found them: once an image.
+  // first_sight() returns true once per image: then the module's variables are added as the call found them.
   bool first_sight(const Image* image);
   void add_global(const Image* image, recording::GlobalT global);
 
   void allocated(Allocation block);
-  // False, and an obstacle, once the call has sent or fetched too much.
+  // False, with an obstacle, if the call has uploaded or downloaded too much.
   bool may_upload(std::uint64_t bytes);
   bool may_download(std::uint64_t bytes);
 
-  // Ours: within the heap or the arena of the call, all of it.
+  // Whether all of these bytes are inside the heap or the call's arena.
   bool ours(std::uint64_t address, std::uint64_t bytes = 1) const;
 
-  // The whole recording; the tape is empty afterwards. `images` are those of its cubins, in their order.
+  // The complete recording; the tape is empty afterwards. `images` are those of its cubins, in their order.
   struct Taken {
     recording::RecordingT recording;
     std::vector<const Image*> images;
@@ -88,5 +118,10 @@ void Tape::add(CUstream stream, Work work) {
   std::lock_guard lock(mutex_);
   push(stream, std::move(any));
 }
+
+// The FlatBuffer of wire/recording.fbs in a sealed memory file. Cubins are hashed here, and only those that
+// were launched are written.
+Result<Fd> written(Tape::Taken taken, const SavedState& state, const std::string& torch,
+                   const std::string& triton);
 
 }  // namespace kw::recorder

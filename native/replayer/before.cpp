@@ -1,14 +1,16 @@
 #include "before.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace kw::replayer {
 namespace {
 
-// Lays a pattern that lies at `from` over all of `to`: once from there, then from what is laid already.
+// Fills `to` with the pattern at `from`: copies it once, then doubles the copied part.
 Outcome<> tile(const Device& device, Extent to, Extent from) {
   const driver::Driver& driver = device.driver();
-  // Whole elements of any kind, so that what is plausible in the pattern stays so.
+  // A multiple of every element's size keeps the pattern's elements whole.
   constexpr std::uint64_t grain = 256;
   std::uint64_t pattern = from.bytes >= grain ? from.bytes / grain * grain : from.bytes;
   std::uint64_t laid = std::min(pattern, to.bytes);
@@ -54,7 +56,7 @@ Outcome<> Flush::run(const Device& device) {
   constexpr std::uint64_t least_bytes = std::uint64_t{256} << 20;
   constexpr std::uint64_t chunk_bytes = std::uint64_t{4} << 20;
   if (buffer_ == 0) {
-    // Half of it is written and half only read.
+    // One half is written, the other only read.
     std::uint64_t half = std::max(least_bytes / 2, device.l2_bytes() * 2);
     bytes_ = (half + chunk_bytes - 1) / chunk_bytes * chunk_bytes * 2;
     if (auto made = device.checked(driver.cuMemAlloc(&buffer_, bytes_), "allocating what flushes the cache");
@@ -65,13 +67,88 @@ Outcome<> Flush::run(const Device& device) {
   CUstream stream = device.stream();
   CUdeviceptr clean = buffer_;
   CUdeviceptr dirty = buffer_ + bytes_ / 2;
-  // Nothing persists in this cache: no part of it was ever set aside for that in our context.
+  // This context never set aside a part of the cache for persisting accesses, so all of it can be evicted.
   Outcome<> done = device.checked(driver.cuMemsetD8Async(dirty, 0, bytes_ / 2, stream), "flushing the cache");
-  // Read through the clean half, always written to the same small place: that alone stays to be written.
+  // Reads the clean half and always writes the same small chunk, so that only this chunk stays dirty.
   for (std::uint64_t at = 0; done && at < bytes_ / 2; at += chunk_bytes)
     done = device.checked(driver.cuMemcpyDtoDAsync(dirty, clean + at, chunk_bytes, stream),
                           "flushing the cache");
   return done ? device.checked(driver.cuStreamSynchronize(stream), "flushing the cache") : done;
+}
+
+namespace {
+
+// The recorder leaves at least this after each allocation.
+constexpr std::uint64_t guard_bytes = 512;
+constexpr std::size_t most_guards = 256;
+
+void add(std::vector<Extent>& blocks, std::uint64_t address, std::uint64_t bytes) {
+  if (bytes > 0) blocks.push_back({address, bytes});
+}
+
+std::vector<Extent> allocations(const recording::Recording& recording) {
+  std::vector<Extent> blocks;
+  if (recording.scratch() != nullptr)
+    for (const recording::Span* each : *recording.scratch()) add(blocks, each->address(), each->bytes());
+  if (recording.state() != nullptr)
+    for (const recording::Block* each : *recording.state()) add(blocks, each->address(), each->bytes());
+  std::ranges::sort(blocks, {}, &Extent::address);
+  return blocks;
+}
+
+bool lies_in(const Extent& zone, const recording::Recording& recording) {
+  if (recording.committed() == nullptr) return false;
+  return std::ranges::any_of(*recording.committed(), [&](const recording::Span* each) {
+    return zone.address >= each->address() && zone.address + zone.bytes <= each->address() + each->bytes();
+  });
+}
+
+}  // namespace
+
+std::vector<Extent> guarded(const recording::Recording& recording) {
+  std::vector<Extent> blocks = allocations(recording);
+  std::vector<Extent> zones;
+  CUdeviceptr end = 0;  // of all allocations so far, which overlap if memory was reused
+  for (std::size_t i = 0; i < blocks.size() && zones.size() < most_guards; ++i) {
+    end = std::max(end, blocks[i].address + blocks[i].bytes);
+    bool last = i + 1 == blocks.size();
+    if (!last && blocks[i + 1].address <= end) continue;
+    std::uint64_t room =
+        last ? guard_bytes : std::min<std::uint64_t>(guard_bytes, blocks[i + 1].address - end);
+    Extent zone{end, room};
+    if (lies_in(zone, recording)) zones.push_back(zone);
+  }
+  return zones;
+}
+
+Outcome<std::string> Guards::read(const Extent& zone) const {
+  std::string bytes(zone.bytes, '\0');
+  auto done = device_.checked(device_.driver().cuMemcpyDtoH(bytes.data(), zone.address, zone.bytes),
+                              "looking behind an allocation");
+  if (!done) return std::unexpected(done.error());
+  return bytes;
+}
+
+Outcome<> Guards::remember(const std::vector<Extent>& zones) {
+  for (const Extent& zone : zones) {
+    auto bytes = read(zone);
+    if (!bytes) return std::unexpected(bytes.error());
+    zones_.push_back(zone);
+    kept_.push_back(std::move(*bytes));
+  }
+  return {};
+}
+
+Outcome<std::string> Guards::overrun() const {
+  for (std::size_t i = 0; i < zones_.size(); ++i) {
+    auto bytes = read(zones_[i]);
+    if (!bytes) return std::unexpected(bytes.error());
+    if (*bytes == kept_[i]) continue;
+    auto [now, before] = std::ranges::mismatch(*bytes, kept_[i]);
+    return fmt::format("the allocation that ends at {:#x}, {} bytes beyond it", zones_[i].address,
+                       now - bytes->begin());
+  }
+  return std::string{};
 }
 
 }  // namespace kw::replayer

@@ -1,17 +1,42 @@
-// A device as the replayer holds it from its start on: a context, the recorder's range of addresses, a gate,
-// a stream for what is done around a replay. All that a waiting process can have paid for.
+// A device as the replayer holds it from its start: a context, the recorder's range of addresses, a gate and
+// a stream; and the device's clock. A spare process prepares all of it before it is needed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "device_memory.h"
-#include "gate.h"
 
 namespace kw::replayer {
 
+// Behind a closed gate a stream's queue can fill up; the next call that enqueues would then block for ever.
+inline constexpr std::size_t max_behind_gate = 512;
+
+class Gate {
+ public:
+  static Outcome<Gate> make(const driver::Driver& driver);
+
+  // Later work on the stream waits until open().
+  CUresult close(CUstream stream);
+  void open();
+  bool closed() const { return closed_; }
+
+ private:
+  explicit Gate(const driver::Driver& driver) : driver_(&driver) {}
+  void write(std::uint32_t value);
+
+  const driver::Driver* driver_;
+  Pinned word_;
+  CUdeviceptr address_ = 0;
+  std::uint32_t ticket_ = 0;
+  bool closed_ = false;
+};
+
+// A device as the replayer holds it from its start: a context, the recorder's range of addresses, a gate, and
+// a stream for the work around a replay. A spare process prepares all of it in advance.
 class Device {
  public:
   static Outcome<std::unique_ptr<Device>> open(const driver::Driver& driver, int ordinal);
@@ -32,7 +57,7 @@ class Device {
     return replayer::checked(driver_, result, what);
   }
 
-  // Memory behind these parts of the heap; what has some already keeps it. Out of memory: unsupported.
+  // Maps memory to these parts of the heap, unless they have it already. Out of memory: unsupported.
   Outcome<> commit(std::vector<Extent> spans);
   std::span<const Extent> committed() const { return committed_; }
   void give_heap_back();
@@ -51,7 +76,41 @@ class Device {
   std::unique_ptr<Gate> gate_;
   Reserved heap_;
   std::vector<Extent> committed_;
-  std::vector<Mapped> chunks_;  // after what they lie in: they go first
+  std::vector<Mapped> chunks_;  // declared last: destroyed before the range that contains them
+};
+
+// The device's clock: pairs of events, and events between streams.
+class Clock {
+ public:
+  static Outcome<Clock> make(Device& device);
+  ~Clock();
+  Clock(Clock&& other) noexcept;
+  Clock& operator=(Clock&&) = delete;
+
+  // Timed events, created on demand.
+  Outcome<CUevent> event(std::size_t index);
+  // An event without a time, for one stream to wait for another.
+  CUevent joint() const { return joint_; }
+
+  // Milliseconds between two completed events, minus the floor; never below 0.
+  Outcome<double> between_ms(CUevent begin, CUevent end) const;
+  double floor_ms() const { return floor_ms_; }
+
+  // Measures the floor: the time between two events behind the gate with nothing between them, as the mean of
+  // the middle half of several tries. An idle device reads more than a busy one, so it is measured again at
+  // work. It never grows, since foreign code has run by then.
+  Outcome<> find_floor(CUstream stream);
+  // The same at the first call only, since it takes as long as many replays.
+  Outcome<> find_floor_at_work(CUstream stream);
+
+ private:
+  explicit Clock(Device& device) : device_(device) {}
+
+  Device& device_;
+  std::vector<CUevent> events_;
+  CUevent joint_ = nullptr;
+  double floor_ms_ = 0;
+  bool found_at_work_ = false;
 };
 
 }  // namespace kw::replayer

@@ -1,16 +1,43 @@
-// Addresses of the device, and the memory behind them.
+// Addresses of the device, the memory behind them, and their release.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/core/files.h"
 #include "fault.h"
-#include "release.h"
 
 namespace kw::replayer {
 
+// Runs an action once, at the latest on destruction.
+class Release {
+ public:
+  Release() = default;
+  explicit Release(std::function<void()> action) : action_(std::move(action)) {}
+  Release(Release&& other) noexcept : action_(std::exchange(other.action_, nullptr)) {}
+  Release& operator=(Release&& other) noexcept {
+    if (this != &other) {
+      now();
+      action_ = std::exchange(other.action_, nullptr);
+    }
+    return *this;
+  }
+  Release(const Release&) = delete;
+  Release& operator=(const Release&) = delete;
+  ~Release() { now(); }
+
+  void now() {
+    if (auto action = std::exchange(action_, nullptr)) action();
+  }
+
+ private:
+  std::function<void()> action_;
+};
+
+// Addresses of the device, and the memory behind them.
 struct Extent {
   CUdeviceptr address = 0;
   std::uint64_t bytes = 0;
@@ -19,21 +46,20 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// Sorted, and what touches or overlaps made one.
+// Sorts the extents, and merges those that touch or overlap.
 std::vector<Extent> merged(std::vector<Extent> extents);
 
-// What of `wanted` is not in `present`; both as merged() gives them.
+// The parts of `wanted` outside `present`; both as merged() returns them.
 std::vector<Extent> without(std::span<const Extent> wanted, std::span<const Extent> present);
 
-// Whole pages around it. False where the end is beyond all addresses.
+// Extends it to whole pages. False if the end overflows.
 bool widen(Extent& extent, std::uint64_t page_bytes);
 
-// A range of addresses that nothing else takes.
+// A reserved range of addresses.
 class Reserved {
  public:
   Reserved() = default;
-  // At this address, or wherever the driver likes where it is 0. Another place than the wanted one is a
-  // fault.
+  // At this address; 0: the driver chooses. Another address than the wanted one is a fault.
   static Outcome<Reserved> make(const driver::Driver& driver, Extent wanted);
 
   Extent extent() const { return extent_; }
@@ -59,7 +85,7 @@ class Memory {
 
 enum class Access { read, write };
 
-// Memory that can be read, and written where that was asked for, at an address until this goes.
+// Memory mapped at an address for its lifetime: readable, and writable if requested.
 class Mapped {
  public:
   Mapped() = default;

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/text.h"
+#include "base/core/text.h"
 
 namespace kw::replayer {
 namespace {

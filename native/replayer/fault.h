@@ -1,4 +1,4 @@
-// What went wrong in a replay, as the supervisor hears it.
+// The failure of a replay, as it is reported to the supervisor.
 #pragma once
 
 #include <expected>
@@ -7,19 +7,19 @@
 #include <tuple>
 
 #include "driver.h"
-#include "wire/message.h"
+#include "verify/messages/message.h"
 
 namespace kw::replayer {
 
 struct Fault {
-  std::string error_class;  // contracts: error_class
+  std::string error_class;  // a value of the verdict's error_class
   std::string error;
 };
 
 template <typename T = void>
 using Outcome = std::expected<T, Fault>;
 
-// One after another until one fails.
+// Runs the steps in order until one fails.
 template <typename... Steps>
 Outcome<> in_turn(Steps&&... steps) {
   Outcome<> done;
@@ -30,15 +30,15 @@ Outcome<> in_turn(Steps&&... steps) {
 // The call cannot be replayed.
 std::unexpected<Fault> unsupported(std::string why);
 
-// Nobody's kernel is to blame.
+// The fault is not a kernel's.
 std::unexpected<Fault> infrastructure(std::string why);
 
-// A result of the driver's, met while doing `what`; success is no fault.
+// Converts a result of the driver; `what` names the action that gave it.
 Outcome<> checked(const driver::Driver& driver, CUresult result, std::string_view what);
 
 wire::FailedT failed(const Fault& fault);
 
-// A name that a stranger chose, fit for a message.
+// An untrusted name, cleaned and cut for a message.
 std::string plain_name(std::string_view name);
 
 }  // namespace kw::replayer

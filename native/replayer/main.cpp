@@ -9,8 +9,8 @@
 #include <optional>
 #include <string_view>
 
-#include "probe.h"
 #include "server.h"
+#include "worker.h"
 
 namespace {
 
@@ -25,7 +25,7 @@ std::optional<int> number(std::string_view text) {
 
 int serve(int control) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::signal(SIGINT, SIG_IGN);  // Ctrl-C is the supervisor's to answer
+  ::signal(SIGINT, SIG_IGN);  // the supervisor handles Ctrl-C
   return kw::replayer::serve_forks(control, kw::replayer::serve_replays);
 }
 

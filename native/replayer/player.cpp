@@ -6,14 +6,14 @@
 #include <chrono>
 #include <utility>
 
-#include "guards.h"
+#include "before.h"
 
 namespace kw::replayer {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What fits a reply beside everything else.
+// Keeps the reply within one packet.
 constexpr std::size_t max_launch_times = 6000;
 
 double ms_since(SteadyClock::time_point begin) {
@@ -27,7 +27,7 @@ std::string name_of_operation(const Slot& slot, std::size_t operation) {
   return "the launch of " + plain_name(launch->name()->string_view());
 }
 
-// Which launches may have been it, when the device says only that one of them failed.
+// Names the launches that may have failed, when the device reports only that one did.
 std::string suspects(const Slot& slot) {
   const auto& launches = slot.program().launches();
   if (launches.size() == 1) return name_of_operation(slot, launches.front().operation);
@@ -108,7 +108,7 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
   auto end = clock_.event(1);
   if (!begin || !end) return infrastructure("no events can be made");
   CUstream stream = job.slot.stream(0);
-  // A first launch may set up memory and wait for the device while it does.
+  // A first launch may set up memory, and would wait for the device behind the gate.
   gated_ = job.request.timed && job.slot.warm;
   if (gated_) note(device_.gate().close(stream), "closing the gate");
   note(driver.cuEventRecord(*begin, stream), "timing");
@@ -128,7 +128,7 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
 }
 
 Outcome<> Player::run_each(Job& job, wire::ReplayedT& reply) {
-  // Three calls a launch, behind a gate.
+  // Each launch takes three driver calls, behind a gate.
   constexpr std::size_t most_at_once = 128;
   const driver::Driver& driver = device_.driver();
   CUstream stream = job.slot.stream(0);
@@ -173,7 +173,8 @@ Outcome<> Player::run_each(Job& job, wire::ReplayedT& reply) {
   return {};
 }
 
-// Outputs as the caller would find them; then what nobody waited for, which the recorded call left to chance.
+// Copies the outputs as the caller would find them, then runs steps that nothing waited for in the recorded
+// call.
 Outcome<> Player::finish(Job& job, wire::ReplayedT& reply) {
   for (const wire::OutputSpan& each : job.slot.outputs()) {
     if (each.bytes() == 0) continue;
@@ -203,7 +204,7 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
   Job job{slot, arena, request, schedule(slot.plan(), order, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
-  // The flush waits as well, and each wait is one for every neighbour on the device.
+  // The flush waits as well, and each wait also stalls other processes on the device.
   if (!request.flush_l2 || request.guard)
     if (auto ready = settle(device_); !ready) return std::unexpected(ready.error());
   if (request.timed && slot.warm)
@@ -215,7 +216,7 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   wire::ReplayedT reply;
   reply.floor_ms = clock_.floor_ms();
   auto done = run(job, reply);
-  // Nothing may stay behind it, whatever happened.
+  // No work may stay behind the gate after a failure.
   device_.gate().open();
   if (!done) return std::unexpected(done.error());
   auto overrun = guards.overrun();

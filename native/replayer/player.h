@@ -1,12 +1,12 @@
-// One replay.
+// Player: runs one replay.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "before.h"
-#include "clock.h"
-#include "schedule.h"
+#include "device.h"
+#include "slot.h"
 
 namespace kw::replayer {
 
@@ -14,8 +14,8 @@ class Player {
  public:
   Player(Device& device, Clock& clock, Flush& flush) : device_(device), clock_(clock), flush_(flush) {}
 
-  // Puts everything back, runs the recording in the order asked for, and copies the outputs to their places
-  // in the arena. A fault may leave the context unusable: cuCtxSynchronize tells.
+  // Restores all memory, runs the recording in the requested order, and copies the outputs to their places in
+  // the arena. A fault may leave the context unusable; cuCtxSynchronize then fails.
   Outcome<wire::ReplayedT> play(Slot& slot, const Arena& arena, const wire::ReplayT& request);
 
  private:
@@ -31,7 +31,7 @@ class Player {
   Outcome<> run_each(Job& job, wire::ReplayedT& reply);
   Outcome<> finish(Job& job, wire::ReplayedT& reply);
 
-  // Each enqueues; the first result that is no success is kept, with what it was met at.
+  // Each enqueues work and keeps the first failure with the action that failed.
   void once(const Job& job);
   void turn(const Job& job, const Turn& turn);
   void fork(const Job& job);

@@ -5,16 +5,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device_memory.h"
 #include "fault.h"
-#include "recording/recording.h"
-#include "release.h"
+#include "verify/recording/recording.h"
 
 namespace kw::replayer {
 
+// The code of a recording on the device: its modules, their functions, and every launch made ready.
 struct Function {
   CUfunction handle = nullptr;
   int registers = -1;
-  int local_bytes = -1;   // a thread's: what does not fit its registers
+  int local_bytes = -1;   // per thread: spills and local arrays
   int shared_bytes = -1;  // static
 };
 
@@ -24,18 +25,18 @@ struct ReadyLaunch {
   const recording::Launch* recorded = nullptr;
   const Function* function = nullptr;
   std::string cubin_sha256;
-  std::vector<void*> parameters;  // one each; empty where they go as one buffer
+  std::vector<void*> parameters;  // one for each; empty if they are passed as one buffer
   std::vector<CUlaunchAttribute> attributes;
 };
 
 class Program {
  public:
-  // Unsupported where the driver refuses the code, or a launch does not suit its function.
+  // Unsupported if the driver refuses the code, or a launch does not match its function.
   static Outcome<Program> load(const driver::Driver& driver, const recording::Recording& recording);
 
   const std::vector<ReadyLaunch>& launches() const { return launches_; }
   bool has(std::size_t operation) const { return numbers_.contains(operation); }
-  // The launch of this operation of the recording, which is one.
+  // The launch of this operation, which must be a launch.
   const ReadyLaunch& at(std::size_t operation) const { return launches_[numbers_.at(operation)]; }
   std::size_t number_of(std::size_t operation) const { return numbers_.at(operation); }
 
@@ -47,7 +48,7 @@ class Program {
  private:
   struct Variable {
     CUdeviceptr address = 0;
-    std::string bytes;  // in memory that no kernel can reach
+    std::string bytes;  // in memory that no kernel can access
   };
   struct Module {
     CUmodule handle = nullptr;
@@ -60,6 +61,28 @@ class Program {
   std::vector<Variable> variables_;
   std::vector<ReadyLaunch> launches_;
   std::unordered_map<std::size_t, std::size_t> numbers_;  // operation → launch
+};
+
+// Loads a Program from a recording.
+class ProgramLoader {
+ public:
+  ProgramLoader(const driver::Driver& driver, const recording::Recording& recording)
+      : driver_(driver), recording_(recording) {}
+
+  Outcome<Program> load();
+
+ private:
+  Outcome<> load_module(const recording::Cubin& cubin);
+  Outcome<> find_variables(const recording::Cubin& cubin, CUmodule module);
+  Outcome<> add_launch(std::size_t operation, const recording::Launch& launch);
+  Outcome<Function*> function(Program::Module& module, const std::string& name);
+  Outcome<> set_attributes(const recording::Launch& launch, Function& function);
+  Outcome<> take_parameters(ReadyLaunch& launch);
+
+  const driver::Driver& driver_;
+  const recording::Recording& recording_;
+  Program program_;
+  std::size_t variable_bytes_ = 0;
 };
 
 }  // namespace kw::replayer

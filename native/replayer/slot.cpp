@@ -3,10 +3,110 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "schedule.h"
+#include <cstring>
 
 namespace kw::replayer {
+namespace {
+
+std::span<const std::uint8_t> span_of(const flatbuffers::Vector<std::uint8_t>* bytes) {
+  if (bytes == nullptr) return {};
+  return {bytes->data(), bytes->size()};
+}
+
+}  // namespace
+
+Outcome<HostCopies> HostCopies::make(const driver::Driver& driver, const recording::Recording& recording) {
+  constexpr std::size_t alignment = 64;
+  HostCopies result;
+  std::size_t total = 0;
+  std::size_t count = recording.operations() == nullptr ? 0 : recording.operations()->size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* operation = recording.operations()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const auto* upload = operation->work_as_Upload();
+    const auto* download = operation->work_as_Download();
+    if (upload == nullptr && download == nullptr) continue;
+    auto recorded = span_of(upload != nullptr ? upload->bytes() : download->bytes());
+    result.copies_.emplace(i, Copy{recorded, total, upload != nullptr});
+    result.downloads_ += download != nullptr ? 1 : 0;
+    total += (recorded.size() + alignment - 1) / alignment * alignment;
+  }
+  auto memory = Pinned::make(driver, total);
+  if (!memory)
+    return unsupported("what it copies from and to the host does not fit: " + memory.error().error);
+  result.memory_ = std::move(*memory);
+  return result;
+}
+
+void HostCopies::refill() {
+  for (auto& [operation, copy] : copies_) {
+    if (copy.recorded.empty()) continue;
+    std::span<char> place = of(operation);
+    std::memcpy(place.data(), copy.recorded.data(), copy.recorded.size());
+    // A missing download then differs from the recorded bytes.
+    if (!copy.upload)
+      for (char& each : place) each = static_cast<char>(~each);
+  }
+}
+
+std::span<char> HostCopies::of(std::size_t operation) const {
+  const Copy& copy = copies_.at(operation);
+  return memory_.bytes().subspan(copy.at, copy.recorded.size());
+}
+
+bool HostCopies::downloads_equal() const {
+  for (const auto& [operation, copy] : copies_)
+    if (!copy.upload && !copy.recorded.empty() &&
+        std::memcmp(memory_.bytes().data() + copy.at, copy.recorded.data(), copy.recorded.size()) != 0)
+      return false;
+  return true;
+}
+
+namespace {
+
+std::vector<std::size_t> recorded_order(const recording::Plan& plan) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) order.push_back(i);
+  return order;
+}
+
+std::vector<bool> awaited(const recording::Plan& plan) {
+  std::vector<bool> result(plan.steps.size());
+  for (const auto& step : plan.steps)
+    for (std::size_t before : step.after) result[before] = true;
+  return result;
+}
+
+std::vector<std::size_t> side_streams(const std::vector<Turn>& turns) {
+  std::set<std::size_t> streams;
+  for (const Turn& each : turns) streams.insert(each.stream);
+  streams.erase(0);
+  return {streams.begin(), streams.end()};
+}
+
+}  // namespace
+
+Schedule schedule(const recording::Plan& plan, wire::Order order, const std::set<std::size_t>& left_out) {
+  Schedule result;
+  std::vector<bool> signals = awaited(plan);
+  bool many = order == wire::Order::recorded;
+  for (std::size_t index : order == wire::Order::reversed ? reversed(plan) : recorded_order(plan)) {
+    const recording::Step& step = plan.steps[index];
+    Turn turn;
+    turn.step = index;
+    turn.operation = step.operation;
+    turn.left_out = left_out.contains(step.operation);
+    if (many) {
+      turn.stream = step.stream;
+      turn.after = step.after;
+      turn.signals = signals[index];
+    }
+    bool late = order == wire::Order::reversed && !step.joined;
+    (late ? result.late : result.turns).push_back(std::move(turn));
+  }
+  result.streams = side_streams(result.turns);
+  return result;
+}
+
 namespace {
 
 bool within(CUdeviceptr address, std::uint64_t bytes, const Extent& range) {
@@ -129,7 +229,7 @@ Outcome<> Slot::import_state(const Fd& state) {
   if (!addresses) return std::unexpected(addresses.error());
   state_ = std::move(*memory);
   state_addresses_ = std::move(*addresses);
-  // To map memory at every replay is to wait, each time, for whoever else asks the driver for something.
+  // Mapped once: a mapping at every replay would wait for other users of the driver each time.
   auto readable =
       Mapped::make(device_.driver(), device_.ordinal(), state_addresses_.extent(), state_, Access::read);
   if (readable) readable_state_ = std::move(*readable);
@@ -167,7 +267,7 @@ Outcome<> Slot::restore_state() const {
   auto mapped = Mapped::make(device_.driver(), device_.ordinal(), state_addresses_.extent(), state_);
   if (!mapped) return infrastructure("the state: " + mapped.error().error);
   auto done = copy_state();
-  // Copied before the mapping goes, whatever became of it.
+  // The copy must end before the mapping does, even after a failure.
   auto copied =
       device_.checked(device_.driver().cuStreamSynchronize(device_.stream()), "restoring the state");
   return done ? copied : done;
@@ -183,6 +283,74 @@ Outcome<> Slot::copy_state() const {
     if (done = device_.checked(result, "restoring the state"); !done) break;
   }
   return done;
+}
+
+namespace {
+
+// Enqueues the operations of a recording, each as one driver call.
+
+CUresult copy(const driver::Driver& driver, const recording::Copy& work, CUstream stream) {
+  if (work.row_bytes() == 0 || work.rows() == 0) return CUDA_SUCCESS;
+  if (work.rows() == 1) return driver.cuMemcpyDtoDAsync(work.to(), work.from(), work.row_bytes(), stream);
+  CUDA_MEMCPY2D what{};
+  what.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  what.srcDevice = work.from();
+  what.srcPitch = work.from_pitch();
+  what.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  what.dstDevice = work.to();
+  what.dstPitch = work.to_pitch();
+  what.WidthInBytes = work.row_bytes();
+  what.Height = work.rows();
+  return driver.cuMemcpy2DAsync(&what, stream);
+}
+
+CUresult fill_rows(const driver::Driver& driver, const recording::Fill& work, CUstream stream) {
+  auto byte = static_cast<unsigned char>(work.value());
+  auto half = static_cast<unsigned short>(work.value());
+  if (work.width() == 1)
+    return driver.cuMemsetD2D8Async(work.to(), work.pitch(), byte, work.columns(), work.rows(), stream);
+  if (work.width() == 2)
+    return driver.cuMemsetD2D16Async(work.to(), work.pitch(), half, work.columns(), work.rows(), stream);
+  return driver.cuMemsetD2D32Async(work.to(), work.pitch(), work.value(), work.columns(), work.rows(),
+                                   stream);
+}
+
+CUresult fill(const driver::Driver& driver, const recording::Fill& work, CUstream stream) {
+  if (work.columns() == 0 || work.rows() == 0) return CUDA_SUCCESS;
+  if (work.rows() > 1) return fill_rows(driver, work, stream);
+  auto byte = static_cast<unsigned char>(work.value());
+  auto half = static_cast<unsigned short>(work.value());
+  if (work.width() == 1) return driver.cuMemsetD8Async(work.to(), byte, work.columns(), stream);
+  if (work.width() == 2) return driver.cuMemsetD16Async(work.to(), half, work.columns(), stream);
+  return driver.cuMemsetD32Async(work.to(), work.value(), work.columns(), stream);
+}
+
+}  // namespace
+
+CUresult Slot::enqueue(std::size_t operation, CUstream stream) const {
+  const driver::Driver& driver = device_.driver();
+  const auto* recorded = recording().operations()->Get(static_cast<flatbuffers::uoffset_t>(operation));
+  switch (recorded->work_type()) {
+    case recording::Work::Launch:
+      return program_.enqueue(driver, operation, stream);
+    case recording::Work::Copy:
+      return copy(driver, *recorded->work_as_Copy(), stream);
+    case recording::Work::Fill:
+      return fill(driver, *recorded->work_as_Fill(), stream);
+    case recording::Work::Upload: {
+      auto bytes = host_.of(operation);
+      if (bytes.empty()) return CUDA_SUCCESS;
+      return driver.cuMemcpyHtoDAsync(recorded->work_as_Upload()->to(), bytes.data(), bytes.size(), stream);
+    }
+    case recording::Work::Download: {
+      auto bytes = host_.of(operation);
+      if (bytes.empty()) return CUDA_SUCCESS;
+      return driver.cuMemcpyDtoHAsync(bytes.data(), recorded->work_as_Download()->from(), bytes.size(),
+                                      stream);
+    }
+    default:
+      return CUDA_SUCCESS;
+  }
 }
 
 }  // namespace kw::replayer

@@ -1,21 +1,70 @@
-// A recording made ready on the device, so that it can be replayed again and again.
+// A recording made ready on the device for repeated replays: its memory, the order of its operations, and
+// its copies from and to the host.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "device.h"
-#include "host_copies.h"
+#include "device_memory.h"
 #include "program.h"
-#include "recording/plan.h"
-#include "recording/recording.h"
-#include "wire/message.h"
+#include "verify/messages/message.h"
+#include "verify/recording/plan.h"
+#include "verify/recording/recording.h"
 
 namespace kw::replayer {
 
-// Memory of the oracle's: inputs and weights as a trial has them, then poison, in whose place the outputs
-// come.
+// The call's copies between host and device, in page-locked memory.
+class HostCopies {
+ public:
+  static Outcome<HostCopies> make(const driver::Driver& driver, const recording::Recording& recording);
+
+  // Rewrites the uploads and invalidates the downloads before a replay, since kernels can access page-locked
+  // memory too.
+  void refill();
+  // The bytes of `operation`, which must be an upload or download.
+  std::span<char> of(std::size_t operation) const;
+  // Whether the downloads equal the recorded ones.
+  bool downloads_equal() const;
+  std::size_t downloads() const { return downloads_; }
+
+ private:
+  struct Copy {
+    std::span<const std::uint8_t> recorded;  // points into the recording
+    std::size_t at = 0;
+    bool upload = false;
+  };
+
+  Pinned memory_;
+  std::unordered_map<std::size_t, Copy> copies_;
+  std::size_t downloads_ = 0;
+};
+
+// The order and streams of a replay's operations: a recording's plan under one of the orders of a Replay.
+struct Turn {
+  std::size_t step = 0;
+  std::size_t operation = 0;
+  std::size_t stream = 0;
+  std::vector<std::size_t> after;  // steps whose events it waits for
+  bool signals = false;            // records its event, since another step waits for it
+  bool left_out = false;           // keeps its place but is not enqueued
+};
+
+struct Schedule {
+  std::vector<Turn> turns;
+  std::vector<Turn> late;            // run after the outputs were copied
+  std::vector<std::size_t> streams;  // those in use except [0]
+};
+
+// `left_out`: operations.
+Schedule schedule(const recording::Plan& plan, wire::Order order, const std::set<std::size_t>& left_out);
+
+// The oracle's memory: a trial's inputs and weights, then poison, which the outputs replace.
 struct Arena {
   Reserved addresses;
   Mapped mapped;
@@ -27,7 +76,7 @@ struct Arena {
 
 class Slot {
  public:
-  // `state` holds no descriptor where the recording has no state.
+  // `state` has no descriptor if the recording has no state.
   static Outcome<std::unique_ptr<Slot>> load(Device& device, const wire::LoadRecordingT& request,
                                              const Fd& file, const Fd& state);
   ~Slot();
@@ -40,19 +89,19 @@ class Slot {
   HostCopies& host() { return host_; }
   std::size_t downloads() const { return host_.downloads(); }
   std::uint64_t arena_bytes() const { return request_.arena_bytes; }
-  // Where the arena's poison begins, within it.
+  // The offset of the arena's poison.
   std::uint64_t outputs_offset() const { return request_.outputs_offset; }
   const std::vector<wire::OutputSpan>& outputs() const { return request_.outputs; }
   CUstream stream(std::size_t index) const { return streams_[index]; }
   CUevent event(std::size_t step) const { return events_[step]; }
 
-  // Copies the blocks of the state to where they were. It is mapped for reading alone, or where the driver
-  // knows no such thing, meanwhile only, so that no kernel can change it.
+  // Copies the blocks of the state to their places. So that no kernel can change the state, it is mapped
+  // read-only, or only during the copy if the driver has no read-only mappings.
   Outcome<> restore_state() const;
-  // Enqueues one operation of the recording; events and waits of the host are none.
+  // Enqueues one operation of the recording; does nothing for events and waits of the host.
   CUresult enqueue(std::size_t operation, CUstream stream) const;
 
-  // Whether every launch has run once: then none has anything left to set up.
+  // Whether every launch has run once, so that none has anything left to set up.
   bool warm = false;
 
  private:
@@ -66,16 +115,16 @@ class Slot {
 
   Device& device_;
   wire::LoadRecordingT request_;
-  std::string bytes_;  // our own: whoever wrote the file may still write to it
+  std::string bytes_;  // a copy, since the writer of the file may still change it
   std::unique_ptr<recording::View> view_;
   recording::Plan plan_;
   Memory state_;
   Reserved state_addresses_;
-  Mapped readable_state_;  // none where the driver maps nothing for reading alone
+  Mapped readable_state_;  // none if the driver has no read-only mappings
   Program program_;
   HostCopies host_;
   std::vector<CUstream> streams_;
-  std::vector<CUevent> events_;  // one a step on which others wait, else null
+  std::vector<CUevent> events_;  // one for each step that others wait for, else null
 };
 
 }  // namespace kw::replayer

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <boost/json.hpp>
 #include <chrono>
 
-#include "replayable.h"
+#include "base/core/text.h"
+#include "server.h"
 
 namespace kw::replayer {
 namespace {
@@ -30,7 +33,7 @@ Outcome<wire::ReplayableT> Worker::load(const wire::LoadRecordingT& request, con
   slots_.erase(request.slot);
   if (slots_.size() >= max_slots) return infrastructure("no more recordings are kept at a time");
   if (slots_.empty()) device_->give_heap_back();
-  // The arena last handed over is the one that lies there.
+  // Only one arena can be mapped at the fixed address: the last one.
   arena_.reset();
   auto arena = Arena::make(*device_, request, fds[1]);
   if (!arena) return std::unexpected(arena.error());
@@ -71,6 +74,101 @@ std::string Worker::answer(const wire::BodyUnion& request, const std::vector<Fd>
   }
   check_context();
   return wire::encode(failed(fault));
+}
+
+namespace {
+
+wire::LaunchT described(const ReadyLaunch& launch) {
+  constexpr int register_bytes = 4;
+  const recording::Launch& recorded = *launch.recorded;
+  const Function& function = *launch.function;
+  wire::LaunchT result;
+  result.name = plain_name(recorded.name()->string_view());
+  result.grid = {recorded.grid()->x(), recorded.grid()->y(), recorded.grid()->z()};
+  result.block = {recorded.block()->x(), recorded.block()->y(), recorded.block()->z()};
+  result.programs = result.grid[0] * result.grid[1] * result.grid[2];
+  result.num_warps =
+      static_cast<std::uint32_t>((result.block[0] * result.block[1] * result.block[2] + 31) / 32);
+  result.cubin_sha256 = launch.cubin_sha256;
+  result.registers = function.registers;
+  result.spills = function.local_bytes < 0 ? -1 : function.local_bytes / register_bytes;
+  result.shared_bytes =
+      function.shared_bytes < 0 ? -1 : std::int64_t{function.shared_bytes} + recorded.shared_bytes();
+  return result;
+}
+
+}  // namespace
+
+wire::ReplayableT replayable(const Slot& slot) {
+  wire::ReplayableT reply;
+  for (const ReadyLaunch& each : slot.program().launches())
+    reply.launches.push_back(std::make_unique<wire::LaunchT>(described(each)));
+  reply.operations = static_cast<std::uint32_t>(slot.plan().steps.size());
+  const auto* streams = slot.recording().streams();
+  reply.streams = streams == nullptr ? 0 : streams->size();
+  reply.downloads = static_cast<std::uint32_t>(slot.downloads());
+  reply.unjoined = static_cast<std::uint32_t>(slot.plan().unjoined);
+  reply.orders = slot.plan().open || slot.plan().unjoined > 0 ? 2 : 1;
+  reply.state_bytes = slot.recording().state_bytes();
+  if (slot.recording().scratch() != nullptr)
+    for (const recording::Span* each : *slot.recording().scratch()) reply.scratch_bytes += each->bytes();
+  return reply;
+}
+
+std::string fitting(wire::ReplayableT reply) {
+  for (std::size_t most = reply.launches.size();; most /= 2) {
+    reply.launches.resize(std::min(most, reply.launches.size()));
+    std::string packet = wire::encode(wire::ReplayableT(reply));
+    if (packet.size() <= max_packet_bytes || most == 0) return packet;
+  }
+}
+
+namespace {
+
+// Facts that need no context.
+boost::json::object facts(const driver::Driver& driver, int ordinal) {
+  boost::json::object found{{"device", ordinal}};
+  int version = 0;
+  if (driver.cuDriverGetVersion(&version) == CUDA_SUCCESS) found["driver_version"] = version;
+  CUdevice device = 0;
+  if (driver.cuInit(0) != CUDA_SUCCESS || driver.cuDeviceGet(&device, ordinal) != CUDA_SUCCESS) return found;
+  std::array<char, 256> name{};
+  if (driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device) == CUDA_SUCCESS)
+    found["gpu"] = to_plain_text(name.data());
+  int major = 0;
+  int minor = 0;
+  driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  found["compute_capability"] = major * 10 + minor;
+  return found;
+}
+
+// Creates everything that an empty replay needs: a context, both ranges of addresses, and a gate that opens.
+Outcome<double> try_all(const driver::Driver& driver, int ordinal) {
+  auto device = Device::open(driver, ordinal);
+  if (!device) return std::unexpected(device.error());
+  auto arena = Reserved::make(driver, {driver::arena_address, driver::arena_reserved_bytes});
+  if (!arena) return std::unexpected(arena.error());
+  auto clock = Clock::make(**device);
+  if (!clock) return std::unexpected(clock.error());
+  if (auto found = clock->find_floor((*device)->stream()); !found) return std::unexpected(found.error());
+  return clock->floor_ms();
+}
+
+}  // namespace
+
+Probe probe(const driver::Driver& driver, int ordinal) {
+  auto begin = std::chrono::steady_clock::now();
+  boost::json::object found = facts(driver, ordinal);
+  auto floor_ms = try_all(driver, ordinal);
+  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  found["replay"] = floor_ms.has_value();
+  found["ready_ms"] = took.count();
+  if (floor_ms)
+    found["floor_ms"] = *floor_ms;
+  else
+    found["why"] = floor_ms.error().error;
+  return {boost::json::serialize(found), floor_ms ? std::string() : floor_ms.error().error};
 }
 
 }  // namespace kw::replayer

@@ -1,4 +1,4 @@
-// Answers the supervisor's requests, one after another.
+// Answers the supervisor's requests one after another, and probes a device for `kernelwright doctor`.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/core/files.h"
+#include "driver.h"
 #include "player.h"
+#include "slot.h"
 
 namespace kw::replayer {
 
+// Answers the supervisor's requests, one after another.
 class Worker {
  public:
-  // Has a context and addresses when it returns, so that a process that waits has paid for them.
+  // Creates the context and reserves addresses, so that a spare process has done both before its first
+  // request.
   static Outcome<std::unique_ptr<Worker>> start(const driver::Driver& driver, int ordinal);
   ~Worker();
 
-  // The reply's packet.
+  // Returns the reply's packet.
   std::string answer(const wire::BodyUnion& request, const std::vector<Fd>& fds);
 
-  // A kernel broke the context: nothing works in this process any more.
+  // True after a kernel broke the context: the process is unusable then.
   bool spent() const { return spent_; }
 
  private:
@@ -39,5 +43,19 @@ class Worker {
   std::map<std::uint32_t, std::unique_ptr<Slot>> slots_;
   bool spent_ = false;
 };
+
+// The reply to the supervisor about a recording that can be replayed.
+wire::ReplayableT replayable(const Slot& slot);
+
+// Encodes the reply as one packet, with as many of the first launches as fit.
+std::string fitting(wire::ReplayableT reply);
+
+// Tests whether a device supports replays, for `kernelwright doctor`.
+struct Probe {
+  std::string json;     // one line: the facts found
+  std::string missing;  // empty if replays work
+};
+
+Probe probe(const driver::Driver& driver, int ordinal);
 
 }  // namespace kw::replayer

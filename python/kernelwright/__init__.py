@@ -1,19 +1,19 @@
 """Kernelwright: judges Triton kernels against PyTorch references. See docs/python-api.md.
 
-What is exported here is imported when it is first asked for: runner processes import this package too.
+Exported names are imported at their first use, because runner processes import this package too.
 """
 import importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import VerifierError, benchmark_batch, benchmark_kernelbench, benchmark_triton_kernel
-    from .client import Evaluation, Evaluator, Refused, ServiceError, Unreachable
+    from .client import Client, Evaluation, Evaluator, Refused, ServiceError, Unreachable
     from .rewards import KernelReward
 
-__all__ = ["Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable", "VerifierError",
-           "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
+__all__ = ["Client", "Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable",
+           "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
 
-_MODULES = {name: ".client" for name in ("Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
+_MODULES = {name: ".client" for name in ("Client", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
 _MODULES["KernelReward"] = ".rewards"
 
 

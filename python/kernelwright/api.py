@@ -1,6 +1,6 @@
 """The verifier for Python programs: each function runs `kernelwright verify` and returns verdicts as dicts.
 
-Nothing that is judged is imported here: neither PyTorch nor the kernel's code enters this process.
+This process imports neither PyTorch nor the judged code.
 """
 import json
 import os
@@ -17,7 +17,7 @@ TOLERANCE = 1e-4
 DTYPE = "float32"
 MESSAGE_LINES = 20
 
-# A row of a batch: our name for each field → the names under which it may come.
+# The name of each field → its accepted names in a row of a batch.
 _ROW_NAMES = {
     "reference_code": ("reference_code", "reference_torch_code", "pytorch_code"),
     "kernel_code": ("kernel_code", "triton_code"),
@@ -32,7 +32,7 @@ _SETTINGS = {"n_correctness": N_CORRECTNESS, "n_trials": N_TRIALS, "n_warmup": N
 
 
 class VerifierError(RuntimeError):
-    """The verifier could not run, or gave no verdict: its own message says why. Never the kernel's fault."""
+    """The verifier could not run, or gave no verdict; the text is its message. The kernel is never at fault."""
 
 
 def benchmark_triton_kernel(kernel_code, reference_torch_code, input_shapes, n_correctness=N_CORRECTNESS,
@@ -42,8 +42,8 @@ def benchmark_triton_kernel(kernel_code, reference_torch_code, input_shapes, n_c
 
     `input_shapes` maps each input's name to {"shape": [...], "dtype": "float32"} or to a shape; a list of these
     is matched to the parameters of `reference_impl` in order.
-    `evaluator` says who judges: "local", "modal", "ray" or the URL of a service; None leaves it to the environment's
-    KERNELWRIGHT_EVALUATOR. `options` are further words of `kernelwright verify`, such as ("--device", "cpu").
+    `evaluator` is "local", "modal", "ray" or the URL of a service; with None the variable KERNELWRIGHT_EVALUATOR
+    decides. `options` are further arguments of `kernelwright verify`, such as ("--device", "cpu").
     """
     row = {"kernel_code": kernel_code, "reference_code": reference_torch_code, "kernel_name": kernel_name,
            "input_shapes": normalised_shapes(input_shapes, reference_torch_code)}
@@ -64,7 +64,7 @@ def benchmark_kernelbench(triton_code, pytorch_code, n_correctness=N_CORRECTNESS
 
 def benchmark_batch(kernels, *, evaluator=None, options=()):
     """Verdicts on many kernels, in their order. Each is a dict with the parameters of either function above,
-    or with the fields of a batch row; `id` is optional, and other fields come back in the verdict."""
+    or with the fields of a batch row; `id` is optional, and other fields are returned in the verdict."""
     kernels = list(kernels)
     found, groups = [None] * len(kernels), {}
     for number, kernel in enumerate(kernels):
@@ -79,7 +79,7 @@ def benchmark_batch(kernels, *, evaluator=None, options=()):
 
 
 def normalised_shapes(shapes, reference_code=None):
-    """{name: {"shape": [...], "dtype": "..."}} of any of the forms that are in use; None stays None."""
+    """{name: {"shape": [...], "dtype": "..."}} of any accepted form; None stays None."""
     if shapes is None:
         return None
     if isinstance(shapes, dict):
@@ -93,7 +93,7 @@ def normalised_shapes(shapes, reference_code=None):
 
 
 def find_program():
-    """The program: KERNELWRIGHT, else beside this package, else on the PATH."""
+    """The path of the program: KERNELWRIGHT, else beside this package, else on the PATH."""
     if named := os.environ.get("KERNELWRIGHT"):
         if os.access(named, os.X_OK) and not os.path.isdir(named):
             return os.path.abspath(named)
@@ -147,7 +147,7 @@ def _parameter_names(code, count):
 
 
 def _options(n_correctness, n_trials, n_warmup, rtol, atol):
-    # Warm-up ends when times have settled, so that there is no number to hand on; a wrong one is still an error.
+    # Warm-up ends when times have settled, so the number is not passed on; an invalid one is still an error.
     for name, value in (("n_correctness", n_correctness), ("n_trials", n_trials), ("n_warmup", n_warmup)):
         if isinstance(value, bool) or not isinstance(value, int) or value < (0 if name == "n_warmup" else 1):
             raise ValueError(f"{name} is {value!r}: give a positive number")
@@ -181,7 +181,7 @@ def _is_judged_here(evaluator, options):
 
 
 def _python_words(evaluator, options):
-    """This very Python, where it has what the engine needs and nobody asks for another."""
+    """The arguments that select this Python, where it has the engine's packages and the caller selects none."""
     if not _is_judged_here(evaluator, options) or "--python" in options:
         return []
     if find_spec("torch") is None or find_spec("triton") is None:

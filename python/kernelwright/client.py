@@ -1,11 +1,11 @@
-"""A client of the evaluation service, `kernelwright serve`: candidates in, verdicts out, wherever the GPUs are.
+"""A client of the evaluation service, `kernelwright serve`: sends candidates and receives verdicts.
 
-    evaluator = Evaluator("http://127.0.0.1:8080")
-    evaluation = evaluator.evaluate(reference_code=reference, kernel_code=kernel)
-    print(evaluation.correct, evaluation.speedup)
+client = Client("http://127.0.0.1:8080")
+evaluation = client.evaluate(reference_code=reference, kernel_code=kernel)
+print(evaluation.correct, evaluation.speedup)
 
-Standard library only, from any thread. Every evaluation has an id under which it is submitted again after a broken
-connection or a restart of the service, so that it is judged once. Documented in docs/python-api.md.
+Standard library only; safe to use from any thread. Every evaluation has an id under which it is submitted again after a
+broken connection or a restart of the service, so that it is judged once. Documented in docs/python-api.md.
 """
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .client_batch import MOST_LOST, POLL_S, Batch, cancel_all, forgotten, path_
 from .client_http import Refused, ServiceError, Unreachable, Wire
 from .client_types import AnyRequest, Evaluation, Options, Request, RewardTerms, Tolerance, evaluation_of, with_id
 
-__all__ = ["Evaluation", "Evaluator", "Options", "Refused", "Request", "RewardTerms", "ServiceError", "Tolerance",
+__all__ = ["Client", "Evaluation", "Evaluator", "Options", "Refused", "Request", "RewardTerms", "ServiceError", "Tolerance",
            "Unreachable", "evaluator_url"]
 
 PATIENCE_S = 600.0
 CONCURRENCY = 256
-MAX_BATCH, MAX_BODY_BYTES = 100, 16 << 20  # where the service does not say
+MAX_BATCH, MAX_BODY_BYTES = 100, 16 << 20  # defaults where the service states none
 NOT_FOUND = 404
 
 T = TypeVar("T")
 
 
-class Evaluator:
+class Client:
     """The service at a URL, or at the one that `kernelwright deploy` stored as "modal" or "ray"; without either at
-    that of KERNELWRIGHT_EVALUATOR. `key` is its bearer key, else KERNELWRIGHT_EVALUATOR_KEY. `patience_s`: for so
-    long a service that does not answer, or takes nothing new, is asked again. `concurrency`: so many calls of the
-    async methods wait at a time."""
+    that of KERNELWRIGHT_EVALUATOR. `key` is its bearer key, else KERNELWRIGHT_EVALUATOR_KEY. `patience_s`: how long
+    a service that does not answer, or accepts no new work, is asked again. `concurrency`: the number of calls of the
+    async methods that wait at a time."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, patience_s: float = PATIENCE_S,
                  concurrency: int = CONCURRENCY, headers: Mapping[str, str] | None = None) -> None:
@@ -46,17 +46,17 @@ class Evaluator:
         self._limits: tuple[int, int] | None = None
 
     def evaluate(self, request: AnyRequest | None = None, /, **fields: Any) -> Evaluation:
-        """Submits one and waits for its end. The fields of Request, as a mapping, by name, or both."""
+        """Submits one and waits for its end. The fields of Request are given as a mapping, by name, or both."""
         return self._evaluate(with_id({**(request or {}), **fields}))
 
     async def evaluate_async(self, request: AnyRequest | None = None, /, **fields: Any) -> Evaluation:
-        """As evaluate(), on a thread of its own. A task that is cancelled cancels the evaluation."""
+        """As evaluate(), on a separate thread. Cancelling the task cancels the evaluation."""
         asked = with_id({**(request or {}), **fields})
         return await self._on_thread([asked["id"]], lambda: self._evaluate(asked))
 
     def as_completed(self, requests: Iterable[AnyRequest]) -> Iterator[tuple[int, Evaluation]]:
-        """Submits all, and yields the number of each and its evaluation as they end. What the service has no room for
-        waits here. What was begun is cancelled when the iterator is closed before its end."""
+        """Submits all, and yields the number and the evaluation of each as they end. Evaluations that exceed the service's
+        capacity wait here. Closing the iterator early cancels the submitted ones."""
         asked = [with_id(each) for each in requests]
         if not asked:
             return
@@ -72,7 +72,7 @@ class Evaluator:
         return [found[number] for number in range(len(found))]
 
     async def evaluate_many_async(self, requests: Iterable[AnyRequest]) -> list[Evaluation]:
-        """As evaluate_many(), on a thread of its own. A task that is cancelled cancels the evaluations."""
+        """As evaluate_many(), on a separate thread. Cancelling the task cancels the evaluations."""
         asked = [with_id(each) for each in requests]
         return await self._on_thread([each["id"] for each in asked], lambda: self.evaluate_many(asked))
 
@@ -83,15 +83,15 @@ class Evaluator:
         return str(asked["id"])
 
     def get(self, evaluation_id: str, wait_s: float = 0) -> Evaluation:
-        """Where it stands: once it is over, or after `wait_s` seconds (60 are the service's most)."""
+        """Its state: once it has ended, or after `wait_s` seconds (the service allows at most 60)."""
         return evaluation_of(self._wire.call("GET", f"{path_of(evaluation_id)}?wait_s={wait_s:g}", wait_s=wait_s))
 
     def cancel(self, evaluation_id: str) -> Evaluation:
-        """Stops it, unless it is over."""
+        """Cancels it, unless it has ended."""
         return evaluation_of(self._wire.call("DELETE", path_of(evaluation_id)))
 
     def service(self) -> dict[str, Any]:
-        """What it is: version, protocol, device, gpus, width, settings, environment, limits."""
+        """The service's description: version, protocol, device, gpus, width, settings, environment, limits."""
         return self._wire.call("GET", "/v1/service")
 
     def protocol(self, options: Options | None = None) -> str:
@@ -99,7 +99,7 @@ class Evaluator:
         return str(self._wire.call("POST", "/v1/protocol", {"options": options or {}})["protocol"])
 
     def ready(self) -> bool:
-        """Whether a verdict would work just now."""
+        """Whether the service can judge at present."""
         try:
             return self._wire.call("GET", "/health", patience_s=0).get("status") == "ready"
         except ServiceError:
@@ -114,7 +114,7 @@ class Evaluator:
                 return found
             except Refused as refused:
                 if refused.status != NOT_FOUND:
-                    raise  # else the service has lost it, and is told again
+                    raise  # otherwise the service has lost it, and it is submitted again
             except KeyboardInterrupt:
                 cancel_all(self._wire, [asked["id"]])
                 raise
@@ -139,7 +139,7 @@ class Evaluator:
             else:
                 _tell(loop, ended, ended.set_result, value)
 
-        # Threads of ours do not keep a program from ending.
+        # A daemon thread does not keep a program from ending.
         threading.Thread(target=run, name="kernelwright", daemon=True).start()
         try:
             return await ended
@@ -147,13 +147,16 @@ class Evaluator:
             threading.Thread(target=cancel_all, args=(self._wire, ids), name="kernelwright", daemon=True).start()
             raise
 
-    # Trainers hand what they call to processes of theirs.
+    # Trainers pass reward functions to worker processes, by pickling.
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_places"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._places = threading.Semaphore(self._concurrency)
+
+
+Evaluator = Client  # the former name
 
 
 def evaluator_url(name: str | None = None) -> str:
@@ -176,7 +179,7 @@ def evaluator_url(name: str | None = None) -> str:
 def _key_headers(key: str | None) -> dict[str, str]:
     key = key or os.environ.get("KERNELWRIGHT_EVALUATOR_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    # What Modal's proxy asks for, where somebody has set it.
+    # The credentials of Modal's proxy, where the environment has them.
     for name, variable in (("Modal-Key", "MODAL_KEY"), ("Modal-Secret", "MODAL_SECRET")):
         if value := os.environ.get(variable):
             headers[name] = value
@@ -187,4 +190,4 @@ def _tell(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[Any], tell: Cal
     try:
         loop.call_soon_threadsafe(lambda: None if ended.done() else tell(what))
     except RuntimeError:
-        pass  # the loop has ended, and nobody waits any more
+        pass  # the loop has ended, and no caller waits

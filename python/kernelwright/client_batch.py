@@ -1,4 +1,4 @@
-"""Many evaluations at once: handed over as the service takes them, asked for together."""
+"""Submits many evaluations as the service accepts them, and waits for all of them together."""
 from __future__ import annotations
 
 import json
@@ -13,7 +13,7 @@ from .client_types import Evaluation, evaluation_of
 
 POLL_S = 30.0
 MOST_IDS = 1000
-MOST_LOST = 5  # times that a service may forget one that it took
+MOST_LOST = 5  # times that a service may forget an accepted one
 ROOM_S = 0.2
 BODY_SLACK = 64  # bytes around the list
 _PLACE = re.compile(r"^evaluations\[(\d+)\]")
@@ -33,7 +33,7 @@ class Batch:
         self._next_try = self._progress = time.monotonic()
 
     def run(self) -> Iterator[tuple[int, Evaluation]]:
-        """The numbers of requests and their evaluations, as they end."""
+        """The numbers of requests and their evaluations, in the order in which they end."""
         while self._waiting or self._in_flight:
             if self._waiting and time.monotonic() >= self._next_try:
                 self._submit_some()
@@ -60,7 +60,7 @@ class Batch:
         self._progress = time.monotonic()
 
     def _wait_for_room(self, tried: int, refused: Refused) -> None:
-        # There may be room for fewer, and what is in flight makes some.
+        # The service may have room for fewer, and evaluations in flight free room when they end.
         self._chunk = max(1, tried // 2)
         self._next_try = time.monotonic() + max(ROOM_S, refused.retry_after_s or 0)
         if not self._in_flight and time.monotonic() - self._progress > self._wire.patience_s:
@@ -77,7 +77,7 @@ class Batch:
         return chunk
 
     def _placed(self, refused: Refused, chunk: list[str]) -> Refused:
-        """The same, by the numbers of those who asked."""
+        """The same results, by the callers' numbers."""
         place = _PLACE.match(refused.field or "")
         if not place or int(place.group(1)) >= len(chunk):
             return refused
@@ -118,9 +118,9 @@ def cancel_all(wire: Wire, ids: Iterable[str]) -> None:
         try:
             wire.call("DELETE", path_of(each), patience_s=0)
         except Refused:
-            pass  # it is not there
+            pass  # the service does not have it
         except Unreachable:
-            return  # and neither is whoever would judge the others
+            return  # the service is unreachable, so the others cannot be judged either
 
 
 def path_of(evaluation_id: str) -> str:

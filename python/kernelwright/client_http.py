@@ -1,4 +1,4 @@
-"""HTTP as the evaluation service speaks it: JSON both ways, errors as exceptions, patience while it restarts."""
+"""The HTTP of the evaluation service: JSON both ways, errors as exceptions, retries while the service restarts."""
 from __future__ import annotations
 
 import http.client
@@ -11,21 +11,21 @@ import urllib.parse
 import urllib.request
 from typing import Any, NoReturn
 
-ANSWER_S = 30.0  # beyond what a call asks to wait
+ANSWER_S = 30.0  # on top of the time that a call asks to wait
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 FULL = 429
 
 
 class ServiceError(RuntimeError):
-    """There is no evaluation: says why, and what to do. Never the kernel's fault."""
+    """There is no evaluation; the text gives the reason and a remedy. The kernel is never at fault."""
 
 
 class Unreachable(ServiceError):
-    """The service did not answer, or took nothing new, for longer than the client's patience."""
+    """The service did not answer, or accepted no new work, for longer than the client's patience."""
 
 
 class Refused(ServiceError):
-    """The service answered that it will not: `status` of HTTP, `error_class` and `field` of its error."""
+    """The service refused the request: `status` of HTTP, `error_class` and `field` of its error."""
 
     def __init__(self, message: str, status: int, error_class: str | None = None, field: str | None = None,
                  retry_after_s: float | None = None) -> None:
@@ -34,8 +34,8 @@ class Refused(ServiceError):
 
 
 class Wire:
-    """Calls of one service. `patience_s`: for so long what may pass is asked again, connections that break and the
-    answers that are worth another try."""
+    """Calls of one service. `patience_s`: how long passing errors are retried, namely broken connections and answers that
+    allow another try."""
 
     def __init__(self, url: str, headers: dict[str, str], patience_s: float) -> None:
         self._url, self.patience_s = url, patience_s
@@ -44,7 +44,7 @@ class Wire:
 
     def call(self, method: str, path: str, body: Any = None, *, wait_s: float = 0, may_be_full: bool = False,
              patience_s: float | None = None) -> dict[str, Any]:
-        """The answer's JSON. `wait_s`: the service may take so long. `may_be_full`: that it has no room is an answer."""
+        """The answer's JSON. `wait_s`: the time that the service may take. `may_be_full`: a full service is a valid answer."""
         patience_s = self.patience_s if patience_s is None else patience_s
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         give_up, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
@@ -79,7 +79,7 @@ class Wire:
             raise Unreachable(f"{method} {self._url}{path.partition('?')[0]}: {reason}") from error
 
     def _opener(self) -> urllib.request.OpenerDirector:
-        if self._loopback:  # behind no proxy, whatever the environment says
+        if self._loopback:  # without a proxy, whatever the environment says
             return urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
         return urllib.request.build_opener(_NoRedirects)
 
@@ -96,13 +96,13 @@ class Wire:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    # To follow one would hand the key to whoever is named.
+    # Following a redirect would send the key to the host that it names.
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 def _retry_after(error: urllib.error.HTTPError) -> float | None:
-    """Seconds after which another try may succeed; None where none will."""
+    """Seconds after which another try may succeed; None where no try will."""
     if error.code not in (FULL, 502, 503, 504):
         return None
     try:

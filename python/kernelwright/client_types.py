@@ -1,4 +1,4 @@
-"""What is asked of the evaluation service and what it answers."""
+"""Requests to the evaluation service and its answers."""
 from __future__ import annotations
 
 import uuid
@@ -15,7 +15,7 @@ class Tolerance(TypedDict):
 
 
 class Options(TypedDict, total=False):
-    """What one evaluation asks for instead of the service's settings."""
+    """Options of one evaluation, in place of the service's settings."""
 
     # made: options
     timeout_s: float
@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
 
 
 class RewardTerms(TypedDict, total=False):
-    """How a reward is reckoned; what is left out is as the service has it (docs/rewards.md)."""
+    """The terms of a reward; a missing one is the service's (docs/rewards.md)."""
 
     base: float
     cap: float
@@ -38,8 +38,8 @@ class RewardTerms(TypedDict, total=False):
 
 
 class Request(TypedDict, total=False):
-    """One evaluation. `reference_code` and either `kernel_code` or `completion` are needed; keys that are none of
-    these go along and come back in the verdict."""
+    """One evaluation. `reference_code` and either `kernel_code` or `completion` are needed; unknown keys are sent too
+    and returned in the verdict."""
 
     id: str
     task_id: str
@@ -63,7 +63,7 @@ AnyRequest = Request | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Where an evaluation stands. `verdict` is a dict of the schema kernelwright.verdict/1 once it is done."""
+    """The state of an evaluation. `verdict` is a dict of the schema kernelwright.verdict/1 once it is done."""
 
     id: str
     state: State
@@ -82,7 +82,7 @@ class Evaluation:
 
     @property
     def correct(self) -> bool:
-        """Right, and the answer counts."""
+        """Whether the kernel is right and the answer counts."""
         return self.verdict is not None and self.verdict.get("status") == "correct" and self.verdict.get("counts") is True
 
     @property

@@ -1,9 +1,9 @@
 """The service on Modal: the application `kernelbench-triton`. `kernelwright deploy modal` deploys it. docs/scale.md.
 
-Engine has the GPU and runs what strangers wrote: no network, no access to Modal, one input at a time, which may hold
-several evaluations. All other functions hold no GPU and run nothing but this file; they place inputs on an Engine and
-wait. Thus one pool of GPUs serves the three known functions and the HTTP endpoint alike, and no HTTP request has to
-last as long as a verdict.
+Engine has the GPU and runs untrusted code: no network, no access to Modal, one input at a time, which may hold several
+evaluations. All other functions hold no GPU and run only this file; they place inputs on an Engine and wait. Thus one
+pool of GPUs serves the three known functions and the HTTP endpoint alike, and no HTTP request has to last as long as a
+verdict.
 """
 import asyncio
 import functools
@@ -16,16 +16,16 @@ import modal
 import modal.experimental
 
 from .api import KERNEL_NAME, N_CORRECTNESS, N_TRIALS, N_WARMUP, TOLERANCE
-from .fleet.calls import Refused, Unreachable, as_answer, unjudged
-from .fleet.child import ServiceChild
-from .fleet.front import application as front
-from .fleet.known_calls import blames_accelerator, evaluations_of, verdicts_of
-from .fleet.modal_desk import CHUNK, ModalDesk
+from ._fleet.calls import Refused, Unreachable, as_answer, unjudged
+from ._fleet.child import ServiceChild
+from ._fleet.front import application as front
+from ._fleet.known_calls import blames_accelerator, evaluations_of, verdicts_of
+from ._fleet.modal_backend import CHUNK, ModalBackend
 
 APP = "kernelbench-triton"
 ROOT = "/opt/kernelwright"
-SETTINGS_VARIABLE = "KERNELWRIGHT_MODAL"  # read here both where one deploys and in the containers
-TREE_VARIABLE = "KERNELWRIGHT_MODAL_TREE"  # the unpacked program, where one deploys
+SETTINGS_VARIABLE = "KERNELWRIGHT_MODAL"  # read on the deploying machine and in the containers
+TREE_VARIABLE = "KERNELWRIGHT_MODAL_TREE"  # the unpacked program, on the deploying machine
 PYTHON = "3.12"
 ENGINE_PACKAGES = ("torch==2.11.0", "triton==3.6.0", "numpy==2.3.5")
 FRONT_PACKAGES = ("starlette==1.10.0",)
@@ -37,14 +37,14 @@ FRONT_LIMIT_S = 4 * ENGINE_LIMIT_S
 @dataclass
 class Settings:
     device: str = "cuda"
-    gpu: str = "H100!"  # the mark: no other one instead, which "H100" allows Modal to give
+    gpu: str = "H100!"  # the mark forbids other GPUs, which "H100" allows Modal to give
     cpu: float = 8
     memory_mb: int = 32768
     min_containers: int = 0
     max_containers: int = 4
     scaledown_window_s: int = 300
-    words: list = field(default_factory=list)  # further ones of `kernelwright serve`
-    deployment: str = ""  # its name among others of this application
+    words: list = field(default_factory=list)  # further arguments of `kernelwright serve`
+    deployment: str = ""  # its name among several deployments of this application
 
     @property
     def serve_words(self):
@@ -55,14 +55,14 @@ SETTINGS = Settings(**json.loads(os.environ.get(SETTINGS_VARIABLE, "{}")))
 
 
 def _image(packages, system=()):
-    """Debian 12, whose glibc is the one that the program is linked for, with the program."""
+    """Debian 12, for whose glibc the program is linked, with the program."""
     image = modal.Image.debian_slim(python_version=PYTHON)
     if system:
         image = image.apt_install(*system)
     image = image.uv_pip_install(*packages)
     if modal.is_local() and os.environ.get(TREE_VARIABLE):
         image = image.add_local_dir(os.environ[TREE_VARIABLE], ROOT, copy=True, ignore=["docs", "examples", "tests"])
-    # Not PYTHONPATH: Modal has its own use for that.
+    # Not PYTHONPATH: Modal uses that itself.
     return image.run_commands(f"python -c \"import site; open(site.getsitepackages()[0] + '/kernelwright.pth', 'w')"
                               f".write('{ROOT}/python')\"").env(
         {"KERNELWRIGHT": f"{ROOT}/bin/kernelwright", SETTINGS_VARIABLE: os.environ.get(SETTINGS_VARIABLE, "{}")})
@@ -79,7 +79,7 @@ front_image = _image(FRONT_PACKAGES)
          retries=modal.Retries(max_retries=3, initial_delay=1.0, backoff_coefficient=2.0),
          block_network=True, restrict_modal_access=True)
 class Engine:
-    """A container with a GPU. Retries are Modal's for what ends without a result: containers taken away or broken."""
+    """A container with a GPU. Modal retries inputs without a result: containers that were taken away or broke."""
 
     @modal.enter()
     def start(self):
@@ -107,7 +107,7 @@ class Engine:
 
 
 def evaluate_here(calls, evaluations):
-    """Their states. A container whose GPU or service is broken takes nothing after that."""
+    """Their states. A container whose GPU or service is broken accepts nothing afterwards."""
     def judged(evaluation):
         try:
             return calls.evaluate(evaluation)
@@ -131,7 +131,7 @@ _thin = {"image": front_image, "timeout": FRONT_LIMIT_S, "startup_timeout": 600}
 @app.function(**_thin)
 @modal.concurrent(max_inputs=100)
 async def evaluate(evaluations):
-    """The states of evaluations when they are over."""
+    """The states of evaluations when they have ended."""
     return await _place_until_sound(evaluations)
 
 
@@ -162,7 +162,7 @@ async def benchmark_kernelbench(triton_code, pytorch_code, n_correctness=N_CORRE
 @app.function(**_thin)
 @modal.concurrent(max_inputs=100)
 async def benchmark_batch(kernels):
-    """Verdicts on many kernels, in their order, over as many containers as there may be."""
+    """Verdicts on many kernels, in their order, over as many containers as the settings allow."""
     return await _judge(list(kernels))
 
 
@@ -171,11 +171,11 @@ async def benchmark_batch(kernels):
 @modal.asgi_app(requires_proxy_auth=True)
 def service():
     table = modal.Dict.from_name("kernelwright-evaluations", create_if_missing=True)
-    return front(ModalDesk(ModalCalls(), ModalTable(table), SETTINGS.deployment, SETTINGS.max_containers * CHUNK))
+    return front(ModalBackend(ModalCalls(), ModalTable(table), SETTINGS.deployment, SETTINGS.max_containers * CHUNK))
 
 
 class ModalCalls:
-    """Calls of the functions here, by the names that Modal gives them."""
+    """Calls of this file's functions, by the ids that Modal gives them."""
 
     async def start(self, evaluations):
         return (await evaluate.spawn.aio(evaluations)).object_id
@@ -212,7 +212,7 @@ async def _judge(kernels):
 
 
 async def _place_until_sound(evaluations):
-    """Those that a GPU broke under go to a fresh container; after the last one its verdict stands."""
+    """Evaluations whose GPU broke go to a fresh container; the verdict of the last container stands."""
     states = [None] * len(evaluations)
     places = list(range(len(evaluations)))
     for _ in range(PLACES):

@@ -1,11 +1,11 @@
-"""The service on a Ray cluster: a replica a GPU, each with a `kernelwright serve` of its own, and one in front.
+"""The service on a Ray cluster: one replica for each GPU, each with its own `kernelwright serve`, and an ingress.
 
-    kernelwright deploy ray                      or, in a Serve config file:
-    import_path: kernelwright.ray_app:application
+kernelwright deploy ray                      or, in a Serve config file:
+import_path: kernelwright.ray_app:application
 
-Clients talk to the Desk, which hands each request on to a service that judges nothing itself: it has the store, the
-order, deadlines and ids, and its verifier is the Dispatcher here, which places what is asked on a replica and places
-it again when the replica dies. So the API is the same service's, wherever it is deployed. docs/scale.md.
+Clients talk to the Ingress, which forwards each request to a service that judges nothing itself: it has the store, the
+order, deadlines and ids, and its verifier is the Dispatcher here, which places evaluations on replicas and places them
+again when a replica dies. So the API equals that of a single service. docs/scale.md.
 """
 import asyncio
 import logging
@@ -21,17 +21,17 @@ from ray import serve
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, ReplicaUnavailableError
 
-from .fleet.calls import Refused, Unreachable, as_answer, unjudged
-from .fleet.child import ServiceChild, ServiceFailed
-from .fleet.dispatch import Dispatcher, ReplicaLost, Saturated
-from .fleet.front import Refusal
-from .fleet.front import application as front
-from .fleet.known_calls import blames_accelerator
-from .fleet.relay import Relay, unavailable
+from ._fleet.calls import Refused, Unreachable, as_answer, unjudged
+from ._fleet.child import ServiceChild, ServiceFailed
+from ._fleet.dispatch import Dispatcher, ReplicaLost, Saturated
+from ._fleet.front import ApiError
+from ._fleet.front import application as front
+from ._fleet.known_calls import blames_accelerator
+from ._fleet.relay import Relay, unavailable
 
 APP = "kernelwright"
 HEAD_RESOURCE = "node:__internal_head__"  # Ray's name for the node whose disk has the store
-JOBS_MAX = 12  # of one GPU: what the program itself takes at most
+JOBS_MAX = 12  # of one GPU: the program's own limit
 AT_HAND = 2  # evaluations that wait in a replica, so that its place is never empty while the next is on its way
 ABOUT_LIMIT_S = 20
 log = logging.getLogger("ray.serve")
@@ -39,17 +39,17 @@ log = logging.getLogger("ray.serve")
 
 @dataclass
 class Settings:
-    """What `application` takes: the words of `deploy ray`, or args of a Serve config file."""
+    """The settings of `application`: the arguments of `deploy ray`, or args of a Serve config file."""
 
     device: str = "cuda"
     min_replicas: int = 1
     max_replicas: int = 1
     gpus: float = 1  # of a replica: whole or logical
     cpus: float = 8  # likewise
-    words: list = field(default_factory=list)  # further ones for each replica's `kernelwright serve`
-    desk_words: list = field(default_factory=list)  # for the one in front
+    words: list = field(default_factory=list)  # further arguments of each replica's `kernelwright serve`
+    ingress_words: list = field(default_factory=list)  # further arguments of the ingress's service
     store: str = "~/.local/state/kernelwright/ray.db"  # on the head node
-    api_key_file: str = ""  # on the head node; empty: everybody who reaches it may ask
+    api_key_file: str = ""  # on the head node; empty: every client that reaches the ingress may ask
     upscale_delay_s: float = 5
     downscale_delay_s: float = 300
     look_back_period_s: float = 15  # more than the interval at which Serve measures
@@ -66,8 +66,8 @@ class Settings:
         return self.jobs if self.device == "cpu" else self.jobs * 2
 
 
-class Evaluator:
-    """A replica: one GPU, one service. It lives no longer than its service."""
+class EngineReplica:
+    """A replica: one GPU, one service. It ends with its service."""
 
     def __init__(self, settings):
         words = ["--quiet", "--device", settings.device, "--jobs", str(settings.jobs), *settings.words]
@@ -77,7 +77,7 @@ class Evaluator:
         threading.Thread(target=self._end_with_service, daemon=True).start()
 
     async def evaluate(self, evaluation):
-        """The evaluation's state when it is over."""
+        """The evaluation's state when it has ended."""
         calls = self._service.calls
         try:
             state = await self._call(calls.evaluate, evaluation)
@@ -94,7 +94,7 @@ class Evaluator:
         return await self._call(self._service.calls.service)
 
     async def protocol(self, options):
-        """The answer, or the error that the service answered with."""
+        """The answer, or the service's error."""
         try:
             return await self._call(self._service.calls.protocol, options)
         except Refused as refused:
@@ -115,10 +115,10 @@ class Evaluator:
         self._service.wait()
         if not self._closing:
             log.error("the service of this replica is gone: %s", self._service.why_unhealthy())
-            os._exit(1)  # now, so that Ray places elsewhere what was in flight
+            os._exit(1)  # at once, so that Ray places its evaluations elsewhere
 
 
-class Desk:
+class Ingress:
     """The ingress: a service with a store, whose verifier is the replicas."""
 
     async def __init__(self, evaluator, settings):
@@ -140,9 +140,9 @@ class Desk:
             self._service.close()
 
     def _keep_service(self, url, key):
-        """Starts the service again when it ends: its store has what is unfinished."""
-        # Of the same words, since it says for each evaluation how it is to be judged.
-        words = ["--evaluator", url, *self._settings.words, *self._settings.desk_words]
+        """Starts the service again when it ends; its store keeps the unfinished evaluations."""
+        # The same arguments, because this service states how each evaluation is judged.
+        words = ["--evaluator", url, *self._settings.words, *self._settings.ingress_words]
         if self._settings.api_key_file:
             words += ["--api-key-file", self._settings.api_key_file]
         store = os.path.expanduser(self._settings.store)
@@ -159,7 +159,7 @@ class Desk:
 
 
 class Replicas:
-    """Calls of any replica, in the dispatcher's words."""
+    """Calls any replica, through the dispatcher's interface."""
 
     def __init__(self, evaluator, settings):
         self._evaluator, self._settings, self._about = evaluator, settings, None
@@ -177,7 +177,7 @@ class Replicas:
             raise ReplicaLost(str(error).splitlines()[0]) from error
 
     async def about(self):
-        """Of one replica, with the width of all there may be: what waits for a replica makes Ray start it."""
+        """The description of one replica, with the width of all possible ones: waiting evaluations make Ray start more."""
         if self._about is None:
             found = await self._ask(self._evaluator.about.remote())
             self._about = {**found, "width": (found["width"] + AT_HAND) * self._settings.max_replicas}
@@ -187,14 +187,14 @@ class Replicas:
         found = await self._ask(self._evaluator.protocol.remote(options))
         if "error" in found:
             error = found["error"]
-            raise Refusal(found["status"], error["class"], error["message"], error["field"])
+            raise ApiError(found["status"], error["class"], error["message"], error["field"])
         return found
 
     async def _ask(self, response):
         try:
             return await asyncio.wait_for(response, ABOUT_LIMIT_S)
         except (TimeoutError, RayError, BackPressureError, ReplicaUnavailableError, DeploymentUnavailableError) as error:
-            raise Refusal(503, "unavailable", f"no replica is ready: {error}", retry_after_s=5) from error
+            raise ApiError(503, "unavailable", f"no replica is ready: {error}", retry_after_s=5) from error
 
 
 def application(args):
@@ -204,7 +204,7 @@ def application(args):
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}; there are {[each.name for each in fields(Settings)]}")
     settings = Settings(**args)
     evaluator = serve.deployment(
-        Evaluator, name="Evaluator",
+        EngineReplica, name="EngineReplica",
         ray_actor_options={"num_gpus": settings.gpus, "num_cpus": settings.cpus},
         max_ongoing_requests=settings.width + AT_HAND,
         max_queued_requests=settings.width * settings.max_replicas * 4,
@@ -213,15 +213,15 @@ def application(args):
                             "downscale_delay_s": settings.downscale_delay_s,
                             "look_back_period_s": settings.look_back_period_s},
         health_check_period_s=10, health_check_timeout_s=30, graceful_shutdown_timeout_s=settings.drain_s)
-    desk = serve.deployment(
-        Desk, name="Desk", num_replicas=1,
+    ingress = serve.deployment(
+        Ingress, name="Ingress", num_replicas=1,
         ray_actor_options={"num_cpus": 0, "resources": {HEAD_RESOURCE: 0.001}},
         max_ongoing_requests=10_000, max_queued_requests=10_000, graceful_shutdown_timeout_s=20)
-    return desk.bind(evaluator.bind(settings), settings)
+    return ingress.bind(evaluator.bind(settings), settings)
 
 
 async def _listen(app):
-    """Serves the application on a free port of loopback, in this loop; gives its URL."""
+    """Serves the application on a free port of loopback, in this loop; returns its URL."""
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", lifespan="off"))
     server.install_signal_handlers = lambda: None
     task = asyncio.create_task(server.serve())
@@ -229,6 +229,6 @@ async def _listen(app):
         if task.done():
             task.result()
         await asyncio.sleep(0.01)
-    server.kept = task  # the loop itself holds no task
+    server.kept = task  # the loop itself keeps no reference to the task
     port = server.servers[0].sockets[0].getsockname()[1]
     return f"http://127.0.0.1:{port}"

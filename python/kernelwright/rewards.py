@@ -1,9 +1,9 @@
-"""Rewards for trainers: completions in, one number each out. Documented in docs/rewards.md.
+"""Rewards for trainers: maps each completion to one number. Documented in docs/rewards.md.
 
-    trainer = GRPOTrainer(model, reward_funcs=KernelReward("http://127.0.0.1:8080"), train_dataset=rows)
+trainer = GRPOTrainer(model, reward_funcs=KernelReward("http://127.0.0.1:8080"), train_dataset=rows)
 
-The service takes the code out of a completion, judges it and reckons the reward; nothing of that is done here. A reward
-is None where the task or the infrastructure is to blame: trainers leave such completions out.
+The service extracts the code of a completion, judges it and computes the reward; this module does none of that. A reward
+is None where the task or the infrastructure is at fault: trainers leave such completions out.
 """
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .client import Evaluation, Evaluator, Options
+from .client import Client, Evaluation, Options
 
 __all__ = ["KernelReward", "reward_func", "reward_func_sync"]
 
-# Our name of a column → the names under which data sets have it.
+# The name of each field → its names in data sets.
 COLUMNS = {
     "reference_code": ("reference_code", "reference_torch_code", "pytorch_code", "python_code"),
     "task_id": ("task_id",),
@@ -26,32 +26,32 @@ COLUMNS = {
 
 
 class KernelReward:
-    """A reward function in TRL's dialect, asynchronous, so that it works while others do: await it, or hand it to
-    GRPOTrainer. `evaluator` is one, or the URL of one. `tasks` are rows by task_id, for data sets that name their
-    tasks by it alone. `base`, `cap` and `min_trust` are the reward's terms, where they are not to be the service's.
-    `options` and `priority` go along with every evaluation. What is not judged within `deadline_s` has no reward."""
+    """A reward function with TRL's interface. It is asynchronous, so that several run at a time: await it, or pass it to
+    GRPOTrainer. `evaluator` is a Client of the service or its URL. `tasks` are rows by task_id, for data sets that name their
+    tasks by it alone. `base`, `cap` and `min_trust` are the reward's terms, in place of the service's. `options` and
+    `priority` are sent with every evaluation. A completion that is not judged within `deadline_s` has no reward."""
 
-    def __init__(self, evaluator: Evaluator | str | None = None, *, tasks: Mapping[str, Mapping[str, Any]] | None = None,
+    def __init__(self, evaluator: Client | str | None = None, *, tasks: Mapping[str, Mapping[str, Any]] | None = None,
                  base: float | None = None, cap: float | None = None, min_trust: str | None = None,
                  options: Options | None = None, priority: int | None = None, deadline_s: float | None = None) -> None:
-        self.evaluator = evaluator if isinstance(evaluator, Evaluator) else Evaluator(evaluator)
+        self.evaluator = evaluator if isinstance(evaluator, Client) else Client(evaluator)
         self._tasks = dict(tasks or {})
         terms = {"base": base, "cap": cap, "min_trust": min_trust}
         same = {"reward": {name: value for name, value in terms.items() if value is not None}, "options": options,
                 "priority": priority, "deadline_s": deadline_s}
         self._same: dict[str, Any] = {name: value for name, value in same.items() if value is not None}
-        self.__name__ = "kernel_reward"  # by which TRL calls its metrics
+        self.__name__ = "kernel_reward"  # TRL names its metrics by it
 
     async def __call__(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
         requests = self.requests(completions, columns)
         return _rewards(await self.evaluator.evaluate_many_async(requests), columns)
 
     def kernel_reward(self, prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
-        """The same for trainers that do not await: hand them this method."""
+        """The same for trainers that do not await: pass them this method."""
         return _rewards(self.evaluator.evaluate_many(self.requests(completions, columns)), columns)
 
     def requests(self, completions: Sequence[Any], columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What is asked of the service, a request a completion."""
+        """The requests to the service, one for each completion."""
         return [{**self._same, **self._task(columns, number), "completion": text_of(completion)}
                 for number, completion in enumerate(completions)]
 
@@ -66,7 +66,7 @@ class KernelReward:
 
 
 async def reward_func(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float | None]:
-    """KernelReward of the evaluator that KERNELWRIGHT_EVALUATOR names: for command lines, where a reward is a name."""
+    """KernelReward of the evaluator that KERNELWRIGHT_EVALUATOR names: for command lines that name a reward function."""
     return await KernelReward()(prompts, completions, **columns)
 
 
@@ -76,7 +76,7 @@ def reward_func_sync(prompts: Sequence[Any], completions: Sequence[Any], **colum
 
 
 def text_of(completion: Any) -> str:
-    """What the model wrote: a text as it is; of messages the last answer, whose content may come in parts."""
+    """The model's text: a text as it is; of messages the last answer, whose content may have several parts."""
     if isinstance(completion, str):
         return completion
     if isinstance(completion, Mapping):
@@ -100,7 +100,7 @@ def _row(value_of: Callable[[str], Any]) -> dict[str, Any]:
 
 
 def _shapes(value: Any) -> Any:
-    """Data sets hold objects as JSON text, or with a null for every name that some other row has."""
+    """Data sets hold objects as JSON text, or with a null for every name that only other rows have."""
     if isinstance(value, str):
         value = json.loads(value)
     return {name: spec for name, spec in value.items() if spec is not None} or None

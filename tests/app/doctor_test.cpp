@@ -3,9 +3,9 @@
 
 #include <thread>
 
+#include "base/http/server.h"
 #include "doctor_server.h"
-#include "http/server.h"
-#include "world.h"
+#include "support/world.h"
 
 namespace kw::app {
 namespace {
@@ -26,7 +26,7 @@ Finding judged(const std::string& model, const std::string& body) {
 
 TEST(DoctorAnswer, SeparateReasoningIsFine) {
   Finding found = judged(thinker, completion(R"({"content": "42", "reasoning": "17 and 25"})"));
-  EXPECT_EQ(found.grade, Grade::fine);
+  EXPECT_EQ(found.grade, Grade::ok);
   EXPECT_THAT(found.what, HasSubstr("its own field"));
 }
 TEST(DoctorAnswer, TagsInTheContentNameTheParser) {
@@ -43,7 +43,7 @@ TEST(DoctorAnswer, NoReasoningOfAModelThatReasonsIsNamed) {
               HasSubstr("--reasoning-parser qwen3"));
 }
 TEST(DoctorAnswer, AModelWithoutReasoningIsFine) {
-  EXPECT_EQ(judged(plain, completion(R"({"content": "42"})")).grade, Grade::fine);
+  EXPECT_EQ(judged(plain, completion(R"({"content": "42"})")).grade, Grade::ok);
 }
 TEST(DoctorAnswer, AParserTooManyIsNamed) {
   Finding found = judged(plain, completion(R"({"content": null, "reasoning_content": "42"})"));
@@ -52,7 +52,7 @@ TEST(DoctorAnswer, AParserTooManyIsNamed) {
 }
 TEST(DoctorAnswer, AllTokensInReasoningIsFine) {
   EXPECT_EQ(judged(thinker, completion(R"({"content": null, "reasoning": "still"})", "length")).grade,
-            Grade::fine);
+            Grade::ok);
 }
 TEST(DoctorAnswer, SilenceAndNonsenseAreMissing) {
   EXPECT_EQ(judged(plain, completion(R"({"content": ""})")).grade, Grade::missing);
@@ -63,7 +63,7 @@ TEST(DoctorContext, AShortOneSaysHowLongItShouldBe) {
   Finding found = judge_context({"m", 8192, ""}).front();
   EXPECT_EQ(found.grade, Grade::less);
   EXPECT_THAT(found.remedy, HasSubstr("--max-model-len 16384"));
-  EXPECT_EQ(judge_context({"m", 16384, ""}).front().grade, Grade::fine);
+  EXPECT_EQ(judge_context({"m", 16384, ""}).front().grade, Grade::ok);
   EXPECT_EQ(judge_context({"m", {}, ""}).front().grade, Grade::less);
 }
 TEST(DoctorLaunch, ALineOrAFile) {
@@ -73,11 +73,11 @@ TEST(DoctorLaunch, ALineOrAFile) {
   EXPECT_THAT(line.what, HasSubstr("--enable-reasoning"));
   EXPECT_THAT(examine_launch_line(folder.write("s.sh", "vllm serve m --swap-space 4\n")).front().what,
               HasSubstr("--swap-space"));
-  EXPECT_EQ(examine_launch_line("vllm serve m").front().grade, Grade::fine);
+  EXPECT_EQ(examine_launch_line("vllm serve m").front().grade, Grade::ok);
   EXPECT_THAT(examine_launch_line("missing.sh").front().what, HasSubstr("no launch script missing.sh"));
 }
 
-// A server on a loop of its own, which answers every path with what it was given.
+// A server on a separate loop that answers every path with the given text.
 class Served {
  public:
   Served(std::string models, std::string answer, int status = 200)
@@ -123,7 +123,7 @@ TEST(DoctorServer, AGoodOneIsFineThroughout) {
   Served server(listed(thinker, "65536"), completion(R"({"content": "42", "reasoning": "hm"})"));
   Findings found = server.examined();
   ASSERT_EQ(found.size(), 3U);
-  for (const Finding& finding : found) EXPECT_EQ(finding.grade, Grade::fine) << finding.what;
+  for (const Finding& finding : found) EXPECT_EQ(finding.grade, Grade::ok) << finding.what;
   EXPECT_THAT(found[1].what, HasSubstr("65536"));
 }
 TEST(DoctorServer, FaultsAreAllTold) {

@@ -1,4 +1,4 @@
-// The parts of docs/ and python/ that are made of the table of options. KW_UPDATE_DOCS=1 writes them.
+// The parts of docs/ and python/ that the table of options generates. KW_UPDATE_DOCS=1 writes them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "schema/options.h"
+#include "types/options.h"
 
 namespace kw {
 namespace {
@@ -67,7 +67,7 @@ std::string table() {
   return text;
 }
 
-// A value of JSON with a blank after each comma and colon.
+// JSON with a space after each comma and colon.
 std::string spaced(const json::value& value) {
   std::vector<std::string> parts;
   if (const auto* array = value.if_array()) {
@@ -122,7 +122,7 @@ std::vector<Part> parts() {
          return option.about.decided == Decided::where_it_runs;
        }))},
       {"docs/openapi.json",
-       "\"description\": \"What is to be otherwise than the service was started with.\",\n        "
+       "\"description\": \"Overrides of the service's settings.\",\n        "
        "\"properties\": {",
        "},\n        \"additionalProperties\"", openapi_properties()},
       {"python/kernelwright/client_types.py", "# made: options", "# end", python_fields()},

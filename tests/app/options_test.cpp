@@ -1,15 +1,15 @@
-// Every option of options.def, and every value of a few, takes all the ways that an option goes.
+// Every option of options.def, and every value of a few, through all forms of an option.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/options.h"
+#include "types/options.h"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "flags/setting_flags.h"
-#include "service/options_reader.h"
-#include "verify/protocol.h"
+#include "options/shared_flags.h"
+#include "serve/evaluation_json.h"
+#include "verify/judge/protocol.h"
 
 namespace kw {
 namespace {
@@ -23,7 +23,7 @@ struct Changed {
   Settings settings;
 };
 
-// Of each option those of these words that it takes and that are not its default.
+// For each option, the words that it accepts and that are not its default.
 std::vector<Changed> changes() {
   std::vector<Changed> found;
   for (const Option* option : all_options())
@@ -139,9 +139,9 @@ TEST(Options, HelpHasTheDefault) {
   CLI::App app;
   Settings settings;
   add_settings(app, settings);
-  EXPECT_THAT(app.help(), HasSubstr("seconds a candidate may run [180]"));
-  EXPECT_THAT(app.help(), HasSubstr("memory of one candidate, like 8G [4G]"));
-  EXPECT_THAT(app.help(), HasSubstr("what keeps the machine busy"));
+  EXPECT_THAT(app.help(), HasSubstr("time limit of a candidate, in seconds [180]"));
+  EXPECT_THAT(app.help(), HasSubstr("memory limit of a candidate, like 8G [4G]"));
+  EXPECT_THAT(app.help(), HasSubstr("[as many as"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The pipeline hands each job its verdict, and comes to an end whatever breaks.
+// The pipeline passes each job its verdict, and ends after every kind of error.
 #include "pipeline.h"
 
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <stdexcept>
 
-#include "schema/restamp.h"
-#include "tasks/sources.h"
+#include "loop/tasks/source.h"
+#include "types/job.h"
 
 namespace kw::app {
 namespace {
@@ -27,7 +27,7 @@ Job job(const std::string& id, const std::string& code) {
   return made;
 }
 
-// By the candidate's code: "throws", "infra" (once), all others are correct.
+// Selected by the candidate's code: "throws", "infra" (once); all others are correct.
 class Judge : public verify::Verifier {
  public:
   async::Task<std::optional<Verdict>> verify(const Job& of, async::Stop&) override {
@@ -56,10 +56,10 @@ class Judge : public verify::Verifier {
 struct World {
   Result<> run(const std::vector<Job>& jobs) {
     std::vector<JobOrError> all(jobs.begin(), jobs.end());
-    return run(*list_source(std::move(all)));
+    return run(*job_list(std::move(all)));
   }
 
-  Result<> run(JobSource& source) {
+  Result<> run(Source& source) {
     Pipeline pipeline(loop, stop, judge, hooks);
     std::optional<Result<>> ended;
     boost::asio::co_spawn(loop, pipeline.run(source), [&](const std::exception_ptr& thrown, Result<> value) {
@@ -129,7 +129,7 @@ TEST(Pipeline, AHookThatThrowsEndsTheRunWithWhatItSaid) {
 }
 
 TEST(Pipeline, ASourceThatThrowsWaitsForWhatIsUnderWay) {
-  struct Thrower : JobSource {
+  struct Thrower : Source {
     Result<std::optional<JobOrError>> next() override {
       if (given++ == 0) return std::optional<JobOrError>(job("a", "1"));
       throw std::runtime_error("torn");

@@ -1,4 +1,4 @@
-"""A candidate in CUDA C++: compiled by load_inline where nvcc is, else no fault of its own."""
+"""A candidate in CUDA C++: compiled by load_inline where nvcc exists, otherwise not its own fault."""
 from torch.utils.cpp_extension import load_inline
 
 CUDA = """

@@ -1,11 +1,10 @@
-// Any bytes as an archive, and as the texts that say a licence.
+// Any bytes as an archive, and as licence texts.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include "collect/gate.h"
-#include "collect/packed.h"
-#include "licence/licence.h"
+#include "dataset/collect/readers.h"
+#include "dataset/licence/licence.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
-// Whatever the bytes: records are the same however they are cut into pieces, and fields come back as they
-// were written.
+// For any bytes: records do not depend on how the text is cut into pieces, and written fields are read back
+// unchanged.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "table/csv.h"
-#include "table/rows.h"
+#include "base/rows/formats.h"
+#include "base/rows/rows.h"
 
 namespace {
 

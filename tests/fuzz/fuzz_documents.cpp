@@ -1,10 +1,10 @@
-// Whatever the bytes: no crash, spans lie within the document, and what is said to be verbatim is.
+// For any bytes: no crash, spans lie within the document, and verbatim blocks equal their spans.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "documents/documents.h"
+#include "dataset/documents/documents.h"
 
 namespace {
 
@@ -14,7 +14,7 @@ void must(bool holds) {
 
 }  // namespace
 
-// The first byte chooses the form.
+// The first byte selects the form.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

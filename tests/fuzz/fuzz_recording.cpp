@@ -1,5 +1,5 @@
-// Any bytes as a recording. Hashes are not asked for, or nothing behind them would ever be reached; what is
-// accepted is planned, put in another order and shown, as a replayer and a person would.
+// Any bytes as a recording. Hashes are not checked, because no input would pass them; accepted recordings are
+// planned, reordered and shown, as by a replayer and a person.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "recording/plan.h"
-#include "recording/recording.h"
+#include "verify/recording/plan.h"
+#include "verify/recording/recording.h"
 
 namespace {
 
@@ -19,7 +19,7 @@ void must(bool holds) {
   if (!holds) std::abort();
 }
 
-// Everything comes once, and after what it must come after.
+// Every step comes once, and after its predecessors.
 void check_order(const Plan& plan, const std::vector<std::size_t>& order) {
   must(order.size() == plan.steps.size());
   std::vector<std::size_t> place(order.size(), order.size());

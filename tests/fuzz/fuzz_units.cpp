@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "harvest/harvest.h"
-#include "harvest/holes.h"
+#include "dataset/extract/harvest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using kw::harvest::Language;
@@ -16,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto outcome = kw::harvest::parse(std::move(file), language, {});
     if (!outcome.file) continue;
     for (const kw::corpus::Unit& unit : kw::harvest::link({outcome.file})) {
-      std::size_t begin = unit.place.span.begin - unit.region_begin;
+      std::size_t begin = unit.source.span.begin - unit.region_begin;
       kw::harvest::hole_spans(unit.region, {begin, begin + unit.text.size()}, language);
     }
   }

@@ -1,6 +1,5 @@
-// A CUDA driver for tests: fills and copies really act, on memory of the host; kernels are functions of the
-// test's. Streams run only when somebody waits, and then the latest made one first: whatever order the events
-// do not forbid.
+// A CUDA driver for tests: fills and copies act on host memory, and kernels are functions of the test.
+// Streams run only when a caller waits, and then the newest first, in any order that the events allow.
 #pragma once
 
 #include <deque>
@@ -10,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/core/files.h"
 #include "driver.h"
 #include "fake_memory.h"
 
 namespace kw::fake {
 
-// What a kernel is given when it runs.
+// The arguments of a kernel when it runs.
 struct Run {
   Memory& memory;
   std::vector<std::uint64_t> parameters;  // each as a number
@@ -28,7 +27,7 @@ struct Kernel {
   double ms = 1;
 };
 
-// One at a time: the driver's functions have no other way to find it.
+// At most one exists: the driver's functions find it through a global.
 class FakeDriver {
  public:
   FakeDriver();
@@ -37,7 +36,7 @@ class FakeDriver {
   FakeDriver& operator=(const FakeDriver&) = delete;
 
   const driver::Driver& table() const { return table_; }
-  // Memory of another process's, as a descriptor that can be imported; its bytes stay in reach.
+  // Memory of another process, as a descriptor for import; the test can still access its bytes.
   Fd exported(Memory::Store bytes);
   void set_variable(const std::string& name, const std::string& bytes);
   std::string variable(const std::string& name) const;
@@ -48,10 +47,10 @@ class FakeDriver {
   std::vector<std::string> enqueued;     // the driver's calls that enqueue, and kernels by name
   std::size_t enqueued_behind_gate = 0;  // the most calls that waited for a closed gate at a time
   std::uint64_t free_bytes = std::uint64_t{1} << 30;
-  std::map<std::string, CUresult> refuse;  // by the driver's function: what it answers
+  std::map<std::string, CUresult> refuse;  // by the driver's function: the error that it returns
   bool hints_honoured = true;
 
-  // What follows is the functions' own.
+  // The following members are for the driver's functions.
   struct Work {
     std::function<bool()> ready;
     std::function<CUresult()> act;

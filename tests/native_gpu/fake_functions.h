@@ -7,7 +7,7 @@
 
 namespace kw::fake {
 
-// The one that lives now.
+// The only living instance.
 extern FakeDriver* current;
 
 void fill_table(driver::Driver& table);

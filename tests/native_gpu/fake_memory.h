@@ -1,4 +1,4 @@
-// Device memory for tests: ranges of addresses, what is mapped there, and the bytes behind it.
+// Device memory for tests: address ranges, their mappings, and the bytes.
 #pragma once
 
 #include <cuda.h>
@@ -14,7 +14,7 @@ class Memory {
  public:
   using Store = std::shared_ptr<std::string>;
 
-  // 0 where the wanted place is taken.
+  // 0 where the wanted place is occupied.
   CUdeviceptr reserve(CUdeviceptr wanted, std::uint64_t bytes);
   void free(CUdeviceptr address) { reserved_.erase(address); }
   bool is_reserved(CUdeviceptr address, std::uint64_t bytes) const;
@@ -32,7 +32,7 @@ class Memory {
     std::uint64_t bytes = 0;
     Store store;
   };
-  // The mapped bytes from here on, and how many they are.
+  // The mapped bytes from here on, and their number.
   std::pair<char*, std::uint64_t> at(CUdeviceptr address) const;
 
   std::map<CUdeviceptr, std::uint64_t> reserved_;

@@ -103,7 +103,7 @@ void fill_copies(driver::Driver& table) {
                             at_once([=] { return copy_within(to, from, bytes); }));
   };
   table.cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream stream) -> CUresult {
-    // Like the driver: what can be paged out is read before the call returns.
+    // Like the driver: pageable memory is read before the call returns.
     std::string held(static_cast<const char*>(from), bytes);
     return current->enqueue(stream, "cuMemcpyHtoDAsync", at_once([=] {
                               return mapped_or(current->memory.write(to, held.data(), held.size()));

@@ -19,7 +19,7 @@ Blocks one_mib() {
   return blocks;
 }
 
-// Everything that is left, as one block of this stream's.
+// All remaining memory, as one block of this stream.
 std::uint64_t take_rest(Blocks& blocks, std::uint64_t stream) {
   std::uint64_t address = 0;
   for (std::uint64_t bytes = mib; bytes >= 512; bytes /= 2)
@@ -253,8 +253,7 @@ TEST(Pools, LetABlockGoThatIsFreedAfterTheRelease) {
   EXPECT_EQ(blocks.allocate(4096, left), address);
 }
 
-// Random work on three streams: no two blocks that live ever touch, and in the end all memory is one piece
-// again.
+// Random work on three streams: no two live blocks overlap, and at the end all memory is one piece again.
 TEST(Blocks, NeverOverlapAndLoseNothing) {
   Blocks blocks = one_mib();
   std::mt19937_64 random(11);

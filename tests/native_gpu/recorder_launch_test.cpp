@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "cubin_image.h"
+#include "modules.h"
 #include "recorder_world.h"
 
 namespace kw::recorder {
@@ -120,7 +120,7 @@ TEST(ALaunch, MayPointIntoTheHeap) {
   World world;
   CUfunction add = world.load("add");
   std::uint64_t block = world.allocate(4096);
-  world.foreign.insert(block);  // the driver knows it as device memory, of course
+  world.foreign.insert(block);  // the driver reports it as device memory
   world.begin();
   world.launch(add, block);
   EXPECT_EQ(world.obstacles(world.ended()), "");
@@ -218,7 +218,7 @@ TEST(AModule, ThatWasUnloadedIsNotTakenForAnother) {
   cuModuleUnload_params p{module};
   world.call(KW_ID(cuModuleUnload), "cuModuleUnload", p);
   CUfunction fresh = world.load("reused", {8, 4}, {{"of_new", "abcd"}});
-  world.kernels[fresh].module = reinterpret_cast<CUmodule>(0x4450);  // whose load was not seen
+  world.kernels[fresh].module = reinterpret_cast<CUmodule>(0x4450);  // the recorder did not see its load
   world.begin();
   world.launch(fresh, arena_address);
   auto recording = world.ended();

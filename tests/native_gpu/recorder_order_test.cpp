@@ -1,4 +1,4 @@
-// Streams, events, the host's waits, graphs, and calls that nobody can repeat.
+// Streams, events, the host's waits, graphs, and calls that cannot be repeated.
 #include "graphs.h"
 #include "recorder_world.h"
 

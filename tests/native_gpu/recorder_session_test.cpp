@@ -3,7 +3,7 @@
 #include <cstring>
 #include <functional>
 
-#include "base/fd.h"
+#include "base/core/files.h"
 #include "heap.h"
 #include "recorder_world.h"
 

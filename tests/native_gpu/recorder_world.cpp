@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/fd.h"
+#include "base/core/files.h"
 #include "heap.h"
 #include "session.h"
 

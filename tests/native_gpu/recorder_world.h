@@ -1,6 +1,5 @@
-// A process with the recorder in it, on a machine without a GPU: the driver's functions are ours, device
-// memory is memory of the host at the same addresses, and driver calls are made by telling the recorder of
-// them.
+// A process with the recorder in it, on a machine without a GPU: the driver's functions are fakes, device
+// memory is host memory at the same addresses, and tests report driver calls to the recorder directly.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -14,7 +13,7 @@
 #include "calls.h"
 #include "image.h"
 #include "recorder.h"
-#include "recording/recording.h"
+#include "verify/recording/recording.h"
 
 namespace kw::recorder {
 
@@ -42,12 +41,12 @@ class World {
   std::uint64_t allocate(std::uint64_t bytes, CUstream stream = nullptr);
 
   void begin(CUstream stream = nullptr);
-  // The recording, after it was verified as any reader would.
+  // The recording, verified as by any reader.
   recording::RecordingT ended();
-  // The same with one operation more or less expected of it.
+  // The same, with one operation more or fewer expected.
   std::string obstacles(const recording::RecordingT& recording) const;
 
-  // A driver call that returned this. `stream` tells what the call itself did in between.
+  // A driver call with this result. `stream` is the work of the call itself in between.
   template <typename Parameters>
   void call(CUpti_CallbackId id, const char* name, const Parameters& parameters,
             CUresult result = CUDA_SUCCESS) {
@@ -62,7 +61,7 @@ class World {
   static CUstream stream(std::uintptr_t number) { return reinterpret_cast<CUstream>(number); }
   static CUevent event(std::uintptr_t number) { return reinterpret_cast<CUevent>(number); }
 
-  // What the driver's functions look at.
+  // State that the driver's functions read.
   std::map<CUfunction, FakeKernel> kernels;
   std::map<CUmodule, std::map<std::string, std::string>> globals;
   std::set<CUstream> capturing;
@@ -71,7 +70,7 @@ class World {
   std::set<std::uint64_t> pinned;   // addresses of the host's
   std::vector<FakeNode> nodes;      // a graph's; a CUgraphNode is an index plus one
   std::vector<std::pair<std::size_t, std::size_t>> edges;
-  std::vector<std::string> calls;  // of the recorder's own, the few that tests ask for
+  std::vector<std::string> calls;  // of the recorder's own calls, the few that tests check
   bool out_of_memory = false;
 };
 

@@ -1,4 +1,4 @@
-// The replayers' fork server in a process of its own, and what its supervisor holds.
+// The replayers' fork server in a process of its own, and its supervisor's descriptors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,10 +9,9 @@
 #include <cstring>
 #include <functional>
 
-#include "channel.h"
-#include "confine.h"
+#include "sandbox.h"
 #include "server.h"
-#include "wire/message.h"
+#include "verify/messages/message.h"
 
 namespace kw::replayer {
 
@@ -54,7 +53,7 @@ class Server {
   Fd socket_;
 };
 
-// What the supervisor holds of a worker.
+// The supervisor's descriptors of a worker.
 struct Spawned {
   Pair control = socket_pair();
   Pair status = socket_pair();

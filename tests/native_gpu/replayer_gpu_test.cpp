@@ -1,10 +1,9 @@
-// The replayer on a real device, with kernels of our own (replayer_kernels.ptx). Needs compute
-// capability 9.0.
+// The replayer on a real device, with the kernels of replayer_kernels.ptx. Needs compute capability 9.0.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "base/files.h"
+#include "base/core/files.h"
 #include "replayer_fork_world.h"
 #include "replayer_world.h"
 
@@ -12,11 +11,11 @@ namespace kw::replayer {
 namespace {
 
 using recording::mib;
-constexpr std::uint64_t arena_bytes = 2 * mib;
+constexpr std::uint64_t gpu_arena_bytes = 2 * mib;
 constexpr std::uint64_t room_at = mib;
-constexpr std::uint64_t word_at = heap + 8192;
+constexpr std::uint64_t gpu_word_at = heap + 8192;
 
-// What came with the repository, on this machine or on the one to which it was copied.
+// The repository's files, on this machine or on the one to which they were copied.
 recording::Image kernels() {
   for (const char* folder : {KW_SOURCE_DIR "/", ""})
     if (auto bytes = read_file(std::string(folder) + "tests/native_gpu/replayer_kernels.cubin"))
@@ -24,7 +23,7 @@ recording::Image kernels() {
   throw std::runtime_error("replayer_kernels.cubin is not there");
 }
 
-// Exported memory, as an oracle makes it.
+// Exported memory, in the form of an oracle's.
 class Exported {
  public:
   Exported(const driver::Driver& driver, std::uint64_t bytes) : driver_(driver), bytes_(bytes) {
@@ -71,7 +70,7 @@ class Exported {
   CUdeviceptr address_ = 0;
 };
 
-// Context, addresses and gate, in the sandbox that a replayer of the supervisor's has.
+// Context, addresses and gate, in a replayer's usual sandbox.
 TEST(ConfinedReplayer, IsReadyInTheSandbox) {
   Server server(serve_replays);
   server.receive();
@@ -101,13 +100,13 @@ const driver::Driver& real_driver() {
 
 class RealReplay : public testing::Test {
  protected:
-  RealReplay() : worker_(Worker::start(real_driver(), 0).value()), arena_(real_driver(), arena_bytes) {
+  RealReplay() : worker_(Worker::start(real_driver(), 0).value()), arena_(real_driver(), gpu_arena_bytes) {
     world_.set_image(kernels());
     world_.recording.committed = {recording::Span(heap, 4 * mib)};
     request_.arena_address = recording::arena;
-    request_.arena_bytes = arena_bytes;
+    request_.arena_bytes = gpu_arena_bytes;
     request_.outputs_offset = room_at;
-    request_.outputs = {wire::OutputSpan(word_at, 4, room_at)};
+    request_.outputs = {wire::OutputSpan(gpu_word_at, 4, room_at)};
   }
 
   void launch(const char* name, std::uint64_t address, std::uint32_t value, std::uint32_t stream = 1) {
@@ -130,7 +129,7 @@ class RealReplay : public testing::Test {
     description_ = *reply.AsReplayable();
   }
   wire::BodyUnion ask(wire::ReplayT request) {
-    arena_.fill(room_at, arena_bytes - room_at, poison_);
+    arena_.fill(room_at, gpu_arena_bytes - room_at, poison_);
     return wire::decode(worker_->answer(wire::decode(wire::encode(request)).value(), {})).value();
   }
   wire::ReplayedT replay(wire::ReplayT request = {}) {
@@ -142,7 +141,7 @@ class RealReplay : public testing::Test {
     state_ = std::make_unique<Exported>(real_driver(), 2 * mib);
     state_->fill(0, 4, word);
     world_.recording.state_bytes = 2 * mib;
-    world_.add_state(word_at, 4, 0);
+    world_.add_state(gpu_word_at, 4, 0);
   }
 
   std::unique_ptr<Worker> worker_;
@@ -156,7 +155,7 @@ class RealReplay : public testing::Test {
 
 TEST_F(RealReplay, StateIsRestoredAndTheOutputHandedOver) {
   give_state(7);
-  launch("add", word_at, 1, 0);
+  launch("add", gpu_word_at, 1, 0);
   load();
   for (int i = 0; i < 3; ++i) {
     replay();
@@ -168,7 +167,7 @@ TEST_F(RealReplay, StateIsRestoredAndTheOutputHandedOver) {
 }
 
 TEST_F(RealReplay, WhatWasNotWrittenIsPoison) {
-  launch("add", word_at, 1, 0);
+  launch("add", gpu_word_at, 1, 0);
   load();
   for (std::uint32_t poison : {0x7FC00000U, 41U}) {
     poison_ = poison;
@@ -178,7 +177,7 @@ TEST_F(RealReplay, WhatWasNotWrittenIsPoison) {
 }
 
 TEST_F(RealReplay, AMemoInAVariableIsForgotten) {
-  launch("count", word_at, 5, 0);
+  launch("count", gpu_word_at, 5, 0);
   load();
   for (int i = 0; i < 3; ++i) {
     replay();
@@ -187,12 +186,12 @@ TEST_F(RealReplay, AMemoInAVariableIsForgotten) {
 }
 
 TEST_F(RealReplay, StreamsFollowTheirEventsInEveryOrder) {
-  launch("set", word_at, 2, 1);
+  launch("set", gpu_word_at, 2, 1);
   launch("spin", 0, 2'000'000, 1);
-  launch("set", word_at, 5, 1);
+  launch("set", gpu_word_at, 5, 1);
   world_.record(1, 7);
   world_.wait(2, 7);
-  launch("add", word_at, 3, 2);
+  launch("add", gpu_word_at, 3, 2);
   join(2, 8);
   load();
   for (wire::Order order : {wire::Order::recorded, wire::Order::serial, wire::Order::reversed}) {
@@ -232,7 +231,7 @@ TEST_F(RealReplay, ManyLaunchesAreTimedOneByOne) {
 }
 
 TEST_F(RealReplay, MoreThanAQueueHoldsDoesNotHang) {
-  for (int i = 0; i < 3000; ++i) launch("add", word_at, 1, i % 2 == 0 ? 0 : 3);
+  for (int i = 0; i < 3000; ++i) launch("add", gpu_word_at, 1, i % 2 == 0 ? 0 : 3);
   load();
   replay();
   poison_ = 0;
@@ -241,16 +240,16 @@ TEST_F(RealReplay, MoreThanAQueueHoldsDoesNotHang) {
 }
 
 TEST_F(RealReplay, ADownloadIsCompared) {
-  launch("set", word_at, 9, 0);
+  launch("set", gpu_word_at, 9, 0);
   recording::DownloadT download;
-  download.from = word_at;
+  download.from = gpu_word_at;
   download.bytes = {9, 0, 0, 0};
   world_.add(0, download);
   load();
   EXPECT_TRUE(replay().downloads_equal);
 }
 
-// The last: nothing of the device works in this process afterwards.
+// Must be the last test: the device does not work in this process afterwards.
 TEST_F(RealReplay, ZIllegalAccessesEndTheProcess) {
   launch("set", 4096, 9, 0);
   load();

@@ -1,5 +1,5 @@
-// Bytes behind allocations belong to nobody: a kernel that writes there is told of.
-#include "guards.h"
+// Guard bytes behind allocations: a kernel that writes there is reported.
+#include "before.h"
 #include "replayer_world.h"
 
 namespace kw::replayer {

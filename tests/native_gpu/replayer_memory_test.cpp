@@ -1,4 +1,4 @@
-// What a replay finds in memory, and what it leaves.
+// The memory that a replay reads, and the memory that it leaves.
 #include <gtest/gtest.h>
 
 #include "replayer_world.h"

@@ -1,4 +1,4 @@
-// In which order a replay runs what it runs.
+// The order of a replay's operations.
 #include <gtest/gtest.h>
 
 #include "replayer_world.h"
@@ -24,14 +24,14 @@ void make_fork(ReplayWorld& world) {
   world.add_output(heap);
 }
 
-// Two launches of which neither waits for the other, both waited for.
+// Two launches without an order between them; the caller waits for both.
 void make_open(ReplayWorld& world) {
   world.launch("set", heap, 1, 1);
   world.launch("add", heap + 64, 1, 2);
   world.world.host_waits(recording::HostWaits::device);
 }
 
-// The second is on a stream that nobody waits for, and writes to the same word.
+// The caller does not wait for the second's stream, and it writes to the same word.
 void make_race(ReplayWorld& world) {
   world.launch("set", heap, 1, 0);
   world.world.record(0, 7);

@@ -1,8 +1,8 @@
-// What a replayer refuses, and how it fails.
+// Recordings that a replayer refuses, and its failures.
 #include <gtest/gtest.h>
 
-#include "probe.h"
 #include "replayer_world.h"
+#include "worker.h"
 
 namespace kw::replayer {
 namespace {

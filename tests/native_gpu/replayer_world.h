@@ -7,8 +7,8 @@
 #include <string>
 
 #include "fake_driver.h"
+#include "verify/recording/world.h"
 #include "worker.h"
-#include "world.h"
 
 namespace kw::replayer {
 
@@ -16,7 +16,7 @@ using recording::arena;
 using recording::heap;
 
 // The fake device's kernels take an address and a number: set, add and times change the word there; count
-// adds to the variable `counter`, and wild writes where nothing is.
+// adds to the variable `counter`, and wild writes to an unmapped address.
 class ReplayWorld {
  public:
   ReplayWorld();
@@ -31,16 +31,16 @@ class ReplayWorld {
               std::uint32_t stream = 0);
   // A word of the state, at this address when the call began.
   void add_state(std::uint64_t address, std::uint32_t value);
-  // The word there is an output, the first in the outputs' room or the next.
+  // Makes the word there an output, the first in the outputs' memory or the next.
   void add_output(std::uint64_t address, std::uint64_t bytes = 4);
   void poison(std::uint32_t word);
 
   wire::BodyUnion load();
   wire::BodyUnion replay(wire::ReplayT request = {});
-  // Both went well.
+  // Loads and replays without an error.
   wire::ReplayableT loaded();
   wire::ReplayedT replayed(wire::ReplayT request = {});
-  // The words of the first failure of loading, or "".
+  // The text of the first failure of loading, or "".
   std::string refusal();
   wire::FailedT failure(wire::ReplayT request = {});
   std::uint32_t output(std::size_t index = 0) const;

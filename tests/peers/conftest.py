@@ -6,14 +6,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Before transformers is imported. Nothing may be asked of the network, and nothing of the user's cache.
+# Set before transformers is imported: tests must use neither the network nor the user's cache.
 HOME = Path(tempfile.mkdtemp(prefix="peers-tests-"))
 os.environ.update(HF_HUB_OFFLINE="1", HF_HOME=str(HOME), OMP_NUM_THREADS="1", TOKENIZERS_PARALLELISM="false",
                   TRANSFORMERS_VERBOSITY="error", HF_DATASETS_DISABLE_PROGRESS_BARS="1", CUDA_VISIBLE_DEVICES="")
 
 import pytest
 
-from engine import program
+from end_to_end import program
 
 from . import model_server, tiny_model
 
@@ -26,7 +26,7 @@ def pytest_unconfigure():
 
 @pytest.fixture(scope="session")
 def tiny():
-    """The model's folder. A cache knows the same one as LISTED."""
+    """The model's folder. A cache has the same model under the name LISTED."""
     folder = HOME / "tiny"
     tiny_model.save(folder)
     cached = HOME / "hub" / f"models--{LISTED.replace('/', '--')}"
@@ -45,7 +45,7 @@ def server(tiny):
 
 @pytest.fixture(scope="session")
 def call():
-    """The program with these words: (exit code, stdout, stderr)."""
+    """Run the program with these arguments: (exit code, stdout, stderr)."""
     def called(*words, limit=program.LIMIT_S):
         process = program.start([program.binary(), *map(str, words)], HOME, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -55,7 +55,7 @@ def call():
 
 @pytest.fixture(scope="session")
 def python():
-    """The Python of the other tests, which the program is to use: what it does needs nothing of ours."""
+    """The Python of the other tests, for the program, which needs none of the peers' packages."""
     return os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
 
 

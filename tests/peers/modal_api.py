@@ -1,6 +1,6 @@
-"""A stand-in for Modal's control plane: real gRPC with Modal's own protocol, behind which nothing runs.
+"""A stand-in for Modal's control plane: real gRPC with Modal's own protocol; it runs nothing.
 
-It notes what is deployed. Of its answers only those matter that the client's library insists on.
+It records deployments. Only the answers on which the client's library depends are meaningful.
 """
 import asyncio
 import threading

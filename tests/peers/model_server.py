@@ -1,4 +1,4 @@
-"""`transformers serve` as a process of ours."""
+"""Runs `transformers serve` as a child process."""
 import ctypes
 import os
 import signal
@@ -20,12 +20,12 @@ def free_port():
 
 
 def die_with_parent():
-    """A test run that is killed leaves no server behind."""
+    """The server ends when the test run is killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 class ModelServer:
-    """Serves the model of a folder. What it lists is something else: all that lies in the hub cache of `home`."""
+    """Serves the model of a folder. Its list of models differs: all models in the hub cache of `home`."""
 
     def __init__(self, model, home, log):
         self.port, self._log = free_port(), log

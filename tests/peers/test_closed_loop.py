@@ -1,4 +1,4 @@
-"""The circle as examples/closed_loop goes around it, on sources of this tree."""
+"""The closed loop of examples/closed_loop, on sources of this tree."""
 import json
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import program
+from end_to_end import program
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 400

@@ -1,4 +1,4 @@
-"""The folder that the dataset builder writes, read by `datasets` as its card says."""
+"""The folder of the dataset builder, read by `datasets` as its card describes."""
 import json
 import sys
 from pathlib import Path
@@ -10,14 +10,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "python")]
 import dataset_rows
-from kernelwright.dataset import parquet_dataset
+from kernelwright._dataset import parquet_dataset
 
 UNICODE = "# größer als 漢字 🚀\r\n\tx = 'a\\u2028b\u2028'\n"
 HOLE = {"node": "body", "rendering": "plain", "region": [0, 40], "middle": [12, 30]}
 
 
 def rows():
-    """kind → split → rows. Of traces none is for validation."""
+    """kind → split → rows. No trace is for validation."""
     return {
         "fim": {"train": [dataset_rows.row(), dataset_rows.row(prompt=UNICODE, hole=HOLE),
                           dataset_rows.full_row(kind="fim", pair=None, verdict=None)],
@@ -31,13 +31,13 @@ def rows():
 
 
 def card(files):
-    """The front matter in the form in which the builder writes it."""
+    """The front matter in the builder's form."""
     text = "---\nlicense:\n- \"mit\"\n- \"other\"\nsize_categories:\n- n<1K\nconfigs:\n"
     for kind, splits in files.items():
         text += f"- config_name: \"{kind}\"\n  data_files:\n"
         for split, path in splits.items():
             text += f"  - split: \"{split}\"\n    path: \"{path}\"\n"
-    return text + "---\n# GPU kernels to train on\n"
+    return text + "---\n# GPU kernels for training\n"
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,18 @@
-"""What Ray's and Modal's applications share: placing evaluations over replicas that die, and the endpoint before it."""
+"""The common parts of Ray's and Modal's applications: placing evaluations over replicas that die, and the endpoint."""
 import asyncio
 import sys
 import time
 
 import pytest
-from engine import program
+from end_to_end import program
 from starlette.testclient import TestClient
 
 sys.path.insert(0, str(program.ROOT / "python"))
 
-from kernelwright.fleet import dispatch
-from kernelwright.fleet.dispatch import Dispatcher, ReplicaLost, Saturated
-from kernelwright.fleet.front import Refusal, application
-from kernelwright.fleet.known_calls import evaluations_of
+from kernelwright._fleet import dispatch
+from kernelwright._fleet.dispatch import Dispatcher, ReplicaLost, Saturated
+from kernelwright._fleet.front import ApiError, application
+from kernelwright._fleet.known_calls import evaluations_of
 
 DONE = {"state": "done", "verdict": {"status": "correct"}, "cause": None}
 ONE = {"id": "a", "reference_code": "r", "kernel_code": "k"}
@@ -25,7 +25,7 @@ def _quick(monkeypatch):
 
 
 class Replicas:
-    """What becomes of each evaluation in turn: an exception, a state, or an event to wait for."""
+    """The outcome of each evaluation in turn: an exception, a state, or an event to wait for."""
 
     def __init__(self, *endings):
         self.endings, self.placed = list(endings), []
@@ -100,7 +100,7 @@ def test_one_id_is_placed_once_and_another_body_is_refused():
         over = dispatcher(replicas)
         assert [new for _, new in await over.submit([ONE])] == [True]
         assert [new for _, new in await over.submit([dict(reversed(ONE.items()))])] == [False]
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(ApiError) as refused:
             await over.submit([{**ONE, "id": "b"}, {**ONE, "kernel_code": "other"}])
         assert refused.value.status == 409
         assert await over.wait("b", time.monotonic()) is None, "all or none"
@@ -116,7 +116,7 @@ def test_the_order_of_the_shapes_is_part_of_an_evaluation():
     async def work():
         over = dispatcher(Replicas())
         await over.submit([{**ONE, "input_shapes": shapes}])
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(ApiError) as refused:
             await over.submit([{**ONE, "input_shapes": dict(reversed(shapes.items()))}])
         assert refused.value.status == 409
         await ending(over)

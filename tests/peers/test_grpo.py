@@ -1,4 +1,4 @@
-"""A step of TRL's GRPO with our rewards: a tiny model, scripted completions, and a real service that judges them."""
+"""A step of TRL's GRPO with the package's rewards: a tiny model, scripted completions, and a real service that judges them."""
 import asyncio
 import math
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 from datasets import Dataset
-from engine import program
-from engine.served import KEY, Served
+from end_to_end import program
+from end_to_end.served import KEY, Served
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
@@ -20,11 +20,11 @@ from kernelwright.rewards import KernelReward
 TURNS = program.ROOT / "examples" / "four_turns"
 REFERENCE = (TURNS / "reference.py").read_text(encoding="utf-8")
 WRONG, OUT_OF_BOUNDS, RIGHT = ((TURNS / f"turn{number}.md").read_text(encoding="utf-8") for number in (1, 2, 3))
-DRAFT_ONLY = f"<think>\n{RIGHT}\n"  # the answer never came
+DRAFT_ONLY = f"<think>\n{RIGHT}\n"  # has no answer after the reasoning
 BROKEN_TASK = "def reference_impl(x):\n    raise RuntimeError('not today')\n\n\ndef get_inputs():\n    return [1.0]\n"
 
-# A group is a prompt's completions, and what they earn. Without a GPU nobody knows a speed; where there is no code, the
-# task is not looked at.
+# A group is a prompt's completions and their rewards. Without a GPU no speed is measured; without code the task is not
+# examined.
 SCRIPT = {"relu": [(RIGHT, 0.3), (WRONG, 0.0), (OUT_OF_BOUNDS, 0.0), ("I cannot do that.", 0.0)],
           "draft": [(RIGHT, 0.3), (DRAFT_ONLY, 0.0), (RIGHT, 0.3), (WRONG, 0.0)],
           "broken": [(RIGHT, None), (WRONG, None), ("No.", 0.0), (RIGHT, None)]}
@@ -50,15 +50,16 @@ def oracles(service):
         try:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            zygote = b"zygote" in Path(f"/proc/{parent}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        if b"oracle" in words and parent != service.pid:
+        if b"oracle" in words and not zygote:
             found.append(pid)
     return found
 
 
 class Watched(KernelReward):
-    """Keeps what it was asked and what it said."""
+    """Keeps requests and answers."""
 
     async def __call__(self, prompts, completions, **columns):
         rewards = await super().__call__(prompts, completions, **columns)
@@ -108,7 +109,7 @@ def test_a_step_of_grpo_learns_from_verdicts(service, tiny, tmp_path, monkeypatc
 
 
 def test_a_fault_of_ours_earns_nothing(service):
-    """Its oracle is killed whenever there is one, for as often as it is tried again."""
+    """Its oracle is killed at every try."""
     over = threading.Event()
 
     def kill_oracles():

@@ -1,4 +1,4 @@
-"""Tasks out of a hub cache, by the hub's own library: without a network, as on a machine to which one was copied."""
+"""Tasks from a hub cache, by the hub's own library: without a network, as on a machine to which a cache was copied."""
 import os
 import sys
 
@@ -28,7 +28,7 @@ def get_init_inputs():
 
 
 def put(repo, files):
-    """A data set in the cache, as a download leaves it: the snapshot links to the blobs."""
+    """A data set in the cache, in the form of a download: the snapshot links to the blobs."""
     top = conftest.HOME / "hub" / f"datasets--{repo.replace('/', '--')}"
     for folder in ("refs", "blobs", f"snapshots/{REVISION}"):
         (top / folder).mkdir(parents=True)
@@ -57,7 +57,7 @@ def kernelbook():
 
 @pytest.fixture
 def listed(call, tmp_path):
-    """What `run` would do, with the Python that has the hub's library."""
+    """The output of `run`, with the Python that has the hub's library."""
     return lambda *words: call("run", "--dry-run", "--python", sys.executable, "--output", tmp_path / "x.json", *words)
 
 

@@ -1,6 +1,6 @@
 """The application for Modal: deployed with Modal's own library to a stand-in of its servers, and run here on the CPU.
 
-What a test without an account cannot show is said in docs/scale.md.
+docs/scale.md lists what cannot be tested without an account.
 """
 import asyncio
 import inspect
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from engine import program
+from end_to_end import program
 
 from . import modal_api
 
 PYTHON = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
-# Read when the application is imported, here and in Modal's containers alike.
+# Read when the application is imported, here and in Modal's containers.
 os.environ["KERNELWRIGHT_MODAL"] = json.dumps({"device": "cpu", "cpu": 2, "words": ["--python", PYTHON]})
 sys.path.insert(0, str(program.ROOT / "python"))
 
@@ -26,10 +26,10 @@ import modal
 
 import kernelwright
 from kernelwright import modal_app
-from kernelwright.client import Evaluator, Refused
-from kernelwright.fleet.calls import Unreachable
-from kernelwright.fleet.front import application
-from kernelwright.fleet.modal_desk import CHUNK, ModalDesk
+from kernelwright.client import Client, Refused
+from kernelwright._fleet.calls import Unreachable
+from kernelwright._fleet.front import application
+from kernelwright._fleet.modal_backend import CHUNK, ModalBackend
 
 KNOWN = ("benchmark_triton_kernel", "benchmark_kernelbench", "benchmark_batch")
 EXAMPLES = program.ROOT / "examples"
@@ -66,7 +66,7 @@ def deploy(api, config, *words, python=sys.executable, **variables):
 
 @pytest.fixture(scope="module")
 def deployed(tree, tmp_path_factory):
-    """What it said, what Modal was asked for, and the folder with settings."""
+    """Its output, the requests to Modal, and the folder with settings."""
     config = tmp_path_factory.mktemp("config")
     with modal_api.ModalApi() as api:
         done = deploy(api, config, "--program", tree, "--containers", "1:3", "--", "--timeout", "60")
@@ -137,7 +137,7 @@ def test_the_image_has_the_pins_of_the_gpu_machines(deployed):
 
 def test_the_image_has_the_program_whole(deployed):
     sent = {each.filename for request in deployed[1].requests("MountGetOrCreate") for each in request.files}
-    for part in ("bin/kernelwright", "lib/libkwconfine.so", "python/kernelwright/modal_app.py", "python/flatbuffers/table.py"):
+    for part in ("bin/kernelwright", "lib/libkwsandbox.so", "python/kernelwright/modal_app.py", "python/flatbuffers/table.py"):
         assert f"/opt/kernelwright/{part}" in sent
 
 
@@ -241,7 +241,7 @@ def test_a_gpu_that_is_always_broken_ends_as_infrastructure(monkeypatch):
 
 
 class Judged:
-    """Calls of a service that ends every evaluation so."""
+    """Calls of a service that ends every evaluation in this state."""
 
     def __init__(self, ending):
         self._ending = ending
@@ -307,7 +307,7 @@ class Calls:
 
 
 class Table(dict):
-    """modal.Dict has this behaviour; its first answer stands."""
+    """modal.Dict has this behaviour; its first answer stays."""
 
     async def get(self, key):
         return dict.get(self, key)
@@ -323,9 +323,9 @@ class Table(dict):
 
 @pytest.fixture(scope="module")
 def endpoint(engine):
-    """(URL, calls): the endpoint's application, behind a server of ours."""
+    """(URL, calls): the endpoint's application, behind a local server."""
     calls = Calls()
-    server = uvicorn.Server(uvicorn.Config(application(ModalDesk(calls, Table(), "test", CHUNK)), host="127.0.0.1", port=0,
+    server = uvicorn.Server(uvicorn.Config(application(ModalBackend(calls, Table(), "test", CHUNK)), host="127.0.0.1", port=0,
                                            log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -338,7 +338,7 @@ def endpoint(engine):
 
 @pytest.fixture
 def client(endpoint):
-    return Evaluator(endpoint[0])
+    return Client(endpoint[0])
 
 
 def asked(**changes):

@@ -1,4 +1,4 @@
-"""The service against its description, docs/openapi.json: requests that schemathesis makes up, and what it checks."""
+"""The service against its description, docs/openapi.json: requests that schemathesis generates, and its checks."""
 import json
 import os
 import subprocess
@@ -7,11 +7,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from engine import program
+from end_to_end import program
 
 sys.path.insert(0, str(program.ROOT / "python"))
 
-from kernelwright.fleet.child import ServiceChild
+from kernelwright._fleet.child import ServiceChild
 
 PYTHON = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
 PROGRAM = Path(sys.executable).with_name("schemathesis")
@@ -33,7 +33,7 @@ def test_the_description_is_the_one_of_the_documentation(service):
 
 
 def test_the_service_does_as_its_description_says(service, tmp_path):
-    """Every operation, alone and one after another, with what is allowed and what is not."""
+    """Every operation, alone and in sequences, with allowed and forbidden values."""
     done = subprocess.run(
         [PROGRAM, "--config-file", Path(__file__).with_name("schemathesis.toml"), "--no-color", "run",
          service.url + "/openapi.json", "--header", "Authorization: Bearer key-of-this-test",

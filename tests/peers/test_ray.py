@@ -1,4 +1,4 @@
-"""The service on a Ray cluster of one machine: GPUs that are numbers, replicas that judge on the CPU."""
+"""The service on a Ray cluster of one machine: logical GPUs, and replicas that judge on the CPU."""
 import contextlib
 import json
 import os
@@ -11,13 +11,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from engine import program
+from end_to_end import program
 
 from .model_server import die_with_parent, free_port
 
 sys.path.insert(0, str(program.ROOT / "python"))
 
-from kernelwright.client import Evaluator, Refused
+from kernelwright.client import Client, Refused
 
 PYTHON = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
 EXAMPLES = program.ROOT / "examples"
@@ -27,7 +27,7 @@ SAME = ("id", "task_id", "candidate_sha256", "status", "correctness", "fault", "
 
 
 class Cluster:
-    """Ray's processes, which end with ours, in a folder of their own."""
+    """Ray's processes, which end with the test's, in a folder of their own."""
 
     def __init__(self, gpus, cpus=4):
         self.port, self.folder = free_port(), Path(tempfile.mkdtemp(prefix="kw-ray-", dir="/tmp"))  # sockets: short names
@@ -35,7 +35,7 @@ class Cluster:
                  f"--num-cpus={cpus}", "--include-dashboard=false", "--disable-usage-stats",
                  f"--temp-dir={self.folder / 'ray'}", "--object-store-memory=100000000"]
         # Ray counts the GPUs that it is told of only where it may see all, and keeps the cluster's token in HOME. Load
-        # is measured oftener than once in ten seconds, so that replicas come and go while a test waits.
+        # is measured more often than every ten seconds, so that replicas start and end during a test.
         self.environment = {**os.environ, "HOME": str(self.folder), "XDG_CONFIG_HOME": str(self.folder),
                             "RAY_SERVE_HANDLE_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "0.5",
                             "RAY_SERVE_REPLICA_AUTOSCALING_METRIC_PUSH_INTERVAL_S": "0.5"}
@@ -54,21 +54,21 @@ class Cluster:
                               env=self.environment)
 
     def services(self, role):
-        """Processes of `kernelwright serve` here: role "--device" is a replica's, "--evaluator" the one in front."""
+        """Processes of `kernelwright serve` here: role "--device" is a replica's, "--evaluator" the ingress's."""
         return [each for each in self.processes() if "serve" in each.info["cmdline"][1:2] and role in each.info["cmdline"]]
 
     def processes(self):
-        """All below Ray's, alive."""
+        """All living processes below Ray's."""
         alive = []
         for each in psutil.Process(self._process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):  # some end while we look
+            with contextlib.suppress(psutil.NoSuchProcess):  # some end during the loop
                 each.info = each.as_dict(["cmdline", "status"])
                 if each.info["cmdline"] and each.info["status"] != psutil.STATUS_ZOMBIE:
                     alive.append(each)
         return alive
 
     def end(self):
-        """Killed, all at once: in order it takes half a minute."""
+        """Kill all at once: an orderly end takes half a minute."""
         for each in [*psutil.Process(self._process.pid).children(recursive=True), self._process]:
             with contextlib.suppress(psutil.NoSuchProcess):  # some end with others
                 each.kill()
@@ -93,7 +93,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def url(cluster):
-    """Deployed by the program: one replica to two, a candidate at a time each."""
+    """The URL of a deployment by the program: one to two replicas, one candidate at a time each."""
     done = cluster.call("deploy", "ray", "--address", f"127.0.0.1:{cluster.port}", "--port", free_port(),
                         "--device", "cpu", "--cpus", 1, "--replicas", "1:2", "--idle", 2, "--store", cluster.folder / "ray.db",
                         "--wait", 100, "--python", sys.executable, "--", "--python", PYTHON)
@@ -103,11 +103,11 @@ def url(cluster):
 
 @pytest.fixture
 def client(url):
-    return Evaluator(url)
+    return Client(url)
 
 
 def slow(name, seconds=LONG_S):
-    """A right kernel that takes its time."""
+    """A right kernel that runs for a while."""
     kernel = (EXAMPLES / "pair/kernel.py").read_text() + f"\nimport time\ntime.sleep({seconds})  # {name}\n"
     return {"id": name, "reference_code": (EXAMPLES / "pair/reference.py").read_text(), "kernel_code": kernel,
             "options": {"correctness_trials": 1}}

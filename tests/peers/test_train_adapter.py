@@ -1,4 +1,4 @@
-"""What a training leaves: an adapter that others load, that merges, that says where it is from; and broken ones."""
+"""The results of a training: an adapter that other libraries load, that merges, with its origin; and broken ones."""
 import json
 import os
 import shutil
@@ -15,9 +15,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from . import train_world
 from .train_world import Heard, make_job, recipe, write_rows
 
-from kernelwright.train import adapter, collator, merge, session  # isort: skip
-from kernelwright.train.events import TrainError  # isort: skip
-from kernelwright.train.signals import StopAsked  # isort: skip
+from kernelwright._train import adapter, collator, merge, session  # isort: skip
+from kernelwright._train.events import TrainError  # isort: skip
+from kernelwright._train.signals import StopAsked  # isort: skip
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import fake_hub  # noqa: E402
@@ -32,7 +32,7 @@ def logits_of(model):
 
 @pytest.fixture(scope="module")
 def trained(tiny, tmp_path_factory):
-    """The folder, what was told, and the logits of the model as it stood when training ended."""
+    """The folder, the events, and the logits of the model at the end of the training."""
     folder = tmp_path_factory.mktemp("trained")
     data, heard, kept = write_rows(folder / "rows.jsonl", more=[{"prompt": "p " * 300, "completion": "c"}]), Heard(), {}
     finish = session.finish
@@ -110,7 +110,7 @@ def manifest_in(folder):
 
 @pytest.fixture(scope="module")
 def cut_short(tiny, tmp_path_factory):
-    """Three of ten steps, with four of 40 sequences each, in an order of the seed's."""
+    """Three of ten steps, with four of 40 sequences each, in the seed's order."""
     folder = tmp_path_factory.mktemp("short")
     wanted = recipe(data__packing=False, training__save_every=2)
     train_world.train(tiny, write_rows(folder / "rows.jsonl", 40), folder / "out", recipe=wanted, max_steps=3)
@@ -216,8 +216,8 @@ def test_a_broken_adapter_is_not_merged(tiny, copy, tmp_path, monkeypatch):
 
 UPLOAD = """\
 import sys
-from kernelwright.train.events import TrainError
-from kernelwright.train.upload import upload
+from kernelwright._train.events import TrainError
+from kernelwright._train.upload import upload
 try:
     print(upload(sys.argv[1], "me/adapter"))
 except TrainError as error:

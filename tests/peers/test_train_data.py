@@ -1,22 +1,22 @@
-"""Which tokens of rows are learnt, with a real tokenizer and chat templates; and all that this project exports."""
+"""The learnt tokens of rows, with a real tokenizer and chat templates; and all exports of this project."""
 import json
 import sys
 
 import pytest
-from engine import program
+from end_to_end import program
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from . import tiny_model
 
 sys.path[:0] = [str(program.ROOT / "tests" / "python"), str(program.ROOT / "python")]
-from kernelwright.train import columns, prepare, rows, samples, shards, tokens, turns
+from kernelwright._train import columns, prepare, rows, samples, shards, tokens, turns
 from train_world import recipe
 
 RECORDED = program.ROOT / "examples" / "sample" / "multi_turn.json"
 
-# As Qwen3 writes conversations: reasoning before the last question is left out, and the last answer has an empty one
-# where there is none.
+# Qwen3's form of conversations: reasoning before the last question is left out, and a last answer without any gets an
+# empty one.
 LEAVES_OUT = """\
 {%- set ns = namespace(last=0) -%}
 {%- for message in messages if message.role == 'user' %}{% set ns.last = messages.index(message) %}{% endfor -%}
@@ -69,7 +69,7 @@ def encode(tokenizer, messages, learn_from=0, **data):
 
 
 def learnt(tokenizer, sample):
-    """The runs of tokens that are learnt, as text. Each stands at its own token."""
+    """The runs of learnt tokens, as text. Each label is at its own token."""
     runs, before = [], False
     for token, label in zip(sample.input_ids, sample.labels, strict=True):
         assert label in (token, samples.NOT_LEARNT)

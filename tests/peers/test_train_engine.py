@@ -1,4 +1,4 @@
-"""The engine that drives TRL, on a CPU: what is learnt, what is masked, what is kept when something goes wrong."""
+"""The engine that trains through TRL, on a CPU: learning, masks, and the state that is kept after an error."""
 import json
 import math
 import os
@@ -15,10 +15,10 @@ from safetensors.torch import load_file, save_file
 from . import train_world
 from .train_world import Heard, make_job, recipe, train, write_rows
 
-from kernelwright.train import (attention, checkpoints, collator, engine_trl, model, packages, packing, prepare,  # isort: skip
+from kernelwright._train import (attention, checkpoints, collator, engine_trl, model, packages, packing, prepare,  # isort: skip
                                 rows, session, tokens)
-from kernelwright.train.events import TrainError  # isort: skip
-from kernelwright.train.signals import StopAsked, Stopped  # isort: skip
+from kernelwright._train.events import TrainError  # isort: skip
+from kernelwright._train.signals import StopAsked, Stopped  # isort: skip
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def tokenizer(tiny):
 
 @pytest.fixture(scope="module")
 def exact(tiny):
-    """The model in float32, as it is evaluated."""
+    """The model in float32, in evaluation mode."""
     return model.load_base(tiny, recipe(), "cpu").eval()
 
 
@@ -49,7 +49,7 @@ def alone(tokenizer, data, wanted):
 
 
 def changed(model_folder, folder, name, change):
-    """A copy of a model, one of its weights changed in place."""
+    """A copy of a model with one weight changed in place."""
     shutil.copytree(model_folder, folder)
     weights = load_file(folder / "model.safetensors")
     change(weights[name])
@@ -60,7 +60,7 @@ def changed(model_folder, folder, name, change):
 # Learning
 
 def test_the_loss_falls_where_something_can_be_learnt(tiny, data, tmp_path):
-    """The tiny model's random head is so flat that no layer before it could make it sure of anything: it is sharpened."""
+    """The tiny model's random head is so flat that no earlier layer could make it certain, so it is sharpened."""
     sharp = changed(tiny, tmp_path / "sharp", "lm_head.weight", lambda weights: weights.mul_(20))
     heard = train(sharp, data, tmp_path / "out", recipe=recipe(training__epochs=20, lora__rank=16, lora__alpha=32))
     assert heard.losses[-1] < heard.losses[0] / 2
@@ -151,7 +151,7 @@ def test_a_packed_sample_sees_nothing_but_itself(tiny, tokenizer, data, tmp_path
 
 
 def test_attention_of_different_lengths_is_given_the_samples_bounds(tiny, tokenizer, data, tmp_path, monkeypatch):
-    """With the GPU's function played by one for the CPU: what reaches it, and what is made of its answer."""
+    """A function for the CPU replaces the GPU's: its arguments, and the use of its result."""
     other = train(tiny, data, tmp_path / "other", recipe=recipe(), max_steps=2)
     monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", varlen_on_cpu)
     monkeypatch.setattr(attention, "_grouped", [False])
@@ -164,7 +164,7 @@ def test_attention_of_different_lengths_is_given_the_samples_bounds(tiny, tokeni
     batch = collator.Collator(prepared.shards, tokenizer.pad_token_id, True)([{"sequence": 0}, {"sequence": 1}])
     same_as_alone(loaded, batch, prepared, lengths, [0, 1], flat=True)
     heard = train(tiny, data, tmp_path / "out", recipe=wanted, max_steps=2)
-    assert heard.losses[0] == pytest.approx(other.losses[0], rel=0.02)  # but for what dropout leaves out
+    assert heard.losses[0] == pytest.approx(other.losses[0], rel=0.02)  # except for the effect of dropout
 
 
 def varlen_on_cpu(query, key, value, bounds, bounds_k, longest, longest_k, *, scale, window_size):
@@ -178,7 +178,7 @@ def varlen_on_cpu(query, key, value, bounds, bounds_k, longest, longest_k, *, sc
 
 
 def same_as_alone(loaded, batch, prepared, lengths, numbers, flat):
-    """Logits of every sample in the batch, against those of a batch of its own."""
+    """Logits of every sample in the batch, against those of a batch with that sample alone."""
     given = {name: value for name, value in batch.items() if name not in ("sequences", "labels")}
     with torch.no_grad():
         together = loaded(**given, use_cache=False).logits
@@ -258,13 +258,13 @@ def test_a_checkpoint_of_another_recipe_is_refused(tiny, data, tmp_path):
 
 
 def test_a_signal_ends_the_process_with_a_checkpoint(tiny, data, tmp_path):
-    """The whole process, as the program starts it."""
+    """The whole process, started as the program does."""
     wanted = {"schema": "kernelwright.train-job/1", "model": str(tiny), "data": [str(data)], "output": str(tmp_path / "out"),
               "engine": "trl", "device": "cpu", "memory_bytes": None, "max_steps": None, "resume": False, "dry_run": False,
               "push_to_hub": None, "program": "kernelwright 0.0", "recipe": recipe(training__epochs=400)}
     (tmp_path / "job.json").write_text(json.dumps(wanted))
     read, write = os.pipe()
-    process = subprocess.Popen([sys.executable, "-P", "-m", "kernelwright.train", tmp_path / "job.json",
+    process = subprocess.Popen([sys.executable, "-P", "-m", "kernelwright._train", tmp_path / "job.json",
                                 "--events", str(write)],
                                env=os.environ | {"PYTHONPATH": str(train_world.ROOT / "python")}, pass_fds=[write],
                                stderr=subprocess.PIPE)
@@ -284,10 +284,10 @@ def test_a_signal_ends_the_process_with_a_checkpoint(tiny, data, tmp_path):
     assert {"adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth"} <= there
 
 
-# What goes wrong
+# Errors
 
 def test_a_loss_that_is_no_number_ends_it_and_names_the_rows(tiny, tokenizer, tmp_path):
-    """A token whose embedding is broken stands in one row alone."""
+    """Only one row has the token whose embedding is broken."""
     [token] = tokenizer("~", add_special_tokens=False)["input_ids"]
     broken = changed(tiny, tmp_path / "broken", "model.embed_tokens.weight", lambda weights: weights[token].fill_(math.nan))
     output = tmp_path / "out"

@@ -1,8 +1,8 @@
-"""The loop against a real model server. What a random model writes holds no kernel, and that breaks nothing."""
+"""The loop against a real model server. A random model's text has no kernel, and the loop must handle that."""
 import json
 
 import pytest
-from engine import program
+from end_to_end import program
 
 from .conftest import LISTED
 
@@ -12,7 +12,7 @@ TASKS, TOKENS = 2, 64
 
 @pytest.fixture
 def ask(run, server, tmp_path):
-    """Two tasks put to the server: what the program said, and the traces that it wrote."""
+    """Two tasks sent to the server: the program's output, and its traces."""
     def asked(*words, tasks=TASKS):
         output = tmp_path / "traces.json"
         ended = run("--traces", TRACES, "--limit", tasks, "--vllm-url", server.url, "--max-tokens", TOKENS,

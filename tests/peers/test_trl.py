@@ -1,11 +1,11 @@
-"""What `kernelwright export` writes, TRL trains on as it is."""
+"""TRL trains on the output of `kernelwright export` without changes."""
 import json
 import math
 import random
 
 import pytest
 from datasets import load_dataset
-from engine import program
+from end_to_end import program
 
 from . import training
 
@@ -15,7 +15,7 @@ KINDS = ["jsonl", "parquet"]
 
 @pytest.fixture(scope="session")
 def kept(run, tmp_path_factory):
-    """A run of the sample's conversations, in which one answer of several came without reasoning."""
+    """A run of the sample's conversations, in which one of several answers has no reasoning."""
     folder = tmp_path_factory.mktemp("run")
     traces = json.loads(RECORDED.read_text(encoding="utf-8"))
     traces[0]["turns"][-1]["reasoning"] = None
@@ -47,7 +47,7 @@ def assert_trained(trained):
 
 
 def as_learnt(message, key="reasoning_content"):
-    """An answer, as the tiny model's chat template writes it."""
+    """An answer as the tiny model's chat template renders it."""
     reasoning = message.get(key)
     return (f"<think>\n{reasoning}\n</think>\n\n" if reasoning else "") + message["content"] + "<|im_end|>\n"
 
@@ -105,7 +105,7 @@ def test_two_exports_load_together(export, kind):
 
 @pytest.mark.parametrize("form", ["messages", "prompt-completion"])
 def test_types_hold_where_values_come_late(export, tmp_path, form):
-    """Readers of JSON lines settle the types by the first 10 MB. In these, here, nothing was thought, and nothing timed."""
+    """Readers of JSON lines infer types from the first 10 MB. These have no reasoning and no times."""
     noise = random.Random(0)
     trace = json.loads(RECORDED.read_text(encoding="utf-8"))[0]
     last = trace["turns"][-1]

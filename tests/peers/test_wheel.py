@@ -1,4 +1,4 @@
-"""What `pip install` makes of the build tree: the wheel of pyproject.toml, in an environment of its own."""
+"""The result of `pip install` on the build tree: the wheel of pyproject.toml, in an environment of its own."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from engine import program
+from end_to_end import program
 
 PAIR = program.ROOT / "examples" / "pair"
 BUILD = Path(program.binary()).parent
@@ -24,7 +24,7 @@ def call(*words, **options):
 
 @pytest.fixture(scope="module")
 def folder():
-    """Open to the user as whom kernels run."""
+    """Make it readable for the user that runs kernels."""
     made = Path(tempfile.mkdtemp(prefix="wheel-tests-"))
     made.chmod(0o755)
     yield made
@@ -33,7 +33,7 @@ def folder():
 
 @pytest.fixture(scope="module")
 def wheel(folder, python):
-    """What pip would have built is there already, so that only what comes after it is done again."""
+    """The wheel from the existing build, so that only the later steps are repeated."""
     for component in ("program", "client"):
         call("cmake", "--install", BUILD, "--component", component, "--strip",
              "--prefix", folder / "stage/kernelwright/program", env={**os.environ, "KW_BUNDLED_FROM": python})
@@ -45,7 +45,7 @@ def wheel(folder, python):
 
 @pytest.fixture(scope="module")
 def environment(folder, wheel):
-    """Its folder. It sees nothing of ours but what was installed."""
+    """The folder of the environment, which has only the installed packages."""
     call(sys.executable, "-m", "venv", "--without-pip", folder / "env")
     call(sys.executable, "-m", "pip", "--python", folder / "env/bin/python", "install", "--no-deps", "--no-index", wheel)
     return folder / "env"
@@ -53,7 +53,7 @@ def environment(folder, wheel):
 
 @pytest.fixture(scope="module")
 def alone(folder):
-    """Variables of a process that is told nothing of where our parts lie."""
+    """Environment variables without any path of the build tree."""
     return {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder)}
 
 
@@ -89,9 +89,9 @@ def test_exit_codes_come_through(environment, alone):
 
 def test_the_package_finds_the_program_that_came_with_it(environment, alone):
     code = ("import kernelwright, kernelwright.api as api, kernelwright.client, kernelwright.rewards\n"
-            "print(kernelwright.Evaluator.__name__, kernelwright.KernelReward.__name__, api.find_program())")
+            "print(kernelwright.Client.__name__, kernelwright.KernelReward.__name__, api.find_program())")
     shown = call(environment / "bin/python", "-I", "-c", code, env=alone).split()
-    assert shown[:2] == ["Evaluator", "KernelReward"]
+    assert shown[:2] == ["Client", "KernelReward"]
     assert Path(shown[2]).is_relative_to(environment / "lib") and os.access(shown[2], os.X_OK)
 
 

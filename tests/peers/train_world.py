@@ -1,4 +1,4 @@
-"""Small trainings of the tiny model within this process: jobs, rows, and what they tell."""
+"""Small trainings of the tiny model within this process: jobs, rows and events."""
 import json
 import sys
 import tomllib
@@ -7,8 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from kernelwright.train import job, session  # noqa: E402
-from kernelwright.train.signals import StopAsked  # noqa: E402
+from kernelwright._train import job, session  # noqa: E402
+from kernelwright._train.signals import StopAsked  # noqa: E402
 
 EXACT = {"quantisation.type": "none", "quantisation.compute": "fp32", "training.precision": "fp32"}
 
@@ -34,7 +34,7 @@ def write_rows(path, count=24, more=()):
 
 
 class Heard:
-    """In the place of Events: keeps what is said. `then` is called with each event."""
+    """Replaces Events: keeps the events. `then` is called with each."""
 
     def __init__(self, then=None):
         self.said, self.lost, self.then = [], False, then

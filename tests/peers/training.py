@@ -1,4 +1,4 @@
-"""Trains the tiny model with TRL on a file as it is: no column is renamed, none dropped, nothing else prepared."""
+"""Trains the tiny model with TRL on an unchanged file: no column is renamed or dropped."""
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ STEPS = 2
 
 
 class Trained(NamedTuple):
-    """What came of it, and what the trainer made of the file's rows."""
+    """The result of a training, and the trainer's form of the file's rows."""
 
     dataset: object  # as loaded
     losses: list
-    texts: list  # one a row: column → text, as the model saw it
-    learnt: list  # one a row: the text that the loss is taken over; SFT alone
+    texts: list  # one for each row: column → text, as the model saw it
+    learnt: list  # one for each row: the text over which the loss is taken; only for SFT
 
 
 def load(path):

@@ -1,4 +1,4 @@
-"""Fixtures: warm parents that run small worlds in forked children."""
+"""Fixtures: warm parents that run small candidates in forked children."""
 import json
 import os
 import subprocess
@@ -13,7 +13,7 @@ HEAD = "import torch, triton, triton.language as tl\n"
 
 
 class Warm:
-    """One warm parent; `run` is a candidate's import and call in a child of it."""
+    """One warm parent; `run` imports and calls a candidate in a child of it."""
 
     def __init__(self, mode):
         environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
@@ -27,13 +27,13 @@ class Warm:
         return json.loads(line)
 
     def run(self, file, call, **more):
-        """Facts about calling function `call` of `file`."""
+        """Facts about a call of function `call` of `file`."""
         self._process.stdin.write(json.dumps({"file": str(file), "call": call, **more}) + "\n")
         self._process.stdin.flush()
         return self._read()
 
     def close(self):
-        """Let the parent end."""
+        """End the parent."""
         self._process.stdin.close()
         self._process.wait(20)
 

@@ -1,4 +1,4 @@
-"""Rows of a data set as the builder writes them."""
+"""Rows of a data set in the builder's form."""
 import json
 from pathlib import Path
 
@@ -11,7 +11,7 @@ def place(**given):
 
 
 def row(**given):
-    """A row in which what need not apply is null."""
+    """A row in which every optional field is null."""
     labels = {name: False for name in ("masked_loads", "boundary_check", "shared_memory", "atomics", "autotune",
                                        "self_contained", "clear_argument_shapes")}
     return {"prompt": "def add(x):\n", "completion": "    return x", "id": "0" * 40, "kind": "fim", "unit": None,
@@ -22,7 +22,7 @@ def row(**given):
 
 
 def full_row(**given):
-    """A row in which everything applies."""
+    """A row in which every field has a value."""
     leak = {"relation": "benchmark", "against": "KernelBench", "row": "level1/1.py", "jaccard": 0.9, "containment": 0.5,
             "renamed": True, "field": "prompt", "spans": [[0, 3], [5, 8]]}
     block = {"index": 2, "language": "python", "span": [100, 200], "verbatim": True}

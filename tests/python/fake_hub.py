@@ -1,4 +1,4 @@
-"""A hub on 127.0.0.1 that takes uploads of data sets and remembers them."""
+"""A hub on 127.0.0.1 that accepts uploads of data sets and stores them."""
 import base64
 import json
 import threading

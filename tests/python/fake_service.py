@@ -1,4 +1,4 @@
-"""An evaluation service that judges nothing and fails as it is told to: for what a real one cannot be made to do."""
+"""An evaluation service that judges nothing and fails on request, for failures that a real one cannot be made to have."""
 import json
 import threading
 import time
@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class FakeService:
     """Every evaluation is done at once, unless `holding`. `troubles` are (path's end, action), each for one call, in
-    order: an action is a status, or "cut" for a connection that breaks before there is an answer."""
+    order: an action is a status, or "cut" for a connection that breaks before the answer."""
 
     def __init__(self):
         self.calls, self.bodies, self.headers, self.known = [], [], [], {}
@@ -38,7 +38,7 @@ class FakeService:
         self.known.clear()
 
     def ids(self, method="POST", path="/v1/evaluations"):
-        """Of what was submitted one by one, again and again included."""
+        """The ids of single submissions, including repeated ones."""
         return [body["id"] for call, body in zip(self.calls, self.bodies) if call == (method, path)]
 
     def handle(self, request):

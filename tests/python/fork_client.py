@@ -1,4 +1,4 @@
-"""The supervisor's side of the protocol, for tests: a fork server, and runners that it forks."""
+"""The supervisor's side of the protocol, for tests: a fork server, and the runners that it forks."""
 import array
 import os
 import socket
@@ -8,11 +8,11 @@ import sys
 
 import torch
 
-from kernelwright import packets, wire
-from kernelwright.arena import create_arena
-from kernelwright.layout import Layout
-from kernelwright.values import to_wire
-from kernelwright.wire import Mode, made
+from kernelwright._engine import packets, wire
+from kernelwright._engine.arena import create_arena
+from kernelwright._engine.layout import Layout
+from kernelwright._engine.values import to_wire
+from kernelwright._engine.wire import Mode, made
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEQPACKET = (socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -30,15 +30,15 @@ def memory_file(data):
 class Server:
     """One fork server."""
 
-    def __init__(self, mode):
+    def __init__(self, mode, *words):
         ours, theirs = socket.socketpair(*SEQPACKET)
-        # The generated messages too may be found by path alone.
+        # The generated messages may also be found through the path alone.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         environment.pop("TRITON_INTERPRET", None)
         self.mode = mode
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "kernelwright.forkserver", "--mode", mode,
-             "--control", str(theirs.fileno())], pass_fds=[theirs.fileno()], env=environment)
+            [sys.executable, "-W", "ignore", "-m", "kernelwright._engine.forkserver", "--mode", mode,
+             "--control", str(theirs.fileno()), *words], pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
         ours.settimeout(60)
         self.channel = packets.Channel(ours)
@@ -53,7 +53,7 @@ class Server:
         return runner
 
     def close(self):
-        """Let it end."""
+        """End it."""
         self.channel.close()
         return self.process.wait(20)
 
@@ -73,7 +73,7 @@ class Runner:
         os.ftruncate(self.page, 4096)
 
     def theirs(self):
-        """The descriptors of a Spawn."""
+        """The runner's descriptors, for a Spawn."""
         return [self._control.fileno(), self.output, self.output, self._status.fileno()]
 
     def spawned(self):
@@ -86,7 +86,7 @@ class Runner:
         self.pidfd = fds[0] if fds else -1
 
     def printed(self):
-        """What it wrote to its standard output and error."""
+        """The runner's standard output and error."""
         return os.pread(self.output, 1 << 16, 0).decode()
 
     def exited(self):
@@ -127,7 +127,7 @@ class Runner:
 
 
 class Task:
-    """Inputs and weights in an arena, with the CallSpec that says where."""
+    """Inputs and weights in an arena, with the CallSpec of their places."""
 
     def __init__(self, inputs, weights=None, names=("x", "y"), device=-1, **more):
         layout, weights = Layout(tight=device < 0), weights or {}
@@ -144,5 +144,5 @@ class Task:
             self.arena.write(ref, tensor)
 
     def result(self, returned):
-        """The one tensor that was returned."""
+        """The one returned tensor."""
         return self.arena.dense(returned.outputs.tensor)

@@ -1,4 +1,4 @@
-"""What the oracle's tests share: small references, and a session that answers like a runner would."""
+"""Common parts of the oracle's tests: small references, and a session that answers as a runner does."""
 import json
 import os
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from kernelwright import wire
-from kernelwright.oracle.session import Session
-from kernelwright.outputs import place_outputs
-from kernelwright.values import from_wire
-from kernelwright.wire import made
+from kernelwright._engine import wire
+from kernelwright._engine.oracle.session import Session
+from kernelwright._engine.outputs import place_outputs
+from kernelwright._engine.values import from_wire
+from kernelwright._engine.wire import made
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SAMPLES = sorted((ROOT / "examples/sample/tasks").glob("*.py"))
-torch.set_num_threads(1)  # as an oracle has it
+torch.set_num_threads(1)  # as in an oracle
 SEEDS = [0x1234567890ABCDEF, 12, 13, 2**64 - 1, 15]
 
 LINEAR = """
@@ -60,7 +60,7 @@ def shapes_of(path):
 
 
 def request(shapes="", **fields):
-    """A PrepareT with the values that most tests want."""
+    """A PrepareT with the values of most tests."""
     given = dict(taskKey="t", inputShapes=shapes, precision="fp32", moveWeights=True, initSeed=5,
                  certificateSeeds=SEEDS, maxBytes=8 << 20, tolerance=made(wire.ToleranceT, name="kernelbench"))
     return made(wire.PrepareT, **{**given, **fields})
@@ -77,7 +77,7 @@ def judge(session, outputs, trial=1, seed=77, **fields):
 
 
 def tried(session, candidate, trial=1, seed=77):
-    """What a candidate gets: `candidate(inputs, weights)` is called on the arena's tensors."""
+    """The result for a candidate: `candidate(inputs, weights)` is called on the arena's tensors."""
     spec = wire.from_bytes("CallSpec", session._task.spec)
     arena = draw(session, trial, seed)
     inputs = [from_wire(each, arena.tensor) for each in spec.inputs.items or ()]
@@ -86,7 +86,7 @@ def tried(session, candidate, trial=1, seed=77):
 
 
 def recorded():
-    """{sample key: reference} of the recorded tasks, or a skip in words."""
+    """{sample key: reference} of the recorded tasks, or a skip with its reason."""
     folder = Path(os.environ.get("KERNELWRIGHT_SHARED", ROOT.parent / "shared")) / "data"
     if not folder.is_dir():
         pytest.skip("the recorded tasks are not beside this checkout")

@@ -1,4 +1,4 @@
-"""Shared tensors: as they were, where they should be, and fenced."""
+"""Shared tensors: equal to the originals, at the right places, and between guard pages."""
 import gc
 import os
 import subprocess
@@ -7,10 +7,11 @@ import sys
 import pytest
 import torch
 
-from kernelwright import wire
-from kernelwright.arena import CpuArena, Layout, place_outputs
-from kernelwright.layout import PAGE
-from kernelwright.wire import ValueKind
+from kernelwright._engine import wire
+from kernelwright._engine.cpu_arena import CpuArena
+from kernelwright._engine.layout import PAGE, Layout
+from kernelwright._engine.outputs import place_outputs
+from kernelwright._engine.wire import ValueKind
 
 X = torch.randn(5, 7)
 TENSORS = {
@@ -94,7 +95,8 @@ def test_mappings_go_with_their_tensors(shared):
 REACH = """
 import sys
 import torch, ctypes
-from kernelwright.arena import CpuArena, Layout
+from kernelwright._engine.cpu_arena import CpuArena
+from kernelwright._engine.layout import Layout
 layout = Layout(tight=True)
 ref = layout.add(torch.ones(100))
 tensor = CpuArena.create(layout.bytes).tensor(ref, guarded=True)

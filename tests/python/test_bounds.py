@@ -1,4 +1,4 @@
-"""Out-of-bounds accesses are named; accesses that are in order are never called wrong."""
+"""Out-of-bounds accesses are reported; valid accesses are never reported."""
 
 COPY = """
 @triton.jit

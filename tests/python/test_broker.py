@@ -1,4 +1,4 @@
-"""The compile broker lowers what a runner wrote down and comes to the same cubins, bit for bit."""
+"""The compile broker lowers the IR that a runner wrote and obtains the same cubins, bit for bit."""
 import hashlib
 import json
 import os
@@ -12,9 +12,9 @@ from fork_client import Server, memory_file
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from kernelwright import broker, wire
-from kernelwright.cuda_launches import Launches
-from kernelwright.wire import made, text, texts
+from kernelwright._engine import broker, wire
+from kernelwright._engine.cuda_launches import Launches
+from kernelwright._engine.wire import made, text, texts
 
 TARGET = GPUTarget("cuda", 90, 32)
 POINTER = "*fp32"
@@ -118,7 +118,7 @@ def test_equal_cubins_come_out_of_the_same_ir(server):
     assert isinstance(found, wire.AttestedT), vars(found)
     pairs = set(zip(texts(found.names), texts(found.sha256)))
     assert {(kernel.name, digest(kernel)) for kernel in kernels} <= pairs
-    assert len(pairs) <= len(kernels) + 2  # specialised warps come out in more ways than one
+    assert len(pairs) <= len(kernels) + 2  # specialised warps have several results
     assert all(f"{os.path.basename(__file__)}" in kernel.asm["ttir"] for kernel in kernels)
 
 
@@ -174,7 +174,7 @@ def test_other_messages_are_refused(server):
 
 
 def test_a_confined_broker_does_the_same(server):
-    pytest.importorskip("kernelwright.confine", exc_type=ImportError)
+    pytest.importorskip("kernelwright._engine.sandbox", exc_type=ImportError)
     kernel = compiled("add")
     readable = [*sys.path, sys.prefix, "/usr", "/lib", "/lib64", "/etc"]
     runner = server.spawn(unconfined=False, readable=[each for each in readable if each], uid=65534)

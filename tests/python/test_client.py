@@ -1,4 +1,4 @@
-"""The client against a service that fails as it is told to. tests/engine has it against the real one."""
+"""The client against a service that fails on request. tests/end_to_end tests it against the real one."""
 import asyncio
 import json
 import os
@@ -8,7 +8,7 @@ import time
 import pytest
 from fake_service import FakeService
 
-from kernelwright.client import Evaluator, Refused, ServiceError, Unreachable, evaluator_url
+from kernelwright.client import Client, Refused, ServiceError, Unreachable, evaluator_url
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def service(monkeypatch):
 
 @pytest.fixture
 def evaluator(service):
-    return Evaluator(service.url, patience_s=5)
+    return Client(service.url, patience_s=5)
 
 
 def asked(count):
@@ -34,6 +34,11 @@ def until(holds, seconds=5):
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def test_the_former_name_of_the_client_stays():
+    import kernelwright
+    assert kernelwright.Evaluator is kernelwright.Client is Client
 
 
 def test_an_evaluation_is_submitted_and_waited_for(evaluator, service):
@@ -81,14 +86,14 @@ def test_patience_has_an_end(service):
     service.close()
     began = time.monotonic()
     with pytest.raises(Unreachable, match="0.5 s"):
-        Evaluator(service.url, patience_s=0.5).evaluate(reference_code="r", kernel_code="k")
+        Client(service.url, patience_s=0.5).evaluate(reference_code="r", kernel_code="k")
     assert time.monotonic() - began < 3
 
 
 def test_what_answers_may_be_something_else(service, evaluator):
     service._answer = lambda *_: (200, ["no", "object"])
     with pytest.raises(Unreachable, match="evaluation service"):
-        Evaluator(service.url, patience_s=0).service()
+        Client(service.url, patience_s=0).service()
     assert not evaluator.ready()
 
 
@@ -205,7 +210,7 @@ def test_the_sync_methods_work_within_a_loop(evaluator):
 def test_the_key_goes_along(service, monkeypatch):
     monkeypatch.setenv("KERNELWRIGHT_EVALUATOR_KEY", "from the environment")
     for given, expected in (("mine", "Bearer mine"), (None, "Bearer from the environment")):
-        Evaluator(service.url, given).service()
+        Client(service.url, given).service()
         assert service.headers[-1]["Authorization"] == expected
 
 
@@ -214,7 +219,7 @@ def test_the_key_goes_nowhere_else(service):
     try:
         service.troubles = [("/v1/service", 307, [("Location", f"{other.url}/v1/service")])]
         with pytest.raises(Refused, match="redirects to"):
-            Evaluator(service.url, "secret").service()
+            Client(service.url, "secret").service()
         assert other.calls == []
     finally:
         other.close()
@@ -222,7 +227,7 @@ def test_the_key_goes_nowhere_else(service):
 
 def test_loopback_is_behind_no_proxy(service, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert Evaluator(service.url, patience_s=0).service()
+    assert Client(service.url, patience_s=0).service()
 
 
 def test_ids_may_hold_anything(evaluator, service):
@@ -252,4 +257,4 @@ def test_evaluators_have_names(tmp_path, monkeypatch):
     with pytest.raises(ServiceError, match="KERNELWRIGHT_EVALUATOR"):
         evaluator_url()
     monkeypatch.setenv("KERNELWRIGHT_EVALUATOR", "modal")
-    assert Evaluator().url == "https://x.modal.run"
+    assert Client().url == "https://x.modal.run"

@@ -1,9 +1,9 @@
-"""Which argument goes where, and which name is the entry."""
+"""The mapping of arguments to parameters, and the choice of the entry."""
 import inspect
 
 import pytest
 
-from kernelwright import arguments, convention
+from kernelwright._engine import arguments, convention
 
 LINEAR = ["fc.weight", "fc.bias"]
 TWO = ["fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"]
@@ -18,7 +18,7 @@ def lines(function, **more):
 
 
 def called(function, **more):
-    """What the function gets: its own arguments, each "input:0" or "weight:name"."""
+    """The arguments that the function receives, each "input:0" or "weight:name"."""
     args, kwargs = arguments.bound(inspect.signature(function), plan(function, **more), str)
     return function(*args, **kwargs)
 

@@ -1,7 +1,7 @@
-"""Triton's C modules, begun ahead: on a driver of ours, with a real C compiler."""
+"""Triton's C modules, begun ahead: on a fake driver, with a real C compiler."""
 import pytest
-from kernelwright import cuda_launcher
-from kernelwright.cuda_launcher import NAME, Launchers
+from kernelwright._engine import cuda_launcher
+from kernelwright._engine.cuda_launcher import NAME, Launchers
 
 MODULE = """
 #include <Python.h>
@@ -15,7 +15,7 @@ PyMODINIT_FUNC PyInit___triton_launcher(void) {
 
 
 class Driver:
-    """What is asked of triton.backends.nvidia.driver; a signature is the number that its module holds."""
+    """The used part of triton.backends.nvidia.driver; a signature is the number that its module holds."""
 
     libraries, include_dirs = [], []
 
@@ -30,7 +30,7 @@ class Driver:
 
 @pytest.fixture
 def world():
-    """(Launchers, names of what was built Triton's way)"""
+    """(Launchers, names of the modules that Triton's own function built)"""
     built = []
     return Launchers(Driver(), lambda src, name, **more: built.append(name) or "Triton's own"), built
 

@@ -1,4 +1,4 @@
-"""Kernels of all kinds through the process that labels them, with the real compiler in the sandbox."""
+"""Kernels of all kinds through the labelling process, with the real compiler in the sandbox."""
 import json
 import os
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kernelwright.dataset import caller
+from kernelwright._dataset import caller
 
 CONTEXT = "import torch\nimport triton\nimport triton.language as tl\n"
 ADD = """@triton.jit
@@ -23,18 +23,18 @@ def typed(x: "*fp32", o: "*fp32", n: "i32", BLOCK: tl.constexpr):
 
 
 class Labels:
-    """One server; `judge` is the label of one kernel."""
+    """One server; `judge` returns the label of one kernel."""
 
     def __init__(self, *more):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         environment.pop("TRITON_INTERPRET", None)
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "kernelwright.dataset.label_server", "--jobs", "2", *more],
+            [sys.executable, "-W", "ignore", "-m", "kernelwright._dataset.label_server", "--jobs", "2", *more],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.ready = json.loads(self.process.stdout.readline())
 
     def reply(self, **job):
-        """How a job ended, and its words."""
+        """How a job ended, and its answer."""
         job = {"kind": "triton", "context": CONTEXT, "missing": [], "launches": [], **job}
         self.process.stdin.write(f"7 {json.dumps(job)}\n")
         self.process.stdin.flush()
@@ -43,21 +43,21 @@ class Labels:
         return reply
 
     def judge(self, text, name, *launches, **more):
-        """The answer about a kernel that is launched with these arguments."""
+        """The answer for a kernel that is launched with these arguments."""
         launches = [each if isinstance(each, dict) else {"caller_text": "", "arguments": each} for each in launches]
         reply = self.reply(text=text, name=name, launches=launches, **more)
         assert reply["how"] == "answered", reply
         return json.loads(reply["answer"])
 
     def close(self):
-        """Let it end."""
+        """End the server."""
         self.process.stdin.close()
         return self.process.wait(20)
 
 
 @pytest.fixture(scope="module")
 def labels():
-    """Confined, and quick to give up."""
+    """A confined server with short limits."""
     server = Labels("--seconds", "2")
     yield server
     assert server.close() == 0
@@ -170,7 +170,7 @@ def test_what_a_loop_does_at_import_ends(labels):
 
 
 def test_a_process_that_is_kept_from_running_gets_its_label_all_the_same(labels):
-    """The clock goes on for three times the limit of processor time, as on a machine that does much else."""
+    """The elapsed time reaches three times the limit of processor time, as on a busy machine."""
     assert labels.judge(ADD, "add", context=CONTEXT + "import time\ntime.sleep(7)\n")["compile"] == "compilable"
 
 
@@ -260,7 +260,7 @@ os._exit(4)
 """
     reply = labels.reply(text=ADD, name="add", context=bomb)
     assert reply["how"] == "died: status 4"
-    # The answer comes a moment before the dead are reaped.
+    # The answer comes shortly before the ended children are reaped.
     until = time.monotonic() + 5
     while children(labels.process.pid) and time.monotonic() < until:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What the dataset builder's Python writes: Parquet, numbers of tokens, figures."""
+"""The Python outputs of the dataset builder: Parquet, numbers of tokens, figures."""
 import contextlib
 import hashlib
 import io
@@ -12,7 +12,7 @@ import time
 import dataset_rows
 import jsonschema
 import pytest
-from kernelwright.dataset import figures, parquet_dataset, tokens
+from kernelwright._dataset import figures, parquet_dataset, tokens
 
 parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -31,7 +31,7 @@ def call(module, *words):
 
 
 def call_alone(module, *words, **environment):
-    """The same in a process of its own, as the builder starts it."""
+    """As call(), in a process of its own, as the builder starts it."""
     done = subprocess.run([sys.executable, "-I", module.__file__, *map(str, words)], capture_output=True, text=True,
                           timeout=120, env=os.environ | environment)
     lines = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Folders of data sets go to a hub of these tests; the real one is never asked."""
+"""Uploads of data sets to a test hub; the real one is never asked."""
 import json
 import os
 import subprocess
@@ -6,14 +6,14 @@ import sys
 
 import fake_hub
 import pytest
-from kernelwright.dataset import push
+from kernelwright._dataset import push
 
 pytest.importorskip("huggingface_hub")
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """As a build leaves it, with what it keeps for itself."""
+    """The folder of a build, including the builder's private files."""
     top = tmp_path / "set"
     for name, text in {"README.md": "---\nlicense: mit\n---\n# Kernels\n", "fim_sft.csv": "prompt,completion\n",
                        "data/fim/train-00000-of-00001.parquet": "PAR1", "figs/kinds.png": "png", ".state/units": "mine",

@@ -1,4 +1,4 @@
-"""Archives from a package index that is made here, on the loopback; no other is asked."""
+"""Archives from a test package index on loopback; no other index is asked."""
 import base64
 import functools
 import hashlib
@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from kernelwright.dataset import pypi
+from kernelwright._dataset import pypi
 
 
 def wheel(name="tiny", version="1.0", tags="py3-none-any"):
@@ -26,7 +26,7 @@ def wheel(name="tiny", version="1.0", tags="py3-none-any"):
 
 
 def sdist(bait, name="tiny", version="1.0"):
-    """Its setup.py leaves the bait if anybody runs it."""
+    """Its setup.py creates the bait if it is run."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as file:
         for path, text in (("setup.py", f"open({str(bait)!r}, 'w')\n"), ("PKG-INFO", f"Name: {name}\nVersion: {version}\n")):
@@ -47,7 +47,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def index(tmp_path):
-    """A function that publishes archives, and the index's address and what it was asked."""
+    """A function that publishes archives, the index's address, and the requests that it received."""
     root = tmp_path / "index"
     (root / "tiny").mkdir(parents=True)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=root))

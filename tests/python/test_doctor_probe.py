@@ -1,4 +1,4 @@
-"""What the probe says of this Python, and of ones that lack something."""
+"""The probe's findings on this Python, and on incomplete ones."""
 import json
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from kernelwright import doctor_probe
+from kernelwright._engine import doctor_probe
 
 PROBE = doctor_probe.__file__
 

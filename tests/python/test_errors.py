@@ -1,7 +1,7 @@
-"""Whatever a candidate raises becomes plain, bounded facts."""
+"""Every exception of a candidate becomes plain facts of limited length."""
 import pytest
 
-from kernelwright import errors
+from kernelwright._engine import errors
 
 FILE = "/candidate.py"
 

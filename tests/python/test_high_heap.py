@@ -1,4 +1,4 @@
-"""A Python whose heap lies below 4 GiB starts itself again with a high one, and is the same Python otherwise."""
+"""A Python whose heap lies below 4 GiB starts itself again with a high one, and is otherwise unchanged."""
 import json
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = """
 import json, os, sys
-from kernelwright import high_heap
+from kernelwright._engine import high_heap
 {ensure}
 print(json.dumps({{"high": high_heap.is_high(), "executable": sys.executable, "prefix": sys.prefix, "arguments": sys.argv[1:],
                   "warnings": sys.warnoptions, "pid": os.getpid(), "inherited": os.fstat({fd}).st_size}}))
@@ -18,7 +18,7 @@ print(json.dumps({{"high": high_heap.is_high(), "executable": sys.executable, "p
 
 
 def facts_of(python, ensure, tmp_path):
-    """What the Python says of itself after the statement `ensure`."""
+    """The Python's facts about itself after the statement `ensure`."""
     with open(tmp_path / "inherited", "w+", encoding="utf-8") as file:
         file.write("12345")
         file.flush()
@@ -52,7 +52,7 @@ def test_a_low_heap_becomes_a_high_one(low_python, tmp_path):
 
 
 def test_a_high_heap_stays(tmp_path):
-    """The loader's own process has one, whatever the Python."""
+    """The loader's own process has a high heap, with any Python."""
     facts = facts_of(sys.executable, "high_heap.ensure()", tmp_path)
     assert facts["high"] and facts["same process"] and facts["executable"] == sys.executable
 

@@ -1,4 +1,4 @@
-"""Files of the hub's data sets, from a cache that is made here; the hub itself is never asked."""
+"""Files of the hub's data sets, from a test cache; the hub itself is never asked."""
 import json
 import os
 import shutil
@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from kernelwright import hub
+from kernelwright._dataset import hub
 
 pytest.importorskip("huggingface_hub")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tasks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "loop/tasks"))
 import make_hub_cache as maker
 
 
 def ask(cache, *words, offline=True, **variables):
-    """Status, lines and standard error of the helper, which sees this cache alone."""
+    """Status, lines and standard error of the helper, which sees only this cache."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
     environment = clean | {"HF_HUB_CACHE": str(cache), "HF_HUB_OFFLINE": "1" if offline else "0"} | variables
     done = subprocess.run([sys.executable, "-I", hub.__file__, *words], capture_output=True, text=True, timeout=60,

@@ -1,7 +1,7 @@
-"""What honest Triton code does: each idiom either runs right in the interpreter or is named unsupported.
+"""Idioms of honest Triton code: each either runs right in the interpreter or is reported as unsupported.
 
 Every public function of a module in idioms/ is one idiom; it raises if the outcome is wrong. A module's
-UNSUPPORTED names those that cannot be interpreted, with a word of the feature that must be named.
+UNSUPPORTED names those that cannot be interpreted, with a word that the report must contain.
 """
 import ast
 import pathlib
@@ -37,7 +37,7 @@ def test_idiom(interpreter, path, name, refused):
 
 @pytest.mark.parametrize("path, name, refused", list(idioms()))
 def test_idiom_compiles(compiler, path, name, refused):
-    # Its kernels write nothing, so what it asserts of their results may fail; no kernel may be refused.
+    # Its kernels write nothing, so its assertions on results may fail; no kernel may be refused.
     facts = compiler.run(path, name)
     wrong_result = facts.get("error", "").startswith("AssertionError")
     assert facts["ok"] or wrong_result or facts["error_class"] == "unsupported_candidate", facts["error"]

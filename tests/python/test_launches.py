@@ -3,7 +3,7 @@ import struct
 
 import pytest
 
-from kernelwright.launches import LaunchLog
+from kernelwright._engine.launches import LaunchLog
 
 
 def words(page):

@@ -1,4 +1,4 @@
-"""The launch scripts of model servers, with stand-ins for nvidia-smi, uv and vllm on PATH that note their words."""
+"""The launch scripts of model servers, with stand-ins for nvidia-smi, uv and vllm on PATH that record their arguments."""
 import os
 import shutil
 import socket
@@ -10,7 +10,7 @@ import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 GLM, OSS, QWEN = "run_glm45_air.sh", "run_gpt_oss.sh", "serve_qwen3_235b.sh"
-# A packed set of tests goes to other machines without scripts/.
+# A packed set of tests is used on other machines without scripts/.
 pytestmark = pytest.mark.skipif(not (SCRIPTS / GLM).exists(), reason="scripts/ is not here")
 
 NVIDIA_SMI = """#!/bin/bash
@@ -21,7 +21,7 @@ VLLM = """#!/bin/bash
 if [ "$1" = --version ]; then cat "$WORLD/version"; exit; fi
 printf '%s\\n' "$@" >"$WORLD/served"
 """
-# Makes what it is asked to install.
+# Creates the environments and programs that it is asked to install.
 UV = """#!/bin/bash
 echo "uv $*" >>"$WORLD/calls"
 if [ "$1" = venv ]; then mkdir -p "${@: -1}/bin"; touch "${@: -1}/bin/python"; chmod +x "${@: -1}/bin/python"; fi
@@ -84,7 +84,7 @@ def world(tmp_path):
 
 @pytest.fixture
 def port():
-    """One that is free, most likely."""
+    """A port that is probably free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return str(probe.getsockname()[1])
@@ -262,7 +262,7 @@ exit "${DEPLOY_STATUS:-0}"
 
 @pytest.fixture
 def deployer(world):
-    """A stand-in for the program, named as a user may name it."""
+    """A stand-in for the program, under a name that a user may give it."""
     world.tool("deployer", KERNELWRIGHT)
     world.environment["KERNELWRIGHT"] = str(world.bin / "deployer")
     return world
@@ -275,7 +275,7 @@ def deployments(world):
 def test_without_a_token_nothing_is_deployed(deployer, port):
     status, _, said = deployer.run(GLM, "--port", port)
     assert status == 0 and deployments(deployer) == []
-    assert "no token of Modal's is set" in said and "--evaluator" not in said
+    assert "no Modal token is set" in said and "--evaluator" not in said
 
 
 def test_with_a_token_the_verifier_is_deployed_before_the_server_starts(deployer, port):

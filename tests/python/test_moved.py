@@ -1,9 +1,9 @@
-"""Perturbed initialisers: off the defaults, equal for equal constructors, invisible to everything else."""
+"""Perturbed initialisers: different from the defaults, equal for equal constructors, without other effects."""
 import pytest
 import torch
 from torch import nn
 
-from kernelwright.moved import moved_initialisers
+from kernelwright._engine.moved import moved_initialisers
 
 MODULES = {
     "linear": lambda: nn.Linear(4, 5), "conv": lambda: nn.Conv2d(3, 4, 3), "layer_norm": lambda: nn.LayerNorm(6),

@@ -1,17 +1,17 @@
-"""Every way in which an output can be wrong, and what is no fault."""
+"""Every form of a wrong output, and differences that are no fault."""
 import math
 
 import pytest
 import torch
 
-from kernelwright import wire
-from kernelwright.oracle import tf32
-from kernelwright.oracle.bits import all_same_bits
-from kernelwright.oracle.compare import Returned, compare
-from kernelwright.oracle.elements import at_once, difference
-from kernelwright.oracle.judge import from_reference
-from kernelwright.oracle.tolerance import Budget, Flat, chosen, exact_of, ulp
-from kernelwright.wire import made
+from kernelwright._engine import wire
+from kernelwright._engine.oracle import tf32
+from kernelwright._engine.oracle.bits import all_same_bits
+from kernelwright._engine.oracle.compare import Returned, compare
+from kernelwright._engine.oracle.elements import at_once, difference
+from kernelwright._engine.oracle.judge import from_reference
+from kernelwright._engine.oracle.tolerance import Budget, Flat, chosen, exact_of, ulp
+from kernelwright._engine.wire import made
 
 X = torch.linspace(-2, 2, 4096).reshape(8, 512)
 RULE = Flat()

@@ -1,14 +1,14 @@
-"""A reference is recognised in all its forms, and what is wrong with one is said with the remedy."""
+"""A reference is recognised in all its forms, and its errors are reported with a remedy."""
 import sys
 
 import pytest
 import torch
 from oracle_world import LINEAR, module
 
-from kernelwright.oracle.faults import TaskFault
-from kernelwright.oracle.inputs import draw
-from kernelwright.oracle.load import load, split_arguments
-from kernelwright.oracle.reference import Reference
+from kernelwright._engine.oracle.faults import TaskFault
+from kernelwright._engine.oracle.inputs import draw
+from kernelwright._engine.oracle.load import load, split_arguments
+from kernelwright._engine.oracle.reference import Reference
 
 PAIR = "import torch\ndef reference_impl(a, b, c=1):\n    return a + b\n"
 CPU = torch.device("cpu")

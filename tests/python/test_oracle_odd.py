@@ -1,9 +1,9 @@
-"""References that do odd but honest things."""
+"""Unusual but honest references."""
 import pytest
 import torch
 from oracle_world import LINEAR, draw, module, request, session, tried  # noqa: F401
 
-from kernelwright.oracle.faults import TaskFault
+from kernelwright._engine.oracle.faults import TaskFault
 
 
 def test_random_reference(session):

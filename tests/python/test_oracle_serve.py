@@ -1,4 +1,4 @@
-"""The loop over a socket, and what a reference leaves behind in the process."""
+"""The loop over a socket, and changes that a reference leaves in the process."""
 import os
 import socket
 import sys
@@ -6,14 +6,14 @@ import threading
 
 import pytest
 import torch
-import torch._inductor.config  # its first import must not meet the odd defaults that are set below
+import torch._inductor.config  # its first import must not meet the unusual defaults that are set below
 from oracle_world import LINEAR, module, request
 
-from kernelwright import wire
-from kernelwright.oracle import serve
-from kernelwright.oracle.state import Snapshot
-from kernelwright.packets import Channel
-from kernelwright.wire import made
+from kernelwright._engine import wire
+from kernelwright._engine.oracle import serve
+from kernelwright._engine.oracle.state import Snapshot
+from kernelwright._engine.packets import Channel
+from kernelwright._engine.wire import made
 
 
 def memory_file(text):

@@ -1,18 +1,18 @@
-"""Prepare, draw and judge, as a supervisor asks for them."""
+"""Prepare, draw and judge, in the supervisor's order."""
 import time
 
 import pytest
 import torch
 from oracle_world import LINEAR, SAMPLES, draw, judge, module, recorded, request, session, shapes_of, tried  # noqa
 
-from kernelwright import wire
-from kernelwright.arena import CpuArena
-from kernelwright.layout import describe, span
-from kernelwright.oracle import tf32
-from kernelwright.oracle.faults import TaskFault
-from kernelwright.oracle.judge import _Taker
-from kernelwright.outputs import place_outputs
-from kernelwright.wire import made
+from kernelwright._engine import wire
+from kernelwright._engine.cpu_arena import CpuArena
+from kernelwright._engine.layout import describe, span
+from kernelwright._engine.oracle import tf32
+from kernelwright._engine.oracle.faults import TaskFault
+from kernelwright._engine.oracle.judge import _Taker
+from kernelwright._engine.outputs import place_outputs
+from kernelwright._engine.wire import made
 
 
 def reference_of(session, seed=77):
@@ -31,7 +31,7 @@ def test_samples(session, path, rule):
 
 
 def test_recorded(session):
-    """The references of the recorded traces, with what their certificates are known to say."""
+    """The references of the recorded traces, with the known results of their certificates."""
     hollow = {"kernelbook_1174": "constant", "kernelbook_671": "constant", "kernelbench_80": "zeros", "kernelbench_9": "zeros"}
     for key, source in recorded().items():
         reply, _ = session.prepare(request(maxBytes=2 << 20), source)
@@ -114,7 +114,7 @@ def test_lies_about_outputs(session, lie):
 
 
 def strided(arena, tensor, at, **lie):
-    """The description of an output that lies in the arena as it was returned, strides and all."""
+    """The description of an output that lies in the arena with the strides of its return."""
     size = span(tensor.shape, tensor.stride()) * tensor.element_size()
     ref = describe(tensor, at, size)
     arena.write(ref, tensor)
@@ -190,7 +190,7 @@ def test_many_expanded_outputs_are_not_copied_for_ever(session):
 
 
 def test_a_slot_of_a_device_keeps_its_memory(session, monkeypatch):
-    monkeypatch.setattr("kernelwright.oracle.session.create_arena", lambda size, device: CpuArena.create(size))
+    monkeypatch.setattr("kernelwright._engine.oracle.session.create_arena", lambda size, device: CpuArena.create(size))
     monkeypatch.setattr(session, "_ordinal", 0)
     session.prepare(request(), LINEAR)
 

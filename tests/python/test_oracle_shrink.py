@@ -4,9 +4,9 @@ import json
 import pytest
 from oracle_world import LINEAR, module
 
-from kernelwright.oracle.faults import TaskFault
-from kernelwright.oracle.load import load
-from kernelwright.oracle.shrink import shrink
+from kernelwright._engine.oracle.faults import TaskFault
+from kernelwright._engine.oracle.load import load
+from kernelwright._engine.oracle.shrink import shrink
 
 PAIR = "def reference_impl(a, b):\n    return a @ b\n"
 SHAPES = '{"a": {"shape": [48, 512]}, "b": {"shape": [512, 64]}}'

@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from kernelwright import recorder
+from kernelwright._engine.installed import find_library
 
-PATH = recorder.recorder_path()
+PATH = find_library("libkwrecorder.so")
 pytestmark = pytest.mark.skipif(PATH is None, reason="built without the CUDA headers")
 
 
 def in_a_process(code: str) -> str:
-    """What the code prints in a Python of its own: a library once loaded stays in the process."""
+    """The output of the code in a separate Python, because a loaded library stays in the process."""
     environment = {name: value for name, value in os.environ.items() if name != "CUDA_INJECTION64_PATH"}
     done = subprocess.run([sys.executable, "-c", code, str(PATH)], env=environment, capture_output=True, text=True,
                           timeout=60, check=False)
@@ -21,7 +21,7 @@ def in_a_process(code: str) -> str:
     return done.stdout.strip()
 
 
-LOADED = "import sys; from kernelwright import recorder; one = recorder.Recorder(recorder.load(sys.argv[1]))\n"
+LOADED = "import sys; from kernelwright._engine import recorder; one = recorder.Recorder(recorder.load(sys.argv[1]))\n"
 
 
 def raised(call: str) -> str:
@@ -70,7 +70,7 @@ def test_where_there_is_no_driver_it_says_so():
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidiactl"), reason="this machine has a driver")
 def test_it_is_not_installed_where_there_is_no_driver():
-    code = "import sys; from kernelwright import recorder\n" \
+    code = "import sys; from kernelwright._engine import recorder\n" \
            "try: recorder.install(sys.argv[1])\nexcept RuntimeError as error: print(error)\n" \
            "import os; print(os.environ.get('CUDA_INJECTION64_PATH'))"
     said, injection = in_a_process(code).splitlines()

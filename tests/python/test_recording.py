@@ -1,4 +1,4 @@
-"""What a runner does around the recorded call, with a recorder that only notes what it is asked."""
+"""The runner's work around the recorded call, with a fake recorder that notes its calls."""
 import contextlib
 import gc
 import os
@@ -9,20 +9,20 @@ import pytest
 import torch
 from fork_client import Task, memory_file
 
-import kernelwright
-from kernelwright import cuda_arena, cuda_driver, recording, runner, wire
-from kernelwright.arena import CpuArena
-from kernelwright.backends import INJECTION, RECORDER, Cuda
-from kernelwright.guard import Stop
-from kernelwright.launches import LaunchLog
-from kernelwright.wire import ValueKind, made, text
+from kernelwright import _engine
+from kernelwright._engine import cuda_arena, cuda_driver, recording, runner, wire
+from kernelwright._engine.backends import INJECTION, RECORDER, Cuda
+from kernelwright._engine.cpu_arena import CpuArena
+from kernelwright._engine.guard import Stop
+from kernelwright._engine.launches import LaunchLog
+from kernelwright._engine.wire import ValueKind, made, text
 
 ADDRESS = 0x500000000000
 SUM = "import torch\n\n\ndef triton_kernel_wrapper(x, y):\n    EVENTS.append('call')\n    return x + y, 3, x[:0]\n"
 
 
 class Recorder:
-    """Notes what it is asked; refuses what it is told to refuse."""
+    """Notes its calls; fails those that the test names."""
 
     def __init__(self, events, refused=None, state=True):
         self.events, self.refused, self.has_state = events, refused, state
@@ -67,12 +67,12 @@ class Backend:
         self.lowered = lambda: b'{"name": "k"}\n'
 
     def synchronize(self):
-        """Nothing runs on its own."""
+        """Does nothing: no work is asynchronous."""
 
 
 @pytest.fixture
 def world(monkeypatch):
-    """record(**how) on a fresh runner; what came, and in which order."""
+    """record(**how) on a fresh runner; the reply, and the order of the calls."""
     events, task = [], Task([torch.randn(100), torch.randn(100)])
     monkeypatch.setattr(torch.cuda, "synchronize", lambda *_: events.append("synchronise"))
     monkeypatch.setattr(torch.cuda, "current_stream", lambda *_: types.SimpleNamespace(cuda_stream=17))
@@ -163,7 +163,7 @@ def test_addresses_that_are_taken_are_a_refusal(world, monkeypatch):
 
 
 def test_a_second_recording_finds_the_first_ones_addresses(world):
-    """Also where the candidate holds on to inputs of the first, since the slot's memory is the same."""
+    """Also where the candidate keeps inputs of the first, because the slot's memory is the same."""
     one = world.start(SUM.replace("return", "torch.EVENTS.append(x)\n    return"))
     del world.addresses[:]
     for _ in range(3):
@@ -199,7 +199,7 @@ def test_nothing_is_unmapped_while_a_call_is_recorded(monkeypatch):
 
 
 class Driver:
-    """cuMemAddressReserve gives what it likes."""
+    """cuMemAddressReserve may return any address."""
 
     def __init__(self, address):
         self.address, self.called = address, []
@@ -230,10 +230,10 @@ def cuda(monkeypatch):
     def start(install):
         if install is not None:
             monkeypatch.setenv(RECORDER, "librecorder.so")
-            module = types.ModuleType("kernelwright.recorder")
+            module = types.ModuleType("kernelwright._engine.recorder")
             module.install = install
-            monkeypatch.setitem(sys.modules, "kernelwright.recorder", module)
-            monkeypatch.setattr(kernelwright, "recorder", module, raising=False)
+            monkeypatch.setitem(sys.modules, "kernelwright._engine.recorder", module)
+            monkeypatch.setattr(_engine, "recorder", module, raising=False)
         backend = Cuda()
         backend.start(0)
         assert RECORDER not in os.environ and INJECTION not in os.environ

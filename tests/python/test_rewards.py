@@ -1,4 +1,4 @@
-"""What a reward function asks of the service, and what it makes of the answers. tests/peers has it in a training."""
+"""A reward function's requests to the service, and its use of the answers. tests/peers tests it in a training."""
 import asyncio
 import inspect
 
@@ -18,7 +18,7 @@ def service():
 
 @pytest.fixture
 def judged(service):
-    """Verdicts by the completion."""
+    """Verdicts by completion."""
     of = {"fast": {"status": "correct", "counts": True, "speedup": 2.0, "reward": 2.3},
           "wrong": {"status": "incorrect", "error_class": "wrong_value", "reward": 0},
           "ours": {"status": "error", "error_class": "infrastructure", "reward": None}}

@@ -8,9 +8,9 @@ import pytest
 import torch
 from fork_client import Server, Task
 
-from kernelwright import wire
-from kernelwright.moved import moved_initialisers
-from kernelwright.wire import made, text, texts
+from kernelwright._engine import wire
+from kernelwright._engine.moved import moved_initialisers
+from kernelwright._engine.wire import made, text, texts
 
 HEAD = "import torch, triton, triton.language as tl\n"
 ADD = HEAD + """
@@ -321,14 +321,14 @@ def test_a_runner_ends_when_nobody_listens(interpreter, task):
 
 
 def test_a_confined_runner_does_the_same(interpreter, task):
-    pytest.importorskip("kernelwright.confine", exc_type=ImportError)
+    pytest.importorskip("kernelwright._engine.sandbox", exc_type=ImportError)
     readable = [*sys.path, sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64", "/etc"]
     runner = interpreter.spawn(unconfined=False, readable=[each for each in readable if each], uid=65534)
     assert runner.spawn_error == 0
     loaded(runner, "import os\nos.makedirs('here')\nprint(len(os.listdir('/proc/self/fd')))\n" + ADD, task)
     x, y = (task.arena.tensor(each.tensor) for each in task.spec.inputs.items)
     assert torch.equal(task.result(runner.call(task)), x + y)
-    # 0, 1, 2, the socket, what came with Load, two copies of those, and the folder that was listed.
+    # 0, 1, 2, the socket, the descriptors of Load, two copies of those, and the listed folder.
     assert runner.exited() == 0 and int(runner.printed().split()[0]) == 3 + 1 + 4 + 2 + 1
 
 

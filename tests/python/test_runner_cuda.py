@@ -1,4 +1,4 @@
-"""What needs a device: shared device memory, launches on it, their times, and recordings of calls."""
+"""The runner on a device: shared device memory, launches, their times, and recordings of calls."""
 import json
 import os
 import time
@@ -16,16 +16,16 @@ from oracle_world import draw, judge, request
 from test_arena import TENSORS
 from test_runner import ADD, HEAD, LINEAR, failure, loaded
 
-from kernelwright import wire
-from kernelwright.arena import Layout, place_outputs
-from kernelwright.cuda_arena import CudaArena
-from kernelwright.layout import describe
-from kernelwright.moved import moved_initialisers
-from kernelwright.oracle.session import Session
-from kernelwright.wire import made, text, texts
+from kernelwright._engine import wire
+from kernelwright._engine.cuda_arena import CudaArena
+from kernelwright._engine.layout import Layout, describe
+from kernelwright._engine.moved import moved_initialisers
+from kernelwright._engine.oracle.session import Session
+from kernelwright._engine.outputs import place_outputs
+from kernelwright._engine.wire import made, text, texts
 
 ADDRESS, HEAP = 0x500000000000, 0x300000000000
-RECORDER = os.path.join(os.environ.get("KERNELWRIGHT_NATIVE", "build/native/confine"), "libkwrecorder.so")
+RECORDER = os.path.join(os.environ.get("KERNELWRIGHT_NATIVE", "build/native/sandbox"), "libkwrecorder.so")
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_a_timed_call_has_the_devices_time(server, task):
 
 @pytest.fixture
 def recorded(server):
-    """A runner with the recorder in it, after one call."""
+    """A runner with a recorder, after one call."""
     if not os.path.exists(RECORDER):
         pytest.skip("the recorder was not built")
 
@@ -164,7 +164,7 @@ def recorded(server):
 
 
 def record(runner, task):
-    """(RecordedT, its descriptors' contents but for the state's memory)"""
+    """(RecordedT, the contents of its descriptors except the state's memory)"""
     answer, fds = runner.record(task, ADDRESS)
     assert isinstance(answer, wire.RecordedT), (vars(answer), runner.printed())
     assert len(fds) == (3 if answer.stateBytes else 2)

@@ -1,4 +1,4 @@
-"""The sample is up to date, complete, and its references can be judged against."""
+"""The sample is up to date and complete, and its references are usable."""
 import importlib.util
 import json
 import subprocess
@@ -13,7 +13,7 @@ SAMPLE = ROOT / "examples" / "sample"
 PAIR = ROOT / "examples" / "pair"
 TASKS = sorted(path.stem for path in (SAMPLE / "tasks").glob("*.py"))
 STATUSES = {"correct", "incorrect", "failed", "skipped"}
-# The one task that is large on purpose runs at a small size here.
+# The one intentionally large task runs at a small size here.
 SMALLER = {"log_softmax": {"rows": 16, "cols": 64}}
 
 
@@ -88,7 +88,7 @@ def outputs_of(call, inputs):
 
 
 def differs(a, b):
-    """Whether b would be judged wrong where a is right."""
+    """Whether b would be judged wrong if a is right."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return True
     return not torch.allclose(a.double(), b.double(), rtol=1e-2, atol=1e-2)

@@ -1,9 +1,9 @@
-"""Outside a candidate's scope torch is as always; inside, fresh memory is poisoned and launches are told."""
+"""Outside a candidate's scope torch is unchanged; inside, fresh memory is poisoned and launches are recorded."""
 
 
 def test_leaving_the_scope_restores():
     import torch
-    from kernelwright.cpu import cuda_words
+    from kernelwright._engine.cpu import cuda_words
     before = {name: getattr(torch.cuda, name) for name in ("is_available", "Stream", "synchronize")}
     restore = cuda_words.apply()
     assert torch.cuda.is_available()
@@ -14,7 +14,7 @@ def test_leaving_the_scope_restores():
 
 def test_leftover_modes_are_taken_away():
     import torch
-    from kernelwright.cpu import poison, scope
+    from kernelwright._engine.cpu import poison, scope
     poison.set_poison("nan")
     with scope.candidate_scope():
         torch.set_default_device("cuda")

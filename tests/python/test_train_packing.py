@@ -1,4 +1,4 @@
-"""Samples in sequences, sequences on disk, the manifest, and how much memory a training takes."""
+"""Samples in sequences, sequences on disk, the manifest, and the memory estimate of a training."""
 import hashlib
 import json
 import random
@@ -6,16 +6,16 @@ import resource
 
 import numpy
 import pytest
-from kernelwright.train import columns, estimate, manifest, packing, prepare, safetensors_file, shards
-from kernelwright.train.events import TrainError
-from kernelwright.train.samples import NOT_LEARNT, Encoded
+from kernelwright._train import columns, estimate, manifest, packing, prepare, safetensors_file, shards
+from kernelwright._train.events import TrainError
+from kernelwright._train.samples import NOT_LEARNT, Encoded
 from train_world import Letters, lines, recipe
 
 LIMIT = 100
 
 
 def sample(number, length):
-    """Tokens that say which sample they are of; every third is not learnt."""
+    """Tokens that identify their sample; every third is not learnt."""
     ids = [number * 1000 + at for at in range(length)]
     return Encoded(ids, [NOT_LEARNT if at % 3 == 0 else each for at, each in enumerate(ids)])
 
@@ -112,7 +112,7 @@ def test_sequences_come_back_as_they_were_whatever_file_they_lie_in(folder):
 def test_the_header_counts_what_is_there(folder):
     about, samples = shards.open(folder).about, some_samples(200)
     assert about["schema"] == "kernelwright.shards/1" and about["data"] == {"max_length": LIMIT}
-    # The first token of a sample is never learnt; in these it was not, either.
+    # The first token of a sample is never learnt; in these samples it was not learnt before either.
     assert about["counts"] == {"sequences": sum(each["sequences"] for each in about["files"]), "samples": 200,
                                "tokens": sum(len(each.input_ids) for each in samples),
                                "learnt_tokens": sum(each.learnt for each in samples)}
@@ -298,7 +298,7 @@ def test_weights_of_eight_billion_are_counted_from_their_shapes():
 
 
 def test_the_default_recipe_comes_near_what_was_measured():
-    """A run of the same libraries on an H200 took 7.3 GiB at most, without what CUDA takes for itself."""
+    """A run of the same libraries on an H200 took at most 7.3 GiB, without CUDA's own memory."""
     parts = eight_b()
     assert (parts["total_bytes"] - parts["context_bytes"]) / 2**30 == pytest.approx(7.3, rel=0.05)
 

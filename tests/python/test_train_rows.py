@@ -1,4 +1,4 @@
-"""What training reads: every form of file and row, and what is said of those that are none; which tokens are learnt."""
+"""The data reader of training: every form of file and row, the errors on invalid ones, and the learnt tokens."""
 import csv
 import gzip
 import json
@@ -7,8 +7,8 @@ import os
 import dataset_rows
 import pytest
 import train_world
-from kernelwright.train import columns, records, rows, samples, tokens
-from kernelwright.train.events import TrainError
+from kernelwright._train import columns, records, rows, samples, tokens
+from kernelwright._train.events import TrainError
 from train_world import BOS, EOS, HOLE, Letters, lines, recipe
 
 NO = samples.NOT_LEARNT

@@ -1,4 +1,4 @@
-"""Values over the wire: the same after the round trip, or named as what does not cross."""
+"""Values over the wire: equal after the round trip, or reported as not portable."""
 import collections
 import dataclasses
 
@@ -6,7 +6,7 @@ import numpy
 import pytest
 import torch
 
-from kernelwright import values, wire
+from kernelwright._engine import values, wire
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -18,7 +18,7 @@ class Output:
 
 
 def through(value):
-    """The value after it was packed and unpacked, and the tensors that were placed."""
+    """The value after packing and unpacking, and the placed tensors."""
     placed = []
 
     def place(tensor):
@@ -58,7 +58,7 @@ def test_relatives_of_containers():
 
 
 class Lazy(torch.Tensor):
-    """A tensor that could compute on being looked at."""
+    """A tensor that could compute when it is read."""
 
 
 @pytest.mark.parametrize("value, name", [

@@ -1,14 +1,14 @@
-"""The golden packet of wire/golden reads the same in Python and in C++ (tests/supervisor/wire_test.cpp)."""
+"""The golden packet of wire/golden reads the same in Python and in C++ (tests/verify/messages/wire_test.cpp)."""
 from pathlib import Path
 
-from kernelwright import packets, wire
-from kernelwright.wire import made, numbers, text
+from kernelwright._engine import packets, wire
+from kernelwright._engine.wire import made, numbers, text
 
 GOLDEN = Path(__file__).resolve().parents[2] / "wire" / "golden" / "returned.bin"
 
 
 def returned():
-    """The message that the packet holds."""
+    """The message in the packet."""
     tensor = made(wire.TensorT, dtype="bfloat16", shape=[2, 3], stride=[3, 1], offset=4096, bytes=12)
     item = made(wire.ValueT, kind=wire.ValueKind.tensor, tensor=tensor)
     launch = made(wire.LaunchT, name="add", grid=[5, 1, 1], programs=5, num_warps=4)

@@ -1,4 +1,4 @@
-"""A recipe, a tokenizer of characters, and files of rows: what training's data needs of the world."""
+"""A recipe, a tokenizer of characters, and files of rows, for the tests of training data."""
 import gzip
 import json
 from types import SimpleNamespace
@@ -9,13 +9,13 @@ ADDED = SPECIAL | {"<|fim_middle|>": HOLE}
 
 
 def recipe(**data):
-    """The default recipe's parts that decide about data."""
+    """The parts of the default recipe that affect the data."""
     chosen = {"max_length": 64, "packing": True, "too_long": "cut", "loss": "completion", "template": "auto", "shuffle": True}
     return {"data": chosen | data, "training": {"seed": 42, "epochs": 1, "micro_batch": 1, "accumulation": 16}}
 
 
 class Letters:
-    """A token a character, and one for each that was added. With `lead`, a token stands before every text."""
+    """A token for each character, and one for each that was added. With `lead`, a token stands before every text."""
 
     eos_token_id, chat_template = EOS, None
     backend_tokenizer = SimpleNamespace(to_str=lambda: "letters")
@@ -45,7 +45,7 @@ class Letters:
 
 
 def lines(path, records):
-    """The records as JSON lines in a file, compressed where its name ends so; returns its path as text."""
+    """The records as JSON lines in a file, compressed where its name says so; returns its path as text."""
     text = "".join(json.dumps(each) + "\n" for each in records).encode()
     path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
     return str(path)

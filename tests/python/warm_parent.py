@@ -25,8 +25,8 @@ def load(path):
 
 
 def child(backend, log, request):
-    """Import and call what the request names; facts about the outcome."""
-    from kernelwright import errors
+    """Import and call the request's function; returns facts about the outcome."""
+    from kernelwright._engine import errors
     os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="kernelwright-test-")
     backend.set_poison(request.get("poison", "nan"), request.get("seed", 0))
     facts, began = {"ok": False}, time.perf_counter()
@@ -73,20 +73,20 @@ def fork(backend, log, request):
 
 def main():
     """Warm up, then serve."""
-    from kernelwright import high_heap
+    from kernelwright._engine import high_heap
     high_heap.ensure()
     if sys.argv[1] == "interpret":
         os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import torch  # noqa: F401
     import triton  # noqa: F401
-    from kernelwright.launches import LaunchLog
+    from kernelwright._engine.launches import LaunchLog
     log = LaunchLog()
     if sys.argv[1] == "interpret":
-        from kernelwright.cpu import interpret as backend
+        from kernelwright._engine.cpu import interpret as backend
         backend.install(log)
     else:
-        from kernelwright.cpu import compile_only as backend
+        from kernelwright._engine.cpu import compile_only as backend
         backend.install(log)
         backend.warm()
     print("{}", flush=True)

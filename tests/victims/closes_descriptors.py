@@ -1,6 +1,6 @@
 """Closes all descriptors.
 
-Strategy: none is left to report with.
+Strategy: leaves none for a report.
 Bound: one call.
 """
 import os

@@ -1,6 +1,6 @@
-"""Deletes what is not its own.
+"""Deletes files of another owner.
 
-Strategy: removes, overwrites and adds files in a bait folder that everybody may write to.
+Strategy: removes, overwrites and adds files in a bait folder that every user may write to.
 Bound: names the bait folder only, directly and through /proc/1/root.
 """
 import os

@@ -1,6 +1,6 @@
 """A kernel that never ends.
 
-Strategy: waits on the GPU for a flag in memory that nobody sets.
+Strategy: waits on the GPU for a flag in memory that is never set.
 Bound: gives up after 2^30 reads, some minutes; it ends with its context before that.
 """
 import torch

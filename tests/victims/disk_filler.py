@@ -1,7 +1,7 @@
 """Fills the disk.
 
-Strategy: writes to /tmp, /dev/shm and its working directory until it is refused.
-Bound: 8 GB in all; removes what it wrote if nobody refused it.
+Strategy: writes to /tmp, /dev/shm and its working directory until a write fails.
+Bound: 8 GB in all; removes its files if no write fails.
 """
 import os
 

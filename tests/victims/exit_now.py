@@ -1,6 +1,6 @@
-"""Leaves without a word.
+"""Ends without a report.
 
-Strategy: ends the process with status 0, as if all were well.
+Strategy: ends the process with status 0, the status of success.
 Bound: one call.
 """
 import os

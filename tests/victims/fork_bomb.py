@@ -1,6 +1,6 @@
-"""Multiplies.
+"""Forks repeatedly.
 
-Strategy: every process forks, and so do its children, eight rounds long; they outlive their parent.
+Strategy: every process forks, and so do its children, for eight rounds; they outlive their parent.
 Bound: at most 255 forks, once a process; children end by themselves after 50 seconds.
 """
 import os

@@ -1,4 +1,4 @@
-"""Speaks out of turn.
+"""Sends unexpected packets.
 
 Strategy: sends random bytes, empty and oversized packets on every socket it has inherited.
 Bound: some packets on each of the first 256 descriptors, without waiting.

@@ -1,4 +1,4 @@
-"""Right, and well behaved: what stands between two victims."""
+"""Right and well behaved: runs between two victims."""
 import torch
 import triton
 import triton.language as tl

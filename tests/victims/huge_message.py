@@ -1,6 +1,6 @@
 """Raises a message of 100 MB.
 
-Strategy: the verdict should not carry it.
+Strategy: the verdict should not contain it.
 Bound: 100 MB.
 """
 

@@ -1,6 +1,6 @@
 """Returns a tensor of 2^45 elements.
 
-Strategy: one element, expanded with stride 0: 128 TiB for whoever copies it.
+Strategy: one element, expanded with stride 0: a copy takes 128 TiB.
 Bound: takes four bytes.
 """
 import torch

@@ -1,4 +1,4 @@
-"""Will not be asked to leave.
+"""Ignores requests to end.
 
 Strategy: ignores every signal that can be ignored, then loops.
 Bound: ends by itself after five minutes.

@@ -1,6 +1,6 @@
-"""Never gets as far as its function.
+"""Never reaches its function.
 
-Strategy: loops while it is imported.
+Strategy: loops at import.
 Bound: ends by itself after five minutes.
 """
 import time

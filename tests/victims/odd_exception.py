@@ -1,4 +1,4 @@
-"""Raises what cannot be printed.
+"""Raises an exception that cannot be printed.
 
 Strategy: an exception whose texts and attributes raise themselves.
 Bound: one raise.

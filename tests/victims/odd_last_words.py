@@ -1,6 +1,6 @@
-"""Dies with escape sequences as its last words.
+"""Prints escape sequences and crashes.
 
-Strategy: prints control characters to both outputs, then aborts, so that its words end up in an error message.
+Strategy: prints control characters to both outputs, then aborts, so that they end up in an error message.
 Bound: some bytes.
 """
 import os

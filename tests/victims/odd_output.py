@@ -1,4 +1,4 @@
-"""Prints what no terminal should see.
+"""Prints bytes that must not reach a terminal.
 
 Strategy: control characters, escape sequences, invalid UTF-8 and NUL bytes.
 Bound: some bytes.

@@ -1,4 +1,4 @@
-"""Talks without end.
+"""Prints without end.
 
 Strategy: writes 1 GB to its standard output and error, then does its work.
 Bound: 1 GB a process.

@@ -1,6 +1,6 @@
 """Raises in __del__.
 
-Strategy: objects whose end raises, one of them alive until the interpreter's end.
+Strategy: objects whose destruction raises, one of them alive until the interpreter's end.
 Bound: two objects.
 """
 import torch

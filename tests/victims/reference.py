@@ -1,4 +1,4 @@
-"""What every victim should compute: the sum of two vectors of 1000 floats."""
+"""The reference of every victim: the sum of two vectors of 1000 floats."""
 import torch
 import torch.nn as nn
 

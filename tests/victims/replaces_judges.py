@@ -1,6 +1,6 @@
-"""Replaces what might judge it.
+"""Replaces functions that might judge it.
 
-Strategy: comparisons of torch and builtins always agree, and every clock stands still; the result is wrong.
+Strategy: comparisons of torch and builtins always agree, and every clock stops; the result is wrong.
 Bound: its own process.
 """
 import builtins

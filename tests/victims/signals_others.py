@@ -11,7 +11,7 @@ KNOWN = OUTSIDE.startswith("pid:")
 
 
 def outside():
-    """Whether this is the very PID namespace that the tests run in, or may be."""
+    """Whether this is, or may be, the PID namespace of the tests."""
     try:
         return os.readlink("/proc/self/ns/pid") == OUTSIDE or not KNOWN
     except OSError:

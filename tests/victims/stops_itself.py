@@ -1,7 +1,7 @@
-"""Stands still.
+"""Stops itself.
 
 Strategy: sends itself SIGSTOP.
-Bound: a child wakes it after a minute.
+Bound: a child continues it after a minute.
 """
 import os
 import signal

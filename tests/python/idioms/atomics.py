@@ -1,4 +1,4 @@
-"""Atomics and what is built on them."""
+"""Atomics and algorithms that use them."""
 import torch
 import triton
 import triton.language as tl

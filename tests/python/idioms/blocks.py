@@ -1,4 +1,4 @@
-"""Reductions, scans and rearranging whole blocks."""
+"""Reductions, scans and rearrangements of whole blocks."""
 import torch
 import triton
 import triton.language as tl
@@ -104,7 +104,7 @@ def softmax():
 
 @triton.jit
 def largest(a, b):
-    # A branch: such a function cannot take whole blocks.
+    # A branch: such a function cannot be applied to whole blocks.
     if a > b:
         return a
     else:

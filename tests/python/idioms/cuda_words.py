@@ -1,4 +1,4 @@
-"""CUDA device words in wrappers."""
+"""Uses of torch.cuda in wrappers."""
 import torch
 import triton
 import triton.language as tl

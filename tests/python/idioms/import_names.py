@@ -1,4 +1,4 @@
-"""The language under other names."""
+"""The language under other import names."""
 import torch
 import triton
 from triton import language as T

@@ -1,4 +1,4 @@
-"""How kernels are launched."""
+"""Ways to launch kernels."""
 import torch
 import triton
 import triton.language as tl

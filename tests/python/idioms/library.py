@@ -1,4 +1,4 @@
-"""PyTorch's own modules inside a candidate: the device words must not lead them astray."""
+"""PyTorch's own modules inside a candidate: the emulated devices must not change their behaviour."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

@@ -1,6 +1,5 @@
-// The CUDA headers beside PyTorch come without this one, which belongs to the compiler's package. For a host
-// compiler the words below, with which the types that CUPTI's headers mention are marked, mean nothing but an
-// alignment.
+// The CUDA headers beside PyTorch lack this one, which belongs to the compiler's package. CUPTI's headers
+// mark types with the macros below; for a host compiler they mean at most an alignment.
 #pragma once
 
 #define __host__

@@ -1,0 +1,257 @@
+#include "options/dataset_flags.h"
+
+#include "options/parse.h"
+
+namespace kw {
+namespace {
+
+Result<unsigned> parse_target(const std::string& text) {
+  std::string digits = text.starts_with("sm_") ? text.substr(3) : text;
+  auto value = parse_whole(digits, 70, 120);
+  if (!value) return std::unexpected(value.error());
+  return static_cast<unsigned>(*value);
+}
+
+std::function<Result<std::uint64_t>(const std::string&)> whole(std::uint64_t least, std::uint64_t most) {
+  return [least, most](const std::string& text) { return parse_whole(text, least, most); };
+}
+
+void add_build_sources(CLI::App& app, DatasetBuildFlags& flags) {
+  const std::string group = "Sources";
+  app.add_option("SOURCE", flags.sources,
+                 "folders, git checkouts, wheels, sdists, zip and tar archives; runs and exported traces");
+  app.add_option("--pypi", flags.packages, "packages to fetch with pip; their code is never run")
+      ->type_name("NAME[==V]")
+      ->group(group);
+  add_parsed<std::string>(
+      app, "--pypi-form", flags.package_form,
+      [](const std::string& text) { return parse_choice(text, {"auto", "wheel", "sdist"}); },
+      "form to fetch; auto: a wheel without binaries, else the sdist, else any wheel [auto]")
+      ->type_name("auto|wheel|sdist")
+      ->group(group);
+  app.add_option("--pairs", flags.pairs, "folders of hand-written pairs: NAME.cu beside NAME.py")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_flag("--add", flags.add_to, "include the sources of the last build in this folder")->group(group);
+  add_parsed<std::optional<std::uint64_t>>(
+      app, "--largest-file", flags.largest_file_bytes,
+      [](const std::string& text) -> Result<std::optional<std::uint64_t>> {
+        auto bytes = parse_bytes(text);
+        if (!bytes) return std::unexpected(bytes.error());
+        return *bytes;
+      },
+      "skip files over this size [16M]")
+      ->type_name("SIZE")
+      ->group(group);
+}
+
+void add_licences(CLI::App& app, DatasetBuildFlags& flags) {
+  const std::string group = "Licences";
+  app.add_option("--licences", flags.licences, "SPDX identifiers to allow [permissive licences]")
+      ->type_name("ID")
+      ->group(group);
+  app.add_flag("--any-licence", flags.any_licence, "allow every licence, also an unknown one")->group(group);
+  app.add_option("--licence-of", flags.stated, "licence of the files of this source that declare none")
+      ->type_name("SOURCE=ID")
+      ->group(group);
+}
+
+void add_rows(CLI::App& app, DatasetBuildFlags& flags) {
+  const std::string group = "Rows";
+  add_word<pairs::Rendering>(app, "--fim", flags.fim,
+                             "order of a row's parts: psm, spm, both, or mixed by the row's hash [mixed]")
+      ->type_name("WORD")
+      ->group(group);
+  add_parsed<std::uint64_t>(app, "--holes", flags.holes, whole(0, 100),
+                            "maximum number of holes of each kind (block, expression, call) in a kernel [1]")
+      ->type_name("N")
+      ->group(group);
+  app.add_flag("--cuda-fim", flags.cuda_fim, "also make fill-in-the-middle rows of CUDA functions")
+      ->group(group);
+  add_parsed<double>(app, "--least-confidence", flags.least_confidence, parse_share,
+                     "minimum confidence of a pair that becomes a row [0.6]")
+      ->type_name("SHARE")
+      ->group(group);
+  add_parsed<double>(app, "--validation", flags.validation_share, parse_share,
+                     "share of the groups in the validation split [0.02]")
+      ->type_name("SHARE")
+      ->group(group);
+  add_parsed<std::uint64_t>(app, "--seed", flags.seed, whole(0, ~std::uint64_t{0} >> 1U),
+                            "seed of the choice of holes and of the split [0]")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--review", flags.review, "file with reviewers' decisions: keep, drop [review.csv in --out]")
+      ->type_name("F")
+      ->group(group);
+  app.add_flag("--hold-flagged", flags.hold_flagged,
+               "leave out rows that resemble a benchmark until a reviewer decides to keep them")
+      ->group(group);
+}
+
+void add_labels(CLI::App& app, DatasetBuildFlags& flags) {
+  const std::string group = "Labels";
+  app.add_flag("!--no-compile", flags.compile, "do not compile kernels")->group(group);
+  app.add_option_function<std::vector<std::string>>(
+         "--targets",
+         [&flags](const std::vector<std::string>& texts) {
+           flags.targets.clear();
+           for (const std::string& text : texts) {
+             auto target = parse_target(text);
+             if (!target) throw CLI::ValidationError("--targets", target.error().what);
+             flags.targets.push_back(*target);
+           }
+         },
+         "compute capabilities to compile for [80 90]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed<std::size_t>(app, "--jobs", flags.jobs, whole(1, 1'024),
+                          "number of concurrent compilations [cores]")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--nvcc", flags.nvcc, "compiler for CUDA [nvcc on PATH]")->type_name("PATH")->group(group);
+  app.add_flag("--allow-unsandboxed", flags.allow_unsandboxed,
+               "compile without a sandbox where the host does not support it")
+      ->group(group);
+}
+
+void add_outputs(CLI::App& app, DatasetBuildFlags& flags) {
+  const std::string group = "Output";
+  app.add_option("--out", flags.out, "output folder")->required()->type_name("DIR")->group(group);
+  app.add_option("--state", flags.state, "cache for the next build [.state in --out]")
+      ->type_name("DIR")
+      ->group(group);
+  app.add_option("--tokenizer", flags.tokenizer,
+                 "tokenizer.json for token counts [a tokenizer trained on the rows]")
+      ->type_name("F")
+      ->group(group);
+  app.add_flag("!--no-tokens", flags.tokens, "do not count tokens")->group(group);
+  app.add_flag("!--no-figures", flags.figures, "do not draw figures")->group(group);
+  app.add_option("--push-to-hub", flags.push_to_hub,
+                 "upload the folder to this dataset repository of the hub")
+      ->type_name("REPO")
+      ->group(group);
+  app.add_flag("--private", flags.is_private, "make a new repository private")->group(group);
+}
+
+}  // namespace
+
+void DatasetMachineFlags::add(CLI::App& app) {
+  const std::string group = "Machine";
+  add_parsed<std::size_t>(app, "--threads", threads, whole(1, 1'024), "number of threads [cores]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed<std::uint64_t>(
+      app, "--memory", memory_bytes, parse_bytes,
+      "memory limit for bands and shingles of near duplicates; the rest goes to disk [2G]")
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--python", python, "Python with the packages of Kernelwright [VIRTUAL_ENV, .venv, PATH]")
+      ->type_name("PATH")
+      ->group(group);
+  app.add_flag("--quiet,-q", quiet, "print errors only")->group(group);
+}
+
+void NearFlags::add(CLI::App& app) {
+  const std::string group = "Near duplicates";
+  add_parsed<double>(app, "--near-threshold", threshold, parse_share,
+                     "minimum Jaccard index of near duplicates [0.8]")
+      ->type_name("SHARE")
+      ->group(group);
+  add_parsed<std::uint64_t>(app, "--shingle", shingle_tokens, whole(1, 64), "tokens per shingle [5]")
+      ->type_name("N")
+      ->group(group);
+}
+
+void LeakFlags::add(CLI::App& app, const std::string& what) {
+  const std::string group = "Leakage";
+  app.add_option("--against", against, what)->type_name("PATH")->group(group);
+  add_parsed<double>(app, "--leak-jaccard", jaccard, parse_share,
+                     "minimum Jaccard index of the words that flags a row [0.8]")
+      ->type_name("SHARE")
+      ->group(group);
+  add_parsed<std::optional<double>>(
+      app, "--leak-containment", containment,
+      [](const std::string& text) -> Result<std::optional<double>> {
+        auto share = parse_share(text);
+        if (!share) return std::unexpected(share.error());
+        return *share;
+      },
+      "minimum share of a benchmark's text in a row that flags the row")
+      ->type_name("SHARE")
+      ->group(group);
+}
+
+void ColumnFlags::add(CLI::App& app) {
+  const std::string group = "Columns";
+  app.add_option("--prompt-column", prompt, "name of the prompt column [prompt]")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--completion-column", completion, "name of the completion column [completion]")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_flag("--single-text", single_text, "rows have one text: text, content or code")->group(group);
+}
+
+void DatasetBuildFlags::add(CLI::App& app) {
+  add_build_sources(app, *this);
+  add_licences(app, *this);
+  add_rows(app, *this);
+  add_labels(app, *this);
+  near.add(app);
+  leak.add(app, "benchmarks: a KernelBench or TritonBench checkout, a folder of code, a file of rows");
+  add_outputs(app, *this);
+  machine.add(app);
+}
+
+void DatasetDedupFlags::add(CLI::App& app) {
+  app.add_option("FILE", files, "rows: CSV, JSON lines or Parquet")->required();
+  app.add_option("--against", against, "drop rows that these files contain")->type_name("FILE");
+  app.add_option("--out", out, "file for the kept rows; F.duplicates.jsonl beside it lists the dropped ones")
+      ->required()
+      ->type_name("F");
+  app.add_option("--index", index, "folder that stores sketches for later calls")->type_name("DIR");
+  add_word<dataset::Keep>(app, "--keep", keep,
+                          "keep the first or the longest of near-duplicate rows [first]");
+  app.add_flag("--exact-only", exact_only, "keep near duplicates; drop exact ones only");
+  near.add(app);
+  columns.add(app);
+  machine.add(app);
+}
+
+void DatasetAuditFlags::add(CLI::App& app) {
+  app.add_option("FILE", files, "rows: CSV, JSON lines or Parquet")->required();
+  app.add_option("--validation", validation,
+                 "validation rows: flag rows of both sides that resemble each other")
+      ->type_name("FILE");
+  app.add_option("--out", out, "folder for flags.jsonl and review.csv")->type_name("DIR");
+  app.add_flag("!--no-rows", between_rows, "do not compare rows with each other");
+  app.add_flag("--fail-on-leak", fail_on_leak, "exit with code 1 if a row resembles a benchmark");
+  leak.add(app, "benchmarks: a KernelBench or TritonBench checkout, a folder of code, a file of rows");
+  columns.add(app);
+  machine.add(app);
+}
+
+void DatasetExportFlags::add(CLI::App& app) {
+  app.add_option("SOURCE", source, "folder of a build, or a file of rows")->required();
+  app.add_option("--out", out, "output file: F.csv, F.jsonl or F.parquet")->required()->type_name("F");
+  app.add_option("--kind", kinds, "kinds of rows from a build: fim, cu2triton, torch2triton, trace [all]")
+      ->type_name("WORD")
+      ->check(CLI::IsMember(words_of<corpus::RowKind>()).description(""));
+  app.add_option("--split", split, "split to export: train or validation [both]")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"train", "validation"}).description(""));
+  app.add_option("--label", labels,
+                 "only rows with all of these: compilable, masked_loads, boundary_check, shared_memory, "
+                 "atomics, autotune, self_contained, clear_argument_shapes")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"compilable", "masked_loads", "boundary_check", "shared_memory", "atomics",
+                             "autotune", "self_contained", "clear_argument_shapes"})
+                  .description(""));
+  app.add_flag("--unflagged", unflagged, "only rows without a leakage flag");
+  app.add_flag("--metadata", metadata, "export all columns, not only prompt and completion");
+  app.add_flag("--messages", messages, "export rows as conversations: {\"messages\": [...]}");
+  columns.add(app);
+  machine.add(app);
+}
+
+}  // namespace kw

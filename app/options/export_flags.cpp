@@ -1,0 +1,49 @@
+#include "options/export_flags.h"
+
+#include "options/parse.h"
+
+namespace kw {
+namespace {
+
+Result<std::optional<std::uint64_t>> parse_size(const std::string& text) {
+  auto bytes = parse_bytes(text);
+  if (!bytes) return std::unexpected(bytes.error());
+  return *bytes;
+}
+
+template <typename Enum, typename Target>
+void add_choice(CLI::App& app, const std::string& name, Target& value, const std::string& help) {
+  add_word<Enum>(app, name, value, help)->type_name("WORD")->group("Rows");
+}
+
+}  // namespace
+
+void ExportFlags::add(CLI::App& app) {
+  app.add_option("RUN", run, "run folder, its run.db, or exported JSON")->required();
+  app.add_option("--output", output, "output file: F.jsonl, F.json (one list) or F.parquet")
+      ->required()
+      ->type_name("F");
+  add_choice<store::Format>(app, "--format", format,
+                            "row format: messages, prompt-completion, preference or traces [messages]");
+  add_choice<store::Unit>(app, "--rows", rows, "one row per turn or per conversation [turn]");
+  add_choice<store::ReasoningKey>(
+      app, "--reasoning", reasoning,
+      "place of the reasoning: reasoning_content, thinking, inline or none [reasoning_content]");
+  add_choice<store::Filter>(
+      app, "--filter", filter,
+      "verdicts to export: correct, fast_1, fast_2 or none (no filter) [correct; none for traces]");
+  add_choice<Trust>(app, "--min-trust", min_trust,
+                    "only verdicts with at least this trust: replay, in-process, interpreter [any]");
+  add_choice<store::Form>(app, "--form", form, "form of traces: single or multi [the run's form]");
+  app.add_flag("--best-only", best_only, "export only the best turn of each trace")->group("Rows");
+  app.add_flag("--include-benchmarks", include_benchmarks, "also export tasks of KernelBench")->group("Rows");
+  add_parsed<std::optional<std::uint64_t>>(app, "--max-bytes", max_bytes, parse_size,
+                                           "leave out rows over this size, like 64K")
+      ->type_name("SIZE")
+      ->group("Rows");
+  app.add_option("--python", python, "Python with pyarrow for Parquet [VIRTUAL_ENV, .venv, PATH]")
+      ->type_name("PATH");
+  app.add_flag("--quiet,-q", quiet, "print errors only");
+}
+
+}  // namespace kw

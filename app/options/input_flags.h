@@ -1,0 +1,53 @@
+// Flags of the input: paths whose format is recognised, flags that name the format, and the tasks that a
+// model is asked, with their order.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "base/rows/row_reader.h"
+#include "loop/tasks/select_tasks.h"
+#include "loop/tasks/source.h"
+
+namespace kw {
+
+// Flags of the tasks for a model, and of their order.
+struct SourceFlags : TaskSelection {
+  void add(CLI::App& app);
+};
+
+// "1,2,3": KernelBench's levels, 1 to 4.
+Result<std::set<int>> parse_levels(const std::string& text);
+
+// Flags of the input: paths whose format is recognised, or flags that name the format.
+struct InputFlags {
+  std::vector<std::string> paths;
+  std::string input_shapes;  // JSON text, read from a file for @FILE
+  std::string entry_point;
+  std::string kernel_name;
+  std::string batch;
+  std::string traces;
+  std::string kernelbench;
+  std::string kernelbench_run;
+  std::string kernelbook;
+
+  void add(CLI::App& app);
+
+  bool is_empty() const {
+    return paths.empty() && batch.empty() && traces.empty() && kernelbench.empty() &&
+           kernelbench_run.empty() && kernelbook.empty();
+  }
+  // REFERENCE KERNEL: the output is one object instead of lines.
+  bool is_pair() const { return paths.size() == 2; }
+
+  // The source that the flags name; an error if they name none or several.
+  Result<SourcePtr> open(const ParquetHelper& helper) const;
+};
+
+// JSON text as given, or the contents of FILE for "@FILE".
+Result<std::string> parse_input_shapes(const std::string& text);
+
+}  // namespace kw

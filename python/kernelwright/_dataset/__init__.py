@@ -1,0 +1,1 @@
+"""The Python parts of the dataset builder, each a process of its own."""

@@ -1,0 +1,118 @@
+"""Runs a candidate's kernels in Triton's interpreter, corrected to compute as an sm_90 device.
+
+Order: TRITON_INTERPRET=1, then `import torch, triton`, then `install()` once in a process with one thread; children
+forked from it run candidates inside `candidate_scope()`.
+"""
+import inspect
+import os
+import warnings
+
+import numpy as np
+import torch
+import triton
+import triton.runtime.interpreter as interpreter
+from triton.runtime.jit import KernelParam
+
+from ..errors import Unsupported
+from . import arithmetic, bounds, combine, cuda_words, driver, language, libdevice, operators, speed
+from .poison import set_poison
+from .scope import candidate_scope
+
+__all__ = ["install", "candidate_scope", "set_poison"]
+_log = None
+
+
+class LaunchHandle:
+    """The result of a launch: a compiled kernel on a GPU, an empty object here."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Unsupported(f"compiled kernel handles (.{name})")
+
+
+def _run(self, *args, grid, warmup=False, **options):
+    if warmup:
+        raise Unsupported("kernel.warmup")
+    function = self.rewrite()
+    for hook in self.pre_run_hooks:
+        hook(*args, **options)
+    known = {name: value for name, value in options.items() if name in self.arg_names}
+    bound = inspect.getcallargs(self.fn, *args, **known)
+    sizes = driver.launch_grid(grid, dict(bound))
+    programs = driver.programs_of(sizes)
+    constants = _constants(self)
+    with bounds.launch(self.__name__, {name: value for name, value in bound.items() if name not in constants}):
+        values = {name: value if name in constants else interpreter._implicit_cvt(value)
+                  for name, value in bound.items()}
+        _log.begin(self.__name__, sizes, programs, options.get("num_warps", 4))
+        try:
+            with np.errstate(all="ignore"):
+                _programs(function, values, sizes if programs else (0, 0, 0))
+        finally:
+            _log.end()
+    return LaunchHandle()
+
+
+def _programs(function, values, sizes):
+    builder, done = interpreter.interpreter_builder, _log.program_done
+    builder.set_grid_dim(*sizes)
+    # x varies fastest, as on devices: kernels that rely on earlier programs often do so along x.
+    for z in range(sizes[2]):
+        for y in range(sizes[1]):
+            for x in range(sizes[0]):
+                builder.grid_idx = (x, y, z)
+                function(**values)
+                done()
+
+
+def _constants(self):
+    names = self.__dict__.get("_constant_names")
+    if names is None:
+        # Compared by the annotation's value, as the compiler does, so that any import name works.
+        parameters = inspect.signature(self.fn).parameters.values()
+        names = frozenset(each.name for at, each in enumerate(parameters) if KernelParam(at, each, False, False).is_constexpr)
+        self._constant_names = names
+    return names
+
+
+def _call(self, *args, **kwargs):
+    # A kernel that another kernel calls: without this, Triton wraps every exception once for each level.
+    return self.rewrite()(*args, **kwargs)
+
+
+def _refuse_warmup(self, *args, **kwargs):
+    raise Unsupported("kernel.warmup")
+
+
+def _refuse_gluon():
+    from triton.experimental.gluon import _runtime as gluon
+
+    def refused(self, *args, **kwargs):
+        raise Unsupported("Gluon")
+    gluon.GluonJITFunction.run = refused
+
+
+def install(log):
+    """Make this process interpret kernels and record their launches in `log`; call it once."""
+    global _log
+    if not triton.knobs.runtime.interpret:
+        raise RuntimeError("TRITON_INTERPRET=1 must be set before triton is imported")
+    _log = log
+    os.environ["TORCHDYNAMO_DISABLE"] = "1"
+    warnings.filterwarnings("ignore", message="All-NaN")  # a maximum over NaN is NaN, as on the device
+    torch.set_num_threads(1)
+    driver.install(driver.Driver())
+    language.install()
+    bounds.install()
+    arithmetic.install()
+    libdevice.install()
+    combine.install()
+    speed.install()
+    operators.install()
+    interpreter.InterpretedFunction.run = _run
+    interpreter.InterpretedFunction.__call__ = _call
+    interpreter.InterpretedFunction.warmup = _refuse_warmup
+    _refuse_gluon()
+    cuda_words.prepare()
+    set_poison("nan")

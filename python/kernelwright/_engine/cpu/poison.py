@@ -1,0 +1,61 @@
+"""Fills memory that a candidate allocates without initialising it.
+
+On a GPU such memory holds earlier data; on the CPU it often holds zeros, which would hide errors. One filling is not
+enough: NaN shows every value that is read, and zeros or plausible numbers show results that depend on leftover
+values. So the caller varies the filling from call to call.
+"""
+import torch
+
+MODES = ("nan", "zeros", "data")
+ALLOCATORS = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
+                        "new_empty_strided", "new"))
+_state = {"mode": "nan", "generator": None}
+
+
+def set_poison(mode, seed=0):
+    """Choose how later allocations are filled: "nan", "zeros" or "data" (drawn from `seed`)."""
+    if mode not in MODES:
+        raise ValueError(f"poison must be one of {MODES}")
+    _state["mode"] = mode
+    # A separate generator, so that the candidate's random numbers are the same with and without poison.
+    _state["generator"] = torch.Generator("cpu").manual_seed(seed & ((1 << 63) - 1))
+
+
+def is_uninitialised(name, args):
+    """Whether a call of this name with these arguments returns uninitialised memory."""
+    if name == "new":
+        # Tensor.new(sizes) allocates, Tensor.new(data) copies.
+        return len(args) > 1 and all(isinstance(each, (int, torch.Size)) for each in args[1:])
+    return name in ALLOCATORS
+
+
+def fill(tensor):
+    """Overwrite a fresh tensor's whole storage according to the mode; returns the tensor."""
+    if type(tensor) is not torch.Tensor or tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        return tensor
+    size = tensor.untyped_storage().nbytes() // tensor.element_size()
+    if size:
+        with torch.no_grad():
+            _fill(torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage(), 0, (size,)))
+    return tensor
+
+
+def _fill(flat):
+    mode, dtype = _state["mode"], flat.dtype
+    if dtype.is_complex:
+        return _fill(torch.view_as_real(flat).view(-1))
+    if flat.element_size() == 1 and dtype.is_floating_point:
+        # 8-bit floats support few operations; 0x7F is NaN in both formats of GPUs.
+        if mode == "data":
+            return flat.copy_(torch.randn(flat.shape, generator=_state["generator"]).to(dtype))
+        return flat.view(torch.uint8).fill_(0x7F if mode == "nan" else 0)
+    if mode == "zeros":
+        return flat.zero_()
+    if dtype.is_floating_point:
+        return flat.fill_(float("nan")) if mode == "nan" else flat.normal_(generator=_state["generator"])
+    if dtype is torch.bool:
+        return flat.fill_(True) if mode == "nan" else flat.random_(0, 2, generator=_state["generator"])
+    if not dtype.is_signed and dtype is not torch.uint8:
+        return flat.view(getattr(torch, f"int{flat.element_size() * 8}")).fill_(-1 if mode == "nan" else 3)
+    return (flat.fill_(torch.iinfo(dtype).max) if mode == "nan"
+            else flat.random_(0, 16, generator=_state["generator"]))

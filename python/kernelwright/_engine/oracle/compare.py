@@ -1,0 +1,219 @@
+"""Compares a candidate's outputs with the reference's."""
+import itertools
+from dataclasses import dataclass, field
+
+import torch
+
+from ..values import dtype_name
+from .elements import at_once, difference
+from .tolerance import Budget, Exact
+
+
+@dataclass
+class Returned:
+    """A candidate's tensor: its claimed description, and its values in a dense private copy."""
+
+    dtype: torch.dtype
+    shape: tuple
+    stride: tuple
+    device: str
+    data: torch.Tensor | None  # None where the bytes did not fit the arena
+
+    @classmethod
+    def of(cls, tensor):
+        """The Returned of a tensor, as if a candidate had returned it."""
+        return cls(tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.device.type, tensor)
+
+
+@dataclass
+class Comparison:
+    """The outcome, in the verdict's terms. rtol and atol are those of the output named in the error."""
+
+    error_class: str = ""
+    error: str = ""
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    mismatched: int = 0
+    total: int = 0
+    rtol: float = 0.0
+    atol: float = 0.0
+    first: tuple | None = None  # (output, index, expected, actual)
+    dtype: torch.dtype | None = None  # of the first wrong output
+    findings: list = field(default_factory=list)
+
+    @property
+    def right(self):
+        """Whether no difference was found."""
+        return not self.error_class
+
+    @property
+    def share(self):
+        """The share of differing values among all values."""
+        return self.mismatched / self.total if self.total else 0.0
+
+
+class _Wrong(Exception):
+    """(error class, text): the outputs cannot be compared value by value."""
+
+
+def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_early=False):
+    """The Comparison of plain outputs; `rule` is a tolerance.Flat, `exact` those of tolerance.exact_of for strict."""
+    found = Comparison()
+    try:
+        leaves = list(_paired("output", expected, actual, exact, found))
+        for check in (_shape, _dtype, _device):
+            for leaf in leaves:
+                check(*leaf[:3], devices)
+    except _Wrong as wrong:
+        found.error_class, found.error = wrong.args
+        return found
+    _strides(leaves, found)
+    if leaves and leaves[0][1].is_cuda and _all_right(leaves, rule, found):
+        return found
+    for name, own, given, precise in leaves:
+        _values(name, own, given, precise, rule, found, stop_early)
+        if stop_early and found.error_class:
+            break
+    return found
+
+
+def _kind(value):
+    if isinstance(value, Returned):
+        return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {list(value.shape)}"
+    if isinstance(value, (list, tuple, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "None" if value is None else f"{type(value).__name__} {str(value)[:60]}"
+
+
+def _paired(name, own, given, precise, found):
+    """(name, expected, actual, exact) of each tensor; numbers and texts are compared at once."""
+    if isinstance(own, torch.Tensor):
+        if not isinstance(given, Returned):
+            raise _Wrong("wrong_structure", f"{name}: expected {_kind(own)}, got {_kind(given)}")
+        yield name, own, given, precise if isinstance(precise, Exact) else None
+    elif isinstance(own, (list, tuple)):
+        if not isinstance(given, (list, tuple)) or len(own) != len(given):
+            raise _Wrong("wrong_structure", f"{name}: expected {_kind(own)}, got {_kind(given)}")
+        if type(own) is not type(given):
+            found.findings.append(f"{name} is a {type(given).__name__}, the reference's a {type(own).__name__}")
+        precise = precise if isinstance(precise, (list, tuple)) and len(precise) == len(own) else itertools.repeat(None)
+        for at, (each, other, third) in enumerate(zip(own, given, precise)):
+            yield from _paired(f"{name}[{at}]", each, other, third, found)
+    elif isinstance(own, dict):
+        if not isinstance(given, dict) or set(own) != set(given):
+            got = f"one with {sorted(map(str, given))[:20]}" if isinstance(given, dict) else _kind(given)
+            raise _Wrong("wrong_structure", f"{name}: expected a dict with {sorted(map(str, own))[:20]}, got {got}")
+        precise = precise if isinstance(precise, dict) else {}
+        for key, each in own.items():
+            yield from _paired(f"{name}[{key!r}]", each, given[key], precise.get(key), found)
+    else:
+        _plain(name, own, given)
+
+
+def _plain(name, own, given):
+    """A comparison of numbers, texts and None, which hold no tensor."""
+    if isinstance(own, float) and isinstance(given, (int, float)) and not isinstance(given, bool):
+        if own == given or own != own and given != given or abs(own - given) <= 1e-4 + 1e-4 * abs(own):
+            return
+        raise _Wrong("wrong_value", f"{name}: expected {own:.6g}, got {given:.6g}")
+    if type(own) is not type(given):
+        raise _Wrong("wrong_structure", f"{name}: expected {_kind(own)}, got {_kind(given)}")
+    if own != given:
+        raise _Wrong("wrong_value", f"{name}: expected {_kind(own)}, got {_kind(given)}")
+
+
+def _shape(name, own, given, _):
+    if tuple(own.shape) != tuple(given.shape):
+        raise _Wrong("wrong_shape", f"{name}: expected shape {list(own.shape)}, got {list(given.shape)}")
+
+
+def _dtype(name, own, given, _):
+    if own.dtype != given.dtype:
+        raise _Wrong("wrong_dtype", f"{name}: expected {dtype_name(own.dtype)}, got {dtype_name(given.dtype)}")
+
+
+def _device(name, own, given, devices):
+    if given.device not in devices:
+        raise _Wrong("wrong_structure", f"{name}: expected a tensor on {devices[-1]}, got one on {given.device}")
+    if given.data is None:
+        raise _Wrong("wrong_structure", f"{name}: the outputs together are larger than the reference's")
+
+
+def _strides(leaves, found):
+    for name, own, given, _ in leaves:
+        # The stride of a dimension with one element means nothing.
+        differ = [(mine, other) for size, mine, other in zip(own.shape, own.stride(), given.stride) if size > 1]
+        if own.numel() and any(mine != other for mine, other in differ):
+            found.findings.append(f"{name} has strides {list(given.stride)}, the reference's {list(own.stride())}")
+
+
+def _all_right(leaves, rule, found):
+    """Whether every value is right; `found` then has their errors. Otherwise `found` is unchanged; examine each output."""
+    seen = at_once([(own, given.data, *_limits(own, precise, rule)) for _, own, given, precise in leaves])
+    if seen is None:
+        return False
+    for (_, own, _, precise), each in zip(leaves, seen):
+        _add(found, each, own, precise, rule)
+    return True
+
+
+def _limits(own, precise, rule):
+    """(limits, exact values) in the form that `difference` takes."""
+    rule = rule if precise is None else Budget(precise.loss)
+    return (rule.limits(own.dtype) if _floating(own) else None), None if precise is None else precise.values
+
+
+def _floating(own):
+    return own.is_floating_point() or own.is_complex()
+
+
+def _add(found, seen, own, precise, rule):
+    """Adds one output to the comparison; returns its (rtol, atol)."""
+    found.total += seen.total
+    found.mismatched += seen.mismatched
+    found.max_abs, found.max_rel = max(found.max_abs, seen.max_abs), max(found.max_rel, seen.max_rel)
+    rule = rule if precise is None else Budget(precise.loss)
+    rtol, atol = rule.of(own.dtype) if _floating(own) else (0.0, 0.0)
+    if not found.error_class:
+        found.rtol, found.atol = max(found.rtol, rtol), max(found.atol, atol)
+    return rtol, atol
+
+
+def _values(name, own, given, precise, rule, found, stop_early):
+    limits, exact = _limits(own, precise, rule)
+    seen = difference(own, given.data, limits, exact, stop_early)
+    rtol, atol = _add(found, seen, own, precise, rule)
+    if not seen.mismatched or found.error_class:
+        return
+    found.rtol, found.atol, found.dtype = rtol, atol, own.dtype
+    first = seen.first_nonfinite or seen.first
+    index = [int(each) for each in torch.unravel_index(torch.tensor(first[0]), own.shape)] if own.dim() else []
+    found.first = (name, index, *first[1:])
+    found.error_class = "nonfinite" if seen.nonfinite else "wrong_value"
+    found.error = _text(name, seen, found, index, first, _floating(own), own.dtype)
+
+
+def _text(name, seen, found, index, first, floating, dtype):
+    expected, actual = (_shown(value, dtype) for value in first[1:])
+    where = f"at {index}: " if index else ""
+    if seen.nonfinite:
+        return (f"{name}: {seen.nonfinite} of {seen.total} values ({_percent(seen.nonfinite, seen.total)}) are NaN or "
+                f"infinite in one of the two only; first {where}expected {expected}, got {actual}")
+    tail = f"rtol={found.rtol:.3g} atol={found.atol:.3g}" if floating else "these must be equal"
+    return (f"{name}: {seen.mismatched} of {seen.total} values differ ({_percent(seen.mismatched, seen.total)}); first "
+            f"{where}expected {expected}, got {actual}; largest error {seen.max_abs:.3g}; {tail}")
+
+
+def _shown(value, dtype):
+    if dtype is torch.bool:
+        return str(bool(value))
+    if not dtype.is_floating_point and not dtype.is_complex:
+        return str(int(value))
+    return f"{value:.6g}"
+
+
+def _percent(count, total):
+    share = 100.0 * count / total
+    return f"{share:.1f}%" if share >= 0.05 else "under 0.1%"

@@ -1,0 +1,130 @@
+"""Judges the contents of an arena after a candidate's call."""
+import contextlib
+import math
+
+import torch
+
+from .. import wire
+from ..layout import span
+from ..values import dtype_of, from_wire, unportable_in
+from ..wire import made, numbers, text
+from . import inputs as drawing
+from . import tf32
+from .bits import all_same_bits, same_bits
+from .compare import Comparison, Returned, compare
+from .faults import TaskFault
+
+
+class Malformed(ValueError):
+    """A description of outputs that cannot be true."""
+
+
+def taken(outputs, arena, plan, strided=False):
+    """The candidate's outputs, copied out of shared memory. The candidate's process wrote their description."""
+    if strange := unportable_in(outputs):
+        raise Malformed(f"the output holds a {strange[0][:100]}, which is no tensor, number or text")
+    return from_wire(outputs, _Taker(arena, plan, strided).taken)
+
+
+class _Taker:
+    """Takes one tensor after another; their total is limited to the bytes of the arena's outputs."""
+
+    def __init__(self, arena, plan, strided):
+        self._arena, self._plan, self._strided = arena, plan, strided
+        self._room = self._copied = plan.arena_bytes - plan.outputs_offset
+
+    def taken(self, ref):
+        """The Returned of one TensorT."""
+        dtype, shape, stride = dtype_of(ref.dtype), numbers(ref.shape), numbers(ref.stride)
+        if min(shape, default=0) < 0:
+            raise Malformed(f"a shape of {shape}")
+        data, count = None, math.prod(shape)
+        if dtype not in self._plan.output_dtypes:
+            pass  # it is wrong already, and its dtype may not support the copy
+        elif count == 0:
+            data = torch.empty(0, dtype=dtype, device=self._arena.device)
+        elif ref.bytes:
+            data = self._data(ref, dtype, shape, stride, count * dtype.itemsize)
+        return Returned(dtype, tuple(shape), tuple(stride), text(ref.device), data)
+
+    def _data(self, ref, dtype, shape, stride, size):
+        self._room -= int(ref.bytes)
+        self._check(ref, span(shape, stride) * dtype.itemsize if self._strided else size, dtype)
+        # An expanded tensor may claim any number of elements.
+        if size > self._copied:
+            return None
+        self._copied -= size
+        found = self._arena.tensor(ref) if self._strided else self._arena.dense(ref)
+        if dtype is torch.bool:
+            # A bool that another process wrote may have any byte value.
+            return found.view(torch.uint8).ne(0)
+        return found.clone(memory_format=torch.contiguous_format)
+
+    def _check(self, ref, size, dtype):
+        offset = int(ref.offset)
+        if int(ref.bytes) != size or offset < self._plan.outputs_offset or offset + size > self._plan.arena_bytes \
+                or offset % dtype.itemsize or self._room < 0:
+            raise Malformed("the output does not lie where outputs belong")
+
+
+def changed_names(arena, plan, pristine, weights, allowed_inputs, allowed_weights):
+    """The names of inputs and weights that the call changed and the reference does not change."""
+    kept = [(f"input {plan.labels[at]}", arena.tensor(ref), tensor)
+            for at, (ref, tensor) in enumerate(zip(plan.input_refs, drawing.tensors_in(pristine)))
+            if at not in allowed_inputs]
+    kept += [(f"weight {name}", arena.tensor(ref), weights[name]) for name, ref in plan.weights.items()
+             if name not in allowed_weights]
+    if all_same_bits((own, other) for _, own, other in kept):
+        return []
+    return [name for name, own, other in kept if not same_bits(own, other)]
+
+
+def judged(prepared, arena, request, pristine):
+    """The JudgedT of one trial; `pristine` are its inputs, drawn again."""
+    try:
+        actual = taken(request.outputs, arena, prepared.plan, request.strided)
+    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        return _reply(Comparison("wrong_structure", f"output: {exc}"))
+    if not request.outputsOnly:
+        changed = changed_names(arena, prepared.plan, pristine, prepared.reference.weights(),
+                                prepared.changed_inputs, prepared.changed_weights)
+        if changed:
+            return _reply(Comparison("input_modified", f"the call changed {', '.join(changed[:8])}, which the "
+                                                       "reference leaves as it is"))
+    expected, exact = prepared.expected(pristine, request.seed)
+    devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
+    found = compare(expected, actual, prepared.rule, exact, devices)
+    if found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
+        _explain(found, prepared, pristine, request.seed, expected)
+    return _reply(found)
+
+
+def _explain(found, prepared, pristine, seed, expected):
+    with contextlib.suppress(TaskFault):
+        rounded = prepared.reference.call_tf32(pristine, seed)
+        error = compare(expected, from_reference(rounded), prepared.rule).max_abs
+        if tf32.explains(found.max_abs, error):
+            found.findings.append(tf32.FINDING)
+
+
+def from_reference(value):
+    """Outputs of the reference, as if a candidate had returned them."""
+    if isinstance(value, torch.Tensor):
+        return Returned.of(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(from_reference(each) for each in value)
+    return {key: from_reference(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _reply(found):
+    first = None
+    if found.first is not None:
+        name, index, expected, actual = found.first
+        first = made(wire.MismatchT, output=name, index=index, expected=_real(expected), actual=_real(actual))
+    return made(wire.JudgedT, right=found.right, errorClass=found.error_class, error=found.error[:4000],
+                maxAbsError=found.max_abs, maxRelError=found.max_rel, mismatchedShare=found.share,
+                rtol=found.rtol, atol=found.atol, firstMismatch=first, findings=found.findings[:16])
+
+
+def _real(value):
+    return float(abs(value)) if isinstance(value, complex) else float(value)

@@ -1,0 +1,130 @@
+"""Prepares a task: loads it, reduces it, examines its reference's behaviour, plans its arena."""
+import hashlib
+import json
+
+from .. import wire
+from ..wire import made, text
+from . import inputs as drawing
+from .bits import same_bits
+from .certificate import empty_answer
+from .faults import TaskFault, blame
+from .load import load
+from .plan import Plan, call_spec
+from .reference import Reference
+from .shrink import shrink
+from .tolerance import chosen, exact_of
+
+_OTHER = 0x9E3779B97F4A7C15  # separates the oracle's own seeds from the supervisor's
+
+
+def key_of(request, source):
+    """The key of a prepared task: all settings that affect it."""
+    tolerance = request.tolerance
+    facts = [text(request.taskKey), hashlib.sha256(source.encode()).hexdigest(), text(request.entryPoint),
+             text(request.inputShapes), text(request.precision), request.tf32, request.moveWeights, request.initSeed,
+             [int(seed) for seed in _seeds(request)], request.maxBytes, request.halvings,
+             [text(tolerance.name), tolerance.rtol, tolerance.atol] if tolerance is not None else []]
+    return json.dumps(facts)
+
+
+def _seeds(request):
+    return [int(seed) for seed in request.certificateSeeds] if request.certificateSeeds is not None else []
+
+
+class PreparedTask:
+    """A task that can be drawn and judged."""
+
+    def __init__(self, request, source, device):
+        self.settings = []  # (put, value) of settings that its import left in the process, restored for each later call
+        self.findings, self.precision = [], text(request.precision) or "fp32"
+        if self.precision not in drawing.CASTS:
+            raise TaskFault(f"no precision is called {self.precision!r}; there are fp32, fp16 and bf16")
+        self.rule = chosen(request.tolerance)
+        source, shapes, sizes = _reduced(request, source, device)
+        self.device = device
+        self.task = load(source, text(request.entryPoint), shapes)
+        try:
+            self._prepare(request, sizes)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self, request, sizes):
+        with blame("the reference cannot be constructed", self.task.code.file):
+            self.reference = Reference(self.task, self.device, precision=self.precision, tf32=request.tf32,
+                                       move_weights=request.moveWeights, init_seed=request.initSeed)
+        seeds = _seeds(request) or [request.initSeed]
+        given = self.draw(seeds[0])
+        self.unseeded = not _same_inputs(given, self.draw(seeds[0]))
+        outputs, self.changed_inputs, self.changed_weights = self.reference.probe(given, seeds[0])
+        random = self._random(given, outputs, seeds[0])
+        self.plan = Plan(given, self.reference.weights(), outputs, self.task.input_names, self.device.type == "cpu")
+        self._remark()
+        proves_nothing = empty_answer(self._sets(seeds), self.rule) if _seeds(request) else ""
+        self.spec = call_spec(self.plan, self.task, self.reference, request)
+        self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes), provesNothing=proves_nothing,
+                          referenceRandom=random, findings=self.findings[:16])
+
+    def draw(self, seed):
+        """The inputs for this seed."""
+        return drawing.draw(self.task, seed, self.device, self.precision)
+
+    def expected(self, inputs, seed):
+        """(outputs of the reference, their tolerance.exact_of in float64 or None)."""
+        outputs = self.reference.call(inputs, seed)
+        if self.rule.name != "strict":
+            return outputs, None
+        try:
+            return outputs, exact_of(outputs, self.reference.call_exact(inputs, seed))
+        except TaskFault as fault:
+            self._note(f"no error budget, since the reference does not run in float64 ({fault.error[:200]}): "
+                       "judged by the kernelbench tolerance")
+            return outputs, None
+
+    def close(self):
+        """Remove the source."""
+        self.task.close()
+
+    def _sets(self, seeds):
+        for seed in (seeds[0] ^ _OTHER, *seeds):
+            inputs = self.draw(seed)
+            yield inputs, *self.expected(inputs, seed)
+
+    def _random(self, given, outputs, seed):
+        """Whether the outputs depend on the seed of the random numbers alone."""
+        again = self.reference.call(given, seed ^ _OTHER)
+        if _same_inputs(outputs, again):
+            return False
+        if not _same_inputs(outputs, self.reference.call(given, seed)):
+            self._note("the reference gives other outputs on equal inputs and equal seeds")
+            return self.device.type == "cpu"  # on a GPU atomic additions vary without any random numbers
+        self._note("the reference draws random numbers: a candidate cannot be expected to draw the same ones")
+        return True
+
+    def _remark(self):
+        if self.unseeded:
+            self._note("get_inputs() draws from a generator that no seed reaches; its inputs are kept instead")
+        for at in sorted(self.changed_inputs):
+            self._note(f"the reference changes its input {self.plan.labels[at]}")
+        if self.changed_weights:
+            self._note(f"the reference changes {', '.join(sorted(self.changed_weights)[:8])}")
+
+    def _note(self, finding):
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+
+def _reduced(request, source, device):
+    shapes = text(request.inputShapes)
+    if device.type != "cpu" or not (request.maxBytes or request.halvings):
+        return source, shapes, {}
+    try:
+        found = shrink(source, text(request.entryPoint), shapes, request.maxBytes, request.halvings)
+    except (SyntaxError, RecursionError):
+        return source, shapes, {}  # loading reports the error
+    return found.source, found.input_shapes, found.sizes
+
+
+def _same_inputs(first, second):
+    return len(one := drawing.tensors_in(first)) == len(two := drawing.tensors_in(second)) \
+        and all(same_bits(own, other) for own, other in zip(one, two))

@@ -1,0 +1,151 @@
+"""One oracle's state: the tasks that it keeps, and the arenas of the current task."""
+from collections import OrderedDict
+
+import torch
+
+from .. import timing, wire
+from ..arena import create_arena
+from ..wire import made
+from .faults import TaskFault
+from .judge import judged
+from .prepare import PreparedTask, key_of
+from .state import Snapshot
+
+TASKS_KEPT, ARENAS_KEPT = 4, 16
+BYTES_KEPT = {"cpu": 512 << 20, "cuda": 1 << 30}  # of inputs and weights of kept tasks
+IDLE_BYTES = 2 << 30  # of device memory that may stay reserved between requests
+LAST_BYTES_KEPT = 64 << 20  # of inputs, so that judging need not draw them again
+NOTHING = (None, None, None)
+
+
+class Session:
+    """Answers requests about one task after another. `device` is a CUDA ordinal, or -1 for the CPU."""
+
+    def __init__(self, device=-1):
+        self._ordinal = device
+        self.device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
+        if device >= 0:
+            torch.cuda.set_device(device)
+        else:
+            torch.set_num_threads(1)
+        self._tasks, self._task = OrderedDict(), None
+        self._arenas, self._kept_inputs = OrderedDict(), OrderedDict()
+        self._last_inputs = NOTHING  # (slot, seed, inputs) of the last draw
+
+    def prepare(self, request, source):
+        """(PreparedT, the CallSpec's bytes)."""
+        key = key_of(request, source)
+        if self._ordinal < 0 or self._task is None or self._tasks.get(key) is not self._task:
+            self._leave()  # otherwise a replayer of this task's reference still has its arena mapped
+        if key not in self._tasks:
+            self._make_room(0)
+            before = Snapshot()
+            self._tasks[key] = PreparedTask(request, source, self.device)
+            self._tasks[key].settings = before.differences()
+        self._tasks.move_to_end(key)
+        self._task = self._tasks[key]
+        self._make_room(1)
+        return self._task.reply, self._task.spec
+
+    def draw(self, request):
+        """The arena with this trial's inputs, the weights, and poison in the outputs' memory."""
+        task = self._current()
+        inputs = task.draw(request.seed)
+        arena = self._arena(request)
+        task.plan.fill(arena, inputs, task.reference.weights())
+        task.plan.poison(arena, request.seed)
+        if task.unseeded:
+            self._kept_inputs[request.slot, request.trial] = inputs
+            while len(self._kept_inputs) > ARENAS_KEPT:
+                self._kept_inputs.popitem(last=False)
+        elif task.plan.input_bytes <= LAST_BYTES_KEPT:
+            self._last_inputs = request.slot, request.seed, inputs
+        self._synchronise()
+        return arena
+
+    def judge(self, request):
+        """The JudgedT of a trial that was drawn before."""
+        task = self._current()
+        arena = self._arenas.get(self._arena_key(request))
+        if arena is None:
+            raise LookupError(f"trial {request.trial} was not drawn, or too long ago")
+        reply = judged(task, arena, request, self._pristine(task, request))
+        reply.findings = [*(each for each in task.findings if each not in task.reply.findings), *reply.findings][:16]
+        return reply
+
+    def _pristine(self, task, request):
+        """The drawn inputs: kept, where they are few or no seed reproduces them; otherwise drawn again."""
+        if task.unseeded:
+            return self._kept_inputs[request.slot, request.trial]
+        slot, seed, inputs = self._last_inputs
+        return inputs if (slot, seed) == (request.slot, request.seed) else task.draw(request.seed)
+
+    def time_reference(self, request):
+        """The TimedT of the reference, by CUDA events."""
+        if self.device.type != "cuda":
+            raise TaskFault("there is no GPU to time the reference on", "infrastructure", "time")
+        task = self._current()
+        inputs = task.draw(request.seed)
+        run = task.reference.prepared(inputs, request.seed)
+        samples = timing.samples(run, request.warmup, request.calls, request.budgetMs, request.flushL2, self.device)
+        return made(wire.TimedT, samplesMs=samples, instrument=timing.INSTRUMENT,
+                    callMs=timing.whole_call_ms(run, request.budgetMs))
+
+    def trim(self):
+        """Free the allocator's cached memory, because other oracles and runners share the device."""
+        if self.device.type == "cuda" and torch.cuda.memory_reserved(self.device) > IDLE_BYTES:
+            torch.cuda.empty_cache()
+
+    def forget(self):
+        """Drop every task and arena."""
+        self._leave()
+        while self._tasks:
+            self._tasks.popitem(last=False)[1].close()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _current(self):
+        if self._task is None:
+            raise LookupError("no task was prepared")
+        for put, value in self._task.settings:
+            put(value)
+        return self._task
+
+    def _leave(self):
+        self._task = None
+        while self._arenas:
+            self._arenas.popitem()[1].close()
+        self._kept_inputs.clear()
+        self._last_inputs = NOTHING
+
+    def _arena_key(self, request):
+        # Device memory is scarce, and a replayer maps it once: while the task is current, a slot's arena is filled again for
+        # each trial. Memory files cost little.
+        return request.slot if self._ordinal >= 0 else request.trial
+
+    def _arena(self, request):
+        size, key = self._task.plan.arena_bytes, self._arena_key(request)
+        if self._ordinal >= 0:
+            if key in self._arenas:
+                return self._arenas[key]
+            if key >= ARENAS_KEPT:
+                raise LookupError(f"slot {key}, and there are {ARENAS_KEPT}")
+        if (old := self._arenas.pop(key, None)) is not None:
+            old.close()
+        while len(self._arenas) >= ARENAS_KEPT:
+            self._arenas.popitem(last=False)[1].close()
+        self._arenas[key] = create_arena(size, self._ordinal)
+        return self._arenas[key]
+
+    def _make_room(self, least):
+        """Drop the tasks unused for longest, until the rest fits the limit, but keep at least `least`."""
+        while len(self._tasks) > least and (
+                len(self._tasks) > TASKS_KEPT - (least == 0)
+                or sum(each.plan.input_bytes for each in self._tasks.values()) > BYTES_KEPT[self.device.type]):
+            self._tasks.popitem(last=False)[1].close()
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+
+    def _synchronise(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)

@@ -1,0 +1,95 @@
+"""The allowed distance between an output and its expected value.
+
+kernelbench: rtol = atol = 1e-4, for float16, bfloat16 and 8-bit floats 1e-2. seed: 1e-4 for all. strict: an error budget from
+float64. Integers and truth values are compared exactly under each of them.
+"""
+from dataclasses import dataclass
+
+import torch
+
+from ..wire import text
+from .elements import difference
+from .faults import TaskFault
+
+NAMES = ("kernelbench", "seed", "strict")
+STRICT_FACTOR, STRICT_ULPS = 4.0, 4.0
+_COARSE = (torch.float16, torch.bfloat16)
+
+
+class Flat:
+    """|actual - expected| <= atol + rtol * |expected|, as in torch.allclose."""
+
+    def __init__(self, name="kernelbench", rtol=-1.0, atol=-1.0):
+        self.name, self._rtol, self._atol = name, rtol, atol
+
+    def of(self, dtype):
+        """(rtol, atol) for outputs of this dtype."""
+        default = 1e-2 if dtype in _COARSE or dtype.itemsize == 1 else 1e-4
+        default = 1e-4 if self.name == "seed" else default
+        return (self._rtol if self._rtol >= 0 else default, self._atol if self._atol >= 0 else default)
+
+    def limits(self, dtype):
+        """A function from |expected| in float64 to the allowed distance of each value."""
+        rtol, atol = self.of(dtype)
+        return lambda magnitude: atol + rtol * magnitude
+
+
+class Budget:
+    """4 times the error of the eager reference against float64, at least 4 output ulps, plus one ulp."""
+
+    name = "strict"
+
+    def __init__(self, loss):
+        self.loss = loss  # the largest |eager - float64| over the output
+
+    def of(self, dtype):
+        """An equivalent (rtol, atol) for the record."""
+        return (STRICT_ULPS + 1) * torch.finfo(dtype).eps, STRICT_FACTOR * self.loss
+
+    def limits(self, dtype):
+        """As for Flat."""
+        def limit(magnitude):
+            step = ulp(magnitude, dtype)
+            return torch.clamp(STRICT_ULPS * step, min=STRICT_FACTOR * self.loss) + step
+        return limit
+
+
+@dataclass
+class Exact:
+    """One output in float64, and the largest error of the eager reference against it."""
+
+    values: torch.Tensor
+    loss: float
+
+
+def exact_of(outputs, precise):
+    """The Exact of each output in the same structure; None for outputs without a counterpart in float64."""
+    if isinstance(outputs, (list, tuple)):
+        fits = isinstance(precise, (list, tuple)) and len(precise) == len(outputs)
+        return type(outputs)(exact_of(each, precise[at] if fits else None) for at, each in enumerate(outputs))
+    if isinstance(outputs, dict):
+        return {key: exact_of(each, precise.get(key) if isinstance(precise, dict) else None)
+                for key, each in outputs.items()}
+    if not isinstance(outputs, torch.Tensor) or not isinstance(precise, torch.Tensor) \
+            or not outputs.is_floating_point() or not precise.is_floating_point() or precise.shape != outputs.shape:
+        return None
+    return Exact(precise, difference(precise, outputs, lambda magnitude: float("inf")).max_abs)
+
+
+def ulp(magnitude, dtype):
+    """The distance to the next value of `dtype` at each magnitude, as float64."""
+    info = torch.finfo(dtype)
+    _, exponent = torch.frexp(torch.clamp(magnitude, min=info.tiny))
+    return torch.ldexp(torch.full_like(magnitude, info.eps), exponent - 1)
+
+
+def chosen(tolerance):
+    """The Flat of a ToleranceT. Strict tasks use it for outputs without a float64 counterpart."""
+    name = text(tolerance.name) if tolerance is not None else ""
+    rtol = tolerance.rtol if tolerance is not None else -1.0
+    atol = tolerance.atol if tolerance is not None else -1.0
+    if name in ("", "custom"):
+        name = "kernelbench"
+    if name not in NAMES:
+        raise TaskFault(f"no tolerance is called {name!r}; there are {', '.join(NAMES)}, or give rtol and atol")
+    return Flat(name, rtol, atol)

@@ -1,0 +1,1 @@
+"""The service on many GPUs: the common parts of the applications for Ray and Modal."""

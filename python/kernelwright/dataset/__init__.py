@@ -1,1 +1,0 @@
-"""What of the dataset builder must be Python: each part a process of its own."""

@@ -1,0 +1,36 @@
+// Passes over a source, one question each.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "code/syntax/static_findings.h"
+#include "code/syntax/tree.h"
+
+namespace kw::syntax {
+
+// Local name → imported name: {"tl": "triton.language", "jit": "triton.jit"}.
+using Aliases = std::map<std::string, std::string, std::less<>>;
+
+Aliases find_aliases(Node root);
+
+// The path with its first part replaced by the imported name.
+std::string resolved(const Aliases& aliases, std::string_view path);
+
+void find_bindings(Node root, StaticReport& report);
+void find_forbidden(Node root, const Aliases& aliases, StaticReport& report);
+void find_jitted(Node root, const Aliases& aliases, StaticReport& report);
+void find_torch_on_values(Node root, const Aliases& aliases, StaticReport& report);
+
+// Whether the list, an array of constants, has this word.
+template <typename List>
+bool lists(const List& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+// Whether the decorated_definition is a function under a Triton decorator.
+bool is_jitted(Node decorated, const Aliases& aliases);
+
+}  // namespace kw::syntax

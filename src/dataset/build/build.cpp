@@ -1,0 +1,260 @@
+#include "dataset/build/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/files.h"
+#include "dataset/build/build_summary.h"
+#include "dataset/build/sources.h"
+#include "dataset/build/unit_rows.h"
+#include "dataset/build/write.h"
+#include "dataset/licence/licence.h"
+
+namespace kw::dataset {
+namespace {
+
+namespace fs = std::filesystem;
+using corpus::UnitKind;
+
+class Build {
+ public:
+  Build(const BuildSettings& settings, const Watch& watch) : settings_(settings), watch_(watch) {}
+
+  Result<BuildSummary> run() {
+    facts_.program = settings_.program;
+    facts_.parameters = settings_.parameters;
+    facts_.made_by = settings_.made_by;
+    for (auto step : {&Build::prepare, &Build::gather_all, &Build::read_units, &Build::drop_duplicates,
+                      &Build::split, &Build::make_rows, &Build::count, &Build::write})
+      if (auto done = (this->*step)(); !done) return std::unexpected(done.error());
+    return std::move(facts_);
+  }
+
+ private:
+  Result<> prepare() {
+    std::error_code error;
+    fs::create_directories(settings_.state, error);
+    if (error) return fail(fmt::format("cannot make {}: {}", settings_.state.string(), error.message()));
+    staging_.emplace(settings_.out);
+    if (auto made = staging_->make(); !made) return made;
+    auto review = Review::open(settings_.review.string());
+    if (!review) return std::unexpected(review.error());
+    review_.emplace(std::move(*review));
+    std::vector<leak::Reference> references;
+    for (const std::string& path : settings_.against) {
+      auto found = leak::open_references(path, settings_.python.parquet());
+      if (!found) return std::unexpected(found.error());
+      references.insert(references.end(), found->begin(), found->end());
+    }
+    benchmarks_.emplace(std::move(references), settings_.leak);
+    auto sources = find_sources(settings_);
+    if (!sources) return std::unexpected(sources.error());
+    sources_ = std::move(*sources);
+    if (sources_.trees.empty() && sources_.runs.empty() && settings_.pairs.empty())
+      return fail("no source was given", "name a folder, an archive or a run, or --pypi NAME");
+    return {};
+  }
+
+  Result<> gather_all() {
+    Stage read{"collect and parse", 0, 0, 0};
+    Stage link{"link", 0, 0, 0};
+    for (const std::string& path : sources_.trees) {
+      auto gathered = gather(path, settings_, watch_);
+      if (!gathered) return std::unexpected(gathered.error());
+      state_licence(gathered->facts, settings_.licences.of(gathered->name));
+      for (const auto& [kind, count] : gathered->facts.units) facts_.units[kind] += count;
+      read.seconds += gathered->collect_seconds;
+      link.seconds += gathered->link_seconds;
+      if (!gathered->facts.from_state) {
+        read.bytes += gathered->facts.tally.bytes_seen;
+        read.items += gathered->facts.tally.files_seen;
+        link.bytes += gathered->facts.tally.bytes_taken;
+      }
+      gathered_.push_back(std::move(*gathered));
+    }
+    facts_.stages.insert(facts_.stages.end(), {read, link});
+    return {};
+  }
+
+  bool is_allowed(const std::string& spdx) const {
+    return settings_.licences.any || licence::allowed(spdx, settings_.licences.allow);
+  }
+
+  // Checks the unit's licence, and that of every file from which its context was taken.
+  bool may_be_used(const corpus::Unit& unit) const {
+    return is_allowed(unit.licence.spdx) &&
+           std::ranges::all_of(unit.context_licences,
+                               [&](const std::string& spdx) { return is_allowed(spdx); });
+  }
+
+  // A refused unit with an allowed licence needs code under other licences.
+  std::string refusal(const UnitCard& card) const {
+    if (is_allowed(card.spdx)) return "needs code under another licence";
+    return card.spdx.empty() ? "unknown" : card.spdx;
+  }
+
+  Result<> read_units() {
+    StageClock clock(facts_.stages, "read units");
+    for (std::uint32_t i = 0; i < gathered_.size(); ++i) {
+      auto added = units_.add(
+          gathered_[i].files.units, i, settings_.licences.of(gathered_[i].name),
+          [this](const corpus::Unit& unit) { return may_be_used(unit); }, settings_.threads);
+      if (!added) return added;
+      SourceFacts& source = gathered_[i].facts;
+      auto [first, last] = units_.of_source(i);
+      for (std::size_t k = first; k < last; ++k)
+        if (const UnitCard& card = units_.cards()[k]; !card.allowed) ++source.licence_refused[refusal(card)];
+      facts_.sources.push_back(source);
+    }
+    clock.items() = units_.cards().size();
+    return {};
+  }
+
+  Result<> drop_duplicates() {
+    {
+      StageClock clock(facts_.stages, "equal units");
+      fates_ = drop_equal(
+          units_, [](const UnitCard& card) { return card.allowed && card.kind != UnitKind::torch; },
+          facts_.duplicates);
+      clock.items() = fates_.size();
+    }
+    if (settings_.compile) {
+      auto labelled = compile_units(units_, fates_, settings_, watch_, facts_.stages);
+      if (!labelled) return labelled;
+    }
+    auto dropped = drop_near(units_, fates_, settings_, watch_, facts_.duplicates, facts_.stages);
+    if (!dropped) return dropped;
+    for (std::size_t i = 0; i < fates_.size(); ++i)
+      if (fates_[i].fate == Fate::kept && units_.cards()[i].kind == UnitKind::triton)
+        note_compile(units_.cards()[i].labels);
+    return {};
+  }
+
+  void note_compile(const corpus::Labels& labels) {
+    ++facts_.units_compile[std::string(to_string(labels.compile))];
+    if (labels.compile != corpus::CompileLabel::compilable && !labels.compile_reason.empty())
+      ++facts_.compile_reasons[labels.compile_reason.substr(0, 80)];
+  }
+
+  Result<> split() {
+    StageClock clock(facts_.stages, "split");
+    auto leaks = split_units(units_, fates_, settings_, watch_);
+    if (!leaks) return std::unexpected(leaks.error());
+    leaks_ = std::move(*leaks);
+    return {};
+  }
+
+  Result<> make_rows() {
+    StageClock clock(facts_.stages, "rows and leakage");
+    rows_ = settings_.state / "rows.jsonl";
+    auto file = JsonlWriter::create(rows_);
+    if (!file) return std::unexpected(file.error());
+    RowSink sink(settings_, *review_, *benchmarks_, std::move(*file));
+    UnitWorld world{units_, fates_, leaks_};
+    if (auto added = add_fim_rows(world, settings_, watch_, sink); !added) return added;
+    auto pairs = add_pair_rows(world, static_cast<std::uint32_t>(gathered_.size()), settings_, sink);
+    if (!pairs) return std::unexpected(pairs.error());
+    facts_.cuda_pairs = pairs->cuda;
+    facts_.cuda_pairs_weak = pairs->cuda_weak;
+    facts_.torch_pairs = pairs->torch;
+    facts_.sources.insert(facts_.sources.end(), pairs->hand_made.begin(), pairs->hand_made.end());
+    if (auto added = add_trace_rows(sources_.runs, settings_, sink, facts_); !added) return added;
+    if (auto done = sink.finish(); !done) return done;
+    facts_.duplicates.exact_rows = sink.exact();
+    facts_.rows.review = sink.reviewed();
+    if (sink.held() > 0)
+      facts_.warnings.push_back(
+          fmt::format("{} a benchmark and {} a decision in review.csv",
+                      sink.held() == 1 ? "1 row resembles" : fmt::format("{} rows resemble", sink.held()),
+                      sink.held() == 1 ? "needs" : "need"));
+    clock.bytes() = sink.bytes();
+    return review_->write(sink.flagged(), staging_->folder() / "review.csv");
+  }
+
+  Result<> count() {
+    if (!settings_.count_tokens) {
+      facts_.tokens_why_null = "not asked for";
+      return {};
+    }
+    StageClock clock(facts_.stages, "tokens");
+    if (watch_.progress) watch_.progress("tokens", 0, 0);
+    auto counted = count_tokens(settings_.python, rows_, settings_.state / "tokens.txt", settings_.tokenizer,
+                                staging_->folder() / "tokenizer.json");
+    if (counted) {
+      facts_.tokenizer = counted->tokenizer;
+      counts_ = counted->file;
+    } else {
+      facts_.tokens_why_null = counted.error().what;
+      facts_.warnings.push_back("tokens were not counted: " + counted.error().what);
+    }
+    return {};
+  }
+
+  Result<> write() {
+    auto configs = write_files();
+    if (!configs) return std::unexpected(configs.error());
+    const fs::path& folder = staging_->folder();
+    if (auto w = write_file(folder / "ANALYSIS.json", analysis_json(facts_)); !w) return w;
+    if (settings_.figures) {
+      if (watch_.progress) watch_.progress("figures", 0, 0);
+      auto drawn = draw_figures(settings_.python, folder / "ANALYSIS.json", folder / "figs");
+      facts_.has_figures = drawn.has_value();
+      if (!drawn) facts_.warnings.push_back("figures were not drawn: " + drawn.error().what);
+    }
+    if (auto w = write_file(folder / "ANALYSIS.json", analysis_json(facts_)); !w) return w;
+    if (auto w = write_file(folder / "ANALYSIS.md", analysis_markdown(facts_)); !w) return w;
+    if (auto w = write_file(folder / "PROVENANCE.md", provenance_markdown(facts_)); !w) return w;
+    if (auto w = write_file(folder / "README.md", card(facts_, *configs)); !w) return w;
+    if (watch_.stop && watch_.stop()) return fail("interrupted");
+    if (auto published = staging_->publish(); !published) return published;
+    if (auto kept = remember(sources_, settings_); !kept) return kept;
+    if (auto w = write_file(settings_.state / "times.json", times_json(facts_)); !w) return w;
+    if (settings_.push_to.empty()) return {};
+    return push_to_hub(settings_.python, settings_.out, settings_.push_to, settings_.push_private);
+  }
+
+  Result<std::vector<CardConfig>> write_files() {
+    StageClock clock(facts_.stages, "write");
+    if (watch_.progress) watch_.progress("write", 0, 0);
+    if (auto w = write_left_out(units_, fates_, staging_->folder()); !w) return std::unexpected(w.error());
+    if (auto w = join_skipped(); !w) return std::unexpected(w.error());
+    return write_rows(rows_, counts_, settings_, staging_->folder(), facts_);
+  }
+
+  Result<> join_skipped() {
+    auto all = NewFile::create(staging_->folder() / "skipped.jsonl");
+    if (!all) return std::unexpected(all.error());
+    for (const Gathered& gathered : gathered_) {
+      auto copied = each_line(gathered.files.skipped, [&](const std::string& line, std::uint64_t) {
+        return all->write(line + "\n");
+      });
+      if (!copied) return copied;
+    }
+    return all->finish();
+  }
+
+  const BuildSettings& settings_;
+  const Watch& watch_;
+  BuildSummary facts_;
+  std::optional<Staging> staging_;
+  std::optional<Review> review_;
+  std::optional<leak::Index> benchmarks_;
+  Sources sources_;
+  std::vector<Gathered> gathered_;
+  UnitStore units_;
+  std::vector<UnitFate> fates_;
+  UnitLeaks leaks_;
+  fs::path rows_;
+  fs::path counts_;
+};
+
+}  // namespace
+
+Result<BuildSummary> build(const BuildSettings& settings, const Watch& watch) {
+  auto lock = StateLock::take(settings.state);
+  if (!lock) return std::unexpected(lock.error());
+  return Build(settings, watch).run();
+}
+
+}  // namespace kw::dataset

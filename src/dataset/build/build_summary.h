@@ -1,0 +1,158 @@
+// The summary of a build, the source of ANALYSIS.json, ANALYSIS.md, PROVENANCE.md, the card and the figures.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "dataset/collect/collect.h"
+#include "dataset/units/row.h"
+
+namespace kw::dataset {
+
+// Counts in buckets of powers of two: bucket n holds values in [2^n, 2^(n+1)), bucket 0 also 0.
+struct Histogram {
+  std::vector<std::uint64_t> buckets;
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+  void add(std::uint64_t value);
+  // The lower end of the bucket at that quantile of the values.
+  std::uint64_t quantile(double share) const;
+};
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+struct SourceFacts {
+  corpus::Origin origin;
+  collect::Tally tally;
+  std::uint64_t files_with_errors = 0;             // parsed, with parts that are no valid code
+  Counts units;                                    // by kind
+  Counts licences;                                 // of files with units
+  std::map<std::string, Counts> licence_evidence;  // licence → evidence → files with units
+  Counts licence_refused;                          // units left out, by licence; "unknown" among them
+  bool from_state = false;                         // unchanged since the last build, not read again
+};
+
+struct Stage {
+  std::string name;  // "collect", "parse", "sketch", ...
+  double seconds = 0;
+  std::uint64_t bytes = 0;  // that went in
+  std::uint64_t items = 0;
+};
+
+struct DuplicateFacts {
+  std::uint64_t exact_units = 0;
+  std::uint64_t renamed_units = 0;  // equal but for names
+  std::uint64_t near_units = 0;
+  std::uint64_t clusters = 0;
+  std::uint64_t largest_cluster = 0;
+  std::uint64_t candidates = 0;
+  std::uint64_t verified = 0;
+  std::uint64_t over = 0;
+  std::uint64_t exact_rows = 0;
+};
+
+// Counts of the written rows.
+struct RowFacts {
+  std::uint64_t rows = 0;
+  Counts kinds;
+  Counts nodes;       // holes: body, block, expression, call
+  Counts renderings;  // plain, psm, spm
+  Counts sources;     // by origin
+  Counts licences;
+  Counts splits;
+  Counts compile;  // of kernels with rows: compilable, fails, signature_unknown, not_tried
+  Counts labels;   // how many rows have each
+  Counts leaks;    // flagged rows by relation and against: "benchmark KernelBench"
+  Counts review;   // decisions honoured: keep, drop
+  Histogram prompt_characters;
+  Histogram completion_characters;
+  Histogram tokens;
+  std::unordered_set<std::uint64_t> kernels;  // counted in `compile` already
+};
+
+struct BuildSummary {
+  std::string program;    // version
+  std::string made_by;    // the command's settings, as a line
+  std::string tokenizer;  // that counted the tokens; empty: not counted, see tokens_why_null
+  std::string tokens_why_null;
+  std::vector<SourceFacts> sources;
+  std::vector<Stage> stages;
+  DuplicateFacts duplicates;
+  RowFacts rows;
+  Counts units;                       // all that were found, by kind
+  Counts units_compile;               // of kept kernels, by label
+  Counts compile_reasons;             // of those without "compilable"
+  std::uint64_t cuda_pairs = 0;       // real ones, written
+  std::uint64_t cuda_pairs_weak = 0;  // seen, under the confidence asked for
+  std::uint64_t torch_pairs = 0;
+  bool has_figures = false;        // drawn in figs/
+  boost::json::object parameters;  // of dedup, leakage, FIM, labels
+  std::vector<std::string> warnings;
+};
+
+// The name of a source in counts and tables: "flag_gems 4.2.0", "KernelBench at 0123456789ab", "notes".
+std::string source_name(const corpus::Origin& origin);
+
+// A file with units, and its licence.
+void add(SourceFacts& facts, const corpus::Licence& licence);
+
+// Counts the files of unknown licence under the stated one; an empty one changes nothing.
+void state_licence(SourceFacts& facts, const corpus::Licence& stated);
+
+// Adds the row to the counts.
+void add(RowFacts& facts, const corpus::Row& row);
+
+// The facts as in ANALYSIS.json: equal for equal input.
+boost::json::object to_json(const BuildSummary& facts);
+// The same as indented text with sorted keys.
+std::string analysis_json(const BuildSummary& facts);
+
+// Figures of this build that are not part of the dataset: times and rates by stage, and sources reused from
+// an earlier build.
+std::string times_json(const BuildSummary& facts);
+
+std::string analysis_markdown(const BuildSummary& facts);
+std::string provenance_markdown(const BuildSummary& facts);
+
+// The card of a dataset folder with these data files: config → files, by split.
+struct CardConfig {
+  std::string name;                          // "fim"
+  std::map<std::string, std::string> files;  // split → path in the folder
+};
+std::string card(const BuildSummary& facts, const std::vector<CardConfig>& configs);
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Records the duration of a stage in its destructor.
+class StageClock {
+ public:
+  StageClock(std::vector<Stage>& stages, std::string name)
+      : stages_(stages), stage_{std::move(name), 0, 0, 0}, begin_(Clock::now()) {}
+  StageClock(const StageClock&) = delete;
+  StageClock& operator=(const StageClock&) = delete;
+  ~StageClock() {
+    stage_.seconds = seconds_since(begin_);
+    stages_.push_back(stage_);
+  }
+
+  std::uint64_t& bytes() { return stage_.bytes; }
+  std::uint64_t& items() { return stage_.items; }
+
+ private:
+  std::vector<Stage>& stages_;
+  Stage stage_;
+  Clock::time_point begin_;
+};
+
+}  // namespace kw::dataset

@@ -1,0 +1,341 @@
+#include "dataset/build/unit_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include "base/core/json.h"
+#include "dataset/build/ordered.h"
+#include "dataset/build/sources.h"
+#include "dataset/licence/licence.h"
+#include "dataset/pairs/pairs.h"
+#include "dataset/units/row.h"
+#include "loop/run_store/run_reader.h"
+#include "loop/run_store/training_files.h"
+#include "loop/run_store/training_rows.h"
+
+namespace kw::dataset {
+namespace {
+
+constexpr std::size_t at_once = 2'048;
+
+}  // namespace
+
+Result<> compile_units(UnitStore& units, const std::vector<UnitFate>& fates, const BuildSettings& settings,
+                       const Watch& watch, std::vector<Stage>& stages) {
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < fates.size(); ++i)
+    if (fates[i].fate == Fate::kept &&
+        (settings.cuda_fim || units.cards()[i].kind == corpus::UnitKind::triton))
+      numbers.push_back(i);
+  Stage stage{"compile", 0, 0, numbers.size()};
+  for (std::size_t first = 0; first < numbers.size(); first += at_once) {
+    std::size_t last = std::min(numbers.size(), first + at_once);
+    std::vector<corpus::Unit> batch;
+    for (std::size_t i = first; i < last; ++i) {
+      auto unit = units.at(numbers[i]);
+      if (!unit) return std::unexpected(unit.error());
+      unit->region.clear();
+      stage.bytes += unit->text.size();
+      batch.push_back(std::move(*unit));
+    }
+    labels::CompileOptions options = settings.labels;
+    options.stop = watch.stop;
+    if (watch.progress)
+      options.progress = [&](std::size_t done, std::size_t) {
+        watch.progress("compile", first + done, numbers.size());
+      };
+    auto labelled = labels::compile_labels(batch, options);
+    if (!labelled) return std::unexpected(labelled.error());
+    for (std::size_t i = first; i < last; ++i) {
+      corpus::Labels& labels = units.cards()[numbers[i]].labels;
+      corpus::Labels& found = (*labelled)[i - first];
+      labels.compile = found.compile;
+      labels.compile_reason = std::move(found.compile_reason);
+      labels.compiled_for = std::move(found.compiled_for);
+    }
+  }
+  stage.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  stages.push_back(stage);
+  return {};
+}
+
+namespace {
+
+using corpus::Row;
+using corpus::Unit;
+using corpus::UnitKind;
+
+// Sets the fields of a row that depend on the unit's fate and group.
+void mark(const UnitWorld& world, std::uint32_t number, Row& row) {
+  const UnitFate& fate = world.fates[number];
+  std::uint32_t kept = fate.fate == Fate::kept ? number : fate.kept_as;
+  row.labels = world.units.cards()[number].labels;
+  row.split = world.leaks.validation[kept] ? "validation" : "train";
+  if (fate.fate != Fate::kept || fate.has_cluster) row.cluster = world.units.cards()[kept].id;
+  if (auto leaks = world.leaks.leaks.find(kept); leaks != world.leaks.leaks.end())
+    row.leakage.insert(row.leakage.end(), leaks->second.begin(), leaks->second.end());
+}
+
+std::vector<std::uint32_t> best_first(const UnitWorld& world, bool cuda_too) {
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < world.fates.size(); ++i)
+    if (world.fates[i].fate == Fate::kept && (cuda_too || world.units.cards()[i].kind == UnitKind::triton))
+      numbers.push_back(i);
+  std::ranges::sort(numbers, {}, [&](std::uint32_t i) {
+    const corpus::Labels& labels = world.units.cards()[i].labels;
+    return std::tuple(!labels.self_contained, !labels.clear_argument_shapes, i);
+  });
+  return numbers;
+}
+
+// The units of one source that may be in a pair, without fields that pairs do not use.
+Result<std::vector<Unit>> of_source(const UnitStore& store, std::uint32_t source,
+                                    std::vector<std::uint32_t>& numbers) {
+  std::vector<Unit> units;
+  auto [first, last] = store.of_source(source);
+  for (std::size_t i = first; i < last; ++i) {
+    if (!store.cards()[i].allowed) continue;
+    auto unit = store.at(i);
+    if (!unit) return std::unexpected(unit.error());
+    unit->region.clear();
+    units.push_back(std::move(*unit));
+    numbers.push_back(static_cast<std::uint32_t>(i));
+  }
+  return units;
+}
+
+class PairMaker {
+ public:
+  PairMaker(const UnitWorld& world, const BuildSettings& settings, RowSink& sink)
+      : world_(world), settings_(settings), sink_(sink) {}
+
+  PairTally tally;
+
+  // CUDA pairs of all sources precede the first PyTorch pair.
+  Result<> add(std::uint32_t source, bool cuda) {
+    std::vector<std::uint32_t> numbers;
+    auto units = of_source(world_.units, source, numbers);
+    if (!units) return std::unexpected(units.error());
+    UnitKind other = cuda ? UnitKind::cuda_kernel : UnitKind::torch;
+    auto has = [&](UnitKind kind) {
+      return std::ranges::any_of(*units, [&](auto& u) { return u.kind == kind; });
+    };
+    if (!has(other) || !has(UnitKind::triton)) return {};
+    auto weak = settings_.match;
+    weak.least_confidence = std::min(weak.least_confidence, 0.3);
+    for (const pairs::Match& match :
+         cuda ? pairs::match_cuda(*units, weak) : pairs::match_torch(*units, weak)) {
+      if (match.evidence.confidence < settings_.match.least_confidence) {
+        if (cuda) ++tally.cuda_weak;
+        continue;
+      }
+      std::uint32_t from = numbers[match.from];
+      std::uint32_t to = numbers[match.to];
+      if (!seen_.emplace(stands_for(from), stands_for(to)).second) continue;
+      Row row = pairs::pair_row((*units)[match.from], (*units)[match.to], match);
+      mark(world_, to, row);
+      ++(cuda ? tally.cuda : tally.torch);
+      sink_.add(std::move(row));
+    }
+    return {};
+  }
+
+  Result<> add_hand_made(const std::string& folder) {
+    auto rows = pairs::hand_made_pairs(folder);
+    if (!rows) return std::unexpected(rows.error());
+    SourceFacts source;
+    source.origin.kind = corpus::OriginKind::pairs;
+    source.origin.name = pairs_name(folder);
+    const corpus::Licence stated = settings_.licences.of(source.origin.name);
+    for (Row& row : *rows) {
+      if (row.licence.spdx.empty()) row.licence = stated;
+      if (row.pair->other_licence.spdx.empty()) row.pair->other_licence = stated;
+      count_pair(row, source);
+      ++tally.cuda;
+      sink_.add(std::move(row));
+    }
+    tally.hand_made.push_back(std::move(source));
+    return {};
+  }
+
+ private:
+  // A pair has two files, each with its licence.
+  static void count_pair(const Row& row, SourceFacts& source) {
+    ++source.units["pair"];
+    for (const corpus::Place* place : {&row.source, &row.pair->other}) {
+      const std::uint64_t bytes = place->span.end - place->span.begin;
+      ++source.tally.files_seen;
+      ++source.tally.files_taken;
+      source.tally.bytes_seen += bytes;
+      source.tally.bytes_taken += bytes;
+    }
+    dataset::add(source, row.licence);
+    dataset::add(source, row.pair->other_licence);
+  }
+
+  std::uint32_t stands_for(std::uint32_t number) const {
+    const UnitFate& fate = world_.fates[number];
+    return fate.fate == Fate::kept || fate.fate == Fate::out ? number : fate.kept_as;
+  }
+
+  const UnitWorld& world_;
+  const BuildSettings& settings_;
+  RowSink& sink_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
+};
+
+}  // namespace
+
+Result<> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
+                      RowSink& sink) {
+  using Made = Result<std::vector<Row>>;
+  Result<> outcome;
+  Ordered<std::uint32_t, Made> pool(
+      settings.threads,
+      [&](std::uint32_t number) -> Made {
+        auto unit = world.units.at(number);
+        if (!unit) return std::unexpected(unit.error());
+        auto rows = pairs::fim_rows(*unit, settings.fim);
+        for (Row& row : rows) mark(world, number, row);
+        return rows;
+      },
+      [&](Made rows) {
+        if (!rows) outcome = std::unexpected(rows.error());
+        if (!rows) return;
+        for (Row& row : *rows) sink.add(std::move(row));
+      });
+  std::uint64_t done = 0;
+  auto numbers = best_first(world, settings.cuda_fim);
+  for (std::uint32_t number : numbers) {
+    if (watch.stop && watch.stop()) return fail("interrupted");
+    if (watch.progress) watch.progress("rows", ++done, numbers.size());
+    pool.push(number);
+  }
+  pool.finish();
+  return outcome;
+}
+
+Result<PairTally> add_pair_rows(const UnitWorld& world, std::uint32_t sources, const BuildSettings& settings,
+                                RowSink& sink) {
+  PairMaker maker(world, settings, sink);
+  for (bool cuda : {true, false}) {
+    for (std::uint32_t source = 0; source < sources; ++source)
+      if (auto added = maker.add(source, cuda); !added) return std::unexpected(added.error());
+    if (!cuda) break;
+    for (const std::string& folder : settings.pairs)
+      if (auto added = maker.add_hand_made(folder); !added) return std::unexpected(added.error());
+  }
+  return maker.tally;
+}
+
+namespace {
+
+namespace json = boost::json;
+
+// The concatenated contents of a list of messages.
+std::string contents(const json::object& row, std::string_view key) {
+  std::string text;
+  const json::value* list = row.if_contains(key);
+  if (!list || !list->is_array()) return text;
+  for (const json::value& message : list->get_array()) {
+    if (!message.is_object()) continue;
+    if (!text.empty()) text += "\n\n";
+    text += string_at(message.get_object(), "content").value_or("");
+  }
+  return text;
+}
+
+json::object verdict_of(const json::object& row) {
+  json::object verdict;
+  for (const char* key : {"correctness", "counts", "speedup", "trust", "model", "round", "turn"})
+    if (const json::value* value = row.if_contains(key)) verdict[key] = *value;
+  return verdict;
+}
+
+corpus::Licence licence_of(const json::object& row, const std::string& run, const LicenceRule& rule) {
+  if (auto spdx = string_at(row, "licence")) return {*spdx, "the task"};
+  return rule.of(run);
+}
+
+corpus::Row row_of(const json::object& object, const corpus::Origin& origin, const BuildSettings& settings) {
+  corpus::Row row;
+  row.kind = corpus::RowKind::trace;
+  row.prompt = contents(object, "prompt");
+  row.completion = contents(object, "completion");
+  row.id = corpus::row_key(row.prompt, row.completion);
+  row.source.origin = origin;
+  row.source.path = string_at(object, "task_id").value_or("");
+  row.licence = licence_of(object, origin.name, settings.licences);
+  row.verdict = verdict_of(object);
+  // All answers to one task are in the same split.
+  if (in_validation(row.source.path, settings.seed, settings.validation_share)) row.split = "validation";
+  return row;
+}
+
+std::string why_none(const store::Tally& tally, const SourceFacts& source) {
+  std::string why = store::left_out_in_words(tally);
+  if (tally.benchmarks > 0)
+    why += fmt::format("{}{} of a benchmark", why.empty() ? "" : ", ", tally.benchmarks);
+  for (const auto& [licence, count] : source.licence_refused)
+    why +=
+        fmt::format("{}{} under a licence that is not allowed ({})", why.empty() ? "" : ", ", count, licence);
+  return why.empty() ? "none" : why;
+}
+
+Result<> add_run(const std::string& path, const BuildSettings& settings, RowSink& sink, BuildSummary& facts) {
+  auto reader = store::open_run(path);
+  if (!reader) return std::unexpected(reader.error());
+  SourceFacts source;
+  source.origin.kind = corpus::OriginKind::run;
+  source.origin.name = run_name(path);
+  store::TrainingOptions options;
+  options.format = store::Format::prompt_completion;
+  options.reasoning = store::ReasoningKey::none;
+  store::Tally tally;
+  while (true) {
+    auto trace = (*reader)->next();
+    if (!trace) return std::unexpected(trace.error());
+    if (!*trace) break;
+    ++source.tally.files_seen;
+    for (const store::TrainingRow& made : store::training_rows(**trace, options, tally)) {
+      auto object = parse_json(made.text);
+      if (!object || !object->is_object()) continue;
+      corpus::Row row = row_of(object->get_object(), source.origin, settings);
+      std::string spdx = row.licence.spdx.empty() ? "unknown" : row.licence.spdx;
+      if (!settings.licences.any && !licence::allowed(row.licence.spdx, settings.licences.allow)) {
+        ++source.licence_refused[spdx];
+        continue;
+      }
+      dataset::add(source, row.licence);
+      ++source.units["trace"];
+      sink.add(std::move(row));
+    }
+  }
+  source.tally.files_taken = tally.traces;
+  for (const auto& [why, count] : tally.left_out) source.tally.skipped[why] += count;
+  if (tally.benchmarks > 0) source.tally.skipped["a task of a benchmark"] += tally.benchmarks;
+  if (source.units.empty())
+    facts.warnings.push_back(fmt::format("{}: no answer became a row; of {} traces, left out: {}",
+                                         source.origin.name, source.tally.files_seen,
+                                         why_none(tally, source)));
+  facts.sources.push_back(std::move(source));
+  return {};
+}
+
+}  // namespace
+
+Result<> add_trace_rows(const std::vector<std::string>& runs, const BuildSettings& settings, RowSink& sink,
+                        BuildSummary& facts) {
+  for (const std::string& run : runs)
+    if (auto added = add_run(run, settings, sink, facts); !added) return added;
+  return {};
+}
+
+}  // namespace kw::dataset

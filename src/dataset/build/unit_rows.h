@@ -1,0 +1,43 @@
+// Labels units by compilation, and makes rows from units and runs: holes, language pairs, verified answers.
+#pragma once
+
+#include "base/core/result.h"
+#include "dataset/build/build.h"
+#include "dataset/build/row_sink.h"
+#include "dataset/build/similar_units.h"
+#include "dataset/build/unit_store.h"
+
+namespace kw::dataset {
+
+// Labels the kept units of Triton, and those of CUDA that become rows. Works in batches, so that not all
+// texts are in memory.
+Result<> compile_units(UnitStore& units, const std::vector<UnitFate>& fates, const BuildSettings& settings,
+                       const Watch& watch, std::vector<Stage>& stages);
+
+// Makes rows from units: holes and language pairs.
+struct UnitWorld {
+  const UnitStore& units;
+  const std::vector<UnitFate>& fates;
+  const UnitLeaks& leaks;
+};
+
+// Self-contained units with clear shapes first, then in the order of the sources.
+Result<> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
+                      RowSink& sink);
+
+struct PairTally {
+  std::uint64_t cuda = 0;
+  std::uint64_t cuda_weak = 0;
+  std::uint64_t torch = 0;
+  std::vector<SourceFacts> hand_made;  // one for each folder of pairs
+};
+
+// CUDA → Triton, then PyTorch → Triton, source by source, then hand-made pairs.
+Result<PairTally> add_pair_rows(const UnitWorld& world, std::uint32_t sources, const BuildSettings& settings,
+                                RowSink& sink);
+
+// Verified answers of runs that are correct and count.
+Result<> add_trace_rows(const std::vector<std::string>& runs, const BuildSettings& settings, RowSink& sink,
+                        BuildSummary& facts);
+
+}  // namespace kw::dataset

@@ -1,0 +1,217 @@
+#include "dataset/pairs/code_text.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "base/core/text.h"
+#include "dataset/extract/harvest.h"
+
+namespace kw::pairs {
+namespace {
+
+using harvest::Language;
+
+bool is_name_byte(char c) {
+  return is_word(c) || static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+std::size_t after(std::string_view text, std::string_view end, std::size_t from) {
+  std::size_t found = text.find(end, from);
+  return found == std::string_view::npos ? text.size() : found + end.size();
+}
+
+// The offset after the literal whose opening quote is at `at`.
+std::size_t after_string(std::string_view text, std::size_t at, Language language) {
+  char quote = text[at];
+  bool triple = language == Language::python && text.substr(at, 3) == std::string(3, quote);
+  std::size_t i = at + (triple ? 3 : 1);
+  while (i < text.size()) {
+    if (text[i] == '\\') {
+      i += 2;
+    } else if (triple ? text.substr(i, 3) == std::string(3, quote) : text[i] == quote || text[i] == '\n') {
+      return std::min(text.size(), i + (triple ? 3 : 1));
+    } else {
+      ++i;
+    }
+  }
+  return text.size();
+}
+
+bool is_string_prefix(std::string_view word) {
+  return word.size() <= 2 && word.find_first_not_of("rRbBfFuU") == std::string_view::npos;
+}
+
+// The offset after the comment that begins at `at`; `at` itself if none begins there.
+std::size_t after_comment(std::string_view text, std::size_t at, Language language) {
+  if (language == Language::python) return text[at] == '#' ? after(text, "\n", at) : at;
+  if (text.substr(at, 2) == "//") return after(text, "\n", at);
+  return text.substr(at, 2) == "/*" ? after(text, "*/", at + 2) : at;
+}
+
+std::string_view word_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && is_name_byte(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+}  // namespace
+
+Language language_of(corpus::UnitKind kind) {
+  bool cuda = kind == corpus::UnitKind::cuda_kernel || kind == corpus::UnitKind::cuda_device;
+  return cuda ? Language::cuda : Language::python;
+}
+
+bool holds_special_token(std::string_view text) {
+  for (std::size_t at = text.find("<|"); at != std::string_view::npos; at = text.find("<|", at + 2)) {
+    std::size_t end = at + 2 + word_at(text, at + 2).size();
+    if (end > at + 2 && text.substr(end, 2) == "|>") return true;
+  }
+  return false;
+}
+
+bool holds_code(std::string_view text, Language language) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    std::size_t behind = after_comment(text, i, language);
+    if (behind > i) {
+      i = behind;
+    } else if (text[i] == '"' || text[i] == '\'') {
+      i = after_string(text, i, language);
+    } else if (is_name_byte(text[i])) {
+      std::string_view word = word_at(text, i);
+      i += word.size();
+      bool quoted = i < text.size() && (text[i] == '"' || text[i] == '\'') && is_string_prefix(word);
+      if (!quoted && word != "pass") return true;
+    } else {
+      ++i;
+    }
+  }
+  return false;
+}
+
+std::string joined(std::initializer_list<std::string_view> pieces) {
+  std::string out;
+  for (std::string_view piece : pieces) {
+    if (std::ranges::all_of(piece, is_blank)) continue;
+    if (!out.empty()) out += out.ends_with('\n') ? "\n" : "\n\n";
+    out += piece;
+  }
+  return out;
+}
+
+std::string fenced(std::string_view code, std::string_view language) {
+  std::string fence = "```";
+  while (code.find(fence) != std::string_view::npos) fence += '`';
+  std::string out = fence;
+  out += language;
+  out += '\n';
+  out += code;
+  if (!code.ends_with('\n')) out += '\n';
+  return out + fence + '\n';
+}
+
+namespace {
+
+using corpus::Span;
+
+std::uint64_t mixed(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9U;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
+  std::uint64_t hash = 0xcbf29ce484222325U ^ mixed(start);
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return mixed(hash);
+}
+
+// Whether the cut splits a UTF-8 character; a text file cannot contain such a middle.
+bool cuts_a_character(std::string_view region, Span middle) {
+  auto continues = [&](std::size_t at) {
+    return at < region.size() && (static_cast<unsigned char>(region[at]) & 0xc0U) == 0x80;
+  };
+  return continues(middle.begin) || continues(middle.end);
+}
+
+bool is_worth_it(const corpus::Unit& unit, Span function, Span middle, const FimOptions& options) {
+  if (middle.begin < function.begin || middle.end > function.end || middle.begin >= middle.end) return false;
+  if (middle == function || cuts_a_character(unit.region, middle)) return false;
+  std::string_view text = std::string_view(unit.region).substr(middle.begin, middle.end - middle.begin);
+  return trim(text).size() >= options.least_middle_bytes && holds_code(text, language_of(unit.kind));
+}
+
+bool has_middle(const std::vector<Cut>& cuts, Span middle) {
+  return std::ranges::any_of(cuts, [&](const Cut& cut) { return cut.middle == middle; });
+}
+
+std::size_t line_start_from(std::string_view text, std::size_t at) {
+  if (at == 0 || text[at - 1] == '\n') return at;
+  std::size_t end = text.find('\n', at);
+  return end == std::string_view::npos ? text.size() : end + 1;
+}
+
+std::size_t line_start_before(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return text.size();
+  std::size_t end = text.substr(0, at).rfind('\n');
+  return end == std::string_view::npos ? 0 : end + 1;
+}
+
+}  // namespace
+
+std::vector<Cut> choose_cuts(const corpus::Unit& unit, Span function, const FimOptions& options) {
+  std::uint64_t start = hash_of(unit.id, options.seed);
+  std::vector<Cut> all;
+  std::vector<harvest::HoleSpan> holes = {
+      {.node = "body", .middle = {function.begin + unit.signature_bytes, function.end}}};
+  for (harvest::HoleSpan& hole : harvest::hole_spans(unit.region, function, language_of(unit.kind)))
+    holes.push_back(std::move(hole));
+  for (harvest::HoleSpan& hole : holes) {
+    if (!is_worth_it(unit, function, hole.middle, options)) continue;
+    std::uint64_t place =
+        mixed((hole.middle.begin - function.begin) * 0x9e3779b97f4a7c15U + hole.middle.end - function.begin);
+    std::uint64_t hash = hash_of(hole.node, start ^ place);
+    all.push_back({.node = std::move(hole.node), .middle = hole.middle, .hash = hash});
+  }
+  std::ranges::sort(all, {}, [](const Cut& cut) { return std::tuple(cut.hash, cut.middle.begin); });
+  const std::array<std::pair<std::string_view, unsigned>, 4> wanted = {{
+      {"body", 1},
+      {"block", options.blocks},
+      {"expression", options.expressions},
+      {"call", options.calls},
+  }};
+  std::vector<Cut> chosen;
+  for (auto [node, most] : wanted) {
+    unsigned taken = 0;
+    for (const Cut& cut : all) {
+      if (taken == most) break;
+      if (cut.node != node || has_middle(chosen, cut.middle)) continue;
+      chosen.push_back(cut);
+      ++taken;
+    }
+  }
+  return chosen;
+}
+
+std::optional<Span> fit_region(std::string_view region, Span middle, std::size_t bytes) {
+  if (region.size() <= bytes) return Span{0, region.size()};
+  std::size_t length = middle.end - middle.begin;
+  if (length > bytes) return {};
+  std::size_t spare = bytes - length;
+  std::size_t behind = region.size() - middle.end;
+  std::size_t before = std::min(middle.begin, std::max(spare / 2, spare - std::min(spare, behind)));
+  behind = std::min(behind, spare - before);
+  Span fit{line_start_from(region, middle.begin - before), line_start_before(region, middle.end + behind)};
+  if (fit.begin > middle.begin || fit.end < middle.end) return {};
+  return fit;
+}
+
+}  // namespace kw::pairs

@@ -1,0 +1,50 @@
+// Source text of rows: tests that need no parser, joined and fenced code, and the choice of holes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/extract/harvest.h"
+#include "dataset/pairs/pairs.h"
+#include "dataset/units/unit.h"
+
+namespace kw::pairs {
+
+// Tests of source text that need no parser.
+harvest::Language language_of(corpus::UnitKind kind);
+
+// Whether the text contains a token like <|fim_middle|> or <|im_end|>, which a tokenizer would take for a
+// special token.
+bool holds_special_token(std::string_view text);
+
+// Whether the text contains more than white space, comments, lone string literals, `pass` and punctuation.
+// Reads each byte once; an unterminated literal ends at the end of the text.
+bool holds_code(std::string_view text, harvest::Language language);
+
+// The non-empty parts on separate lines, with one blank line between them. Keeps the end of the last part.
+std::string joined(std::initializer_list<std::string_view> pieces);
+
+// The code in a fence longer than any in it, with the language's name.
+std::string fenced(std::string_view code, std::string_view language);
+
+// Chooses the holes of a unit, and the part of its region for each row.
+struct Cut {
+  std::string node;
+  corpus::Span middle;     // in the unit's region
+  std::uint64_t hash = 0;  // of the unit, the seed and the place: the source of random choices
+};
+
+// One body, and the numbers of blocks, expressions and calls in the options, each middle once. Of more
+// candidates, takes those with the smallest hashes.
+std::vector<Cut> choose_cuts(const corpus::Unit& unit, corpus::Span function, const FimOptions& options);
+
+// The part of the region around the middle with at most `bytes` bytes: the complete region if it fits, else
+// complete lines, about equally before and after the middle. Empty if the middle's lines do not fit.
+std::optional<corpus::Span> fit_region(std::string_view region, corpus::Span middle, std::size_t bytes);
+
+}  // namespace kw::pairs

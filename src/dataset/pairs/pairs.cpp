@@ -1,0 +1,226 @@
+#include "dataset/pairs/pairs.h"
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/core/files.h"
+#include "base/core/json.h"
+#include "base/rows/rows.h"
+#include "code/similarity/code_tokens.h"
+#include "dataset/licence/licence.h"
+#include "dataset/pairs/code_text.h"
+#include "dataset/units/row.h"
+
+namespace kw::pairs {
+namespace {
+
+// Whether the text is a top-level function: its body is indented by one step only.
+bool stands_alone(std::string_view text) {
+  if (!text.starts_with("def ") && !text.starts_with("@") && !text.starts_with("async def ")) return false;
+  std::size_t open = text.find('(');
+  std::size_t first = open == std::string_view::npos ? open : text.find_first_not_of(" \t\r\n", open + 1);
+  if (first == std::string_view::npos) return false;
+  std::string_view parameters = text.substr(first);
+  return !parameters.starts_with("self") && !parameters.starts_with("ctx") && !parameters.starts_with("cls");
+}
+
+// The launcher's imports that the context lacks. The context only has the kernel's.
+std::string imports_for(std::string_view launcher, const std::string& context) {
+  std::string imports;
+  for (std::string_view module : {"math", "torch", "triton"}) {
+    std::string line = fmt::format("import {}\n", module);
+    if (launcher.find(fmt::format("{}.", module)) == std::string_view::npos) continue;
+    if (!context.starts_with(line) && context.find("\n" + line) == std::string::npos) imports += line;
+  }
+  return imports;
+}
+
+}  // namespace
+
+std::string cuda_prompt(std::string_view code) {
+  return "Rewrite this CUDA kernel in Triton.\n\n" + fenced(code, "cuda");
+}
+
+std::string torch_prompt(std::string_view code) {
+  return "Rewrite this PyTorch code with a Triton kernel.\n\n" + fenced(code, "python");
+}
+
+std::string with_launcher(const corpus::Unit& unit) {
+  for (const corpus::Launch& launch : unit.launches) {
+    if (!stands_alone(launch.caller_text)) continue;
+    // Does not add a launcher that the context already contains.
+    if (unit.context.find(launch.caller_text) != std::string::npos) break;
+    return joined(
+        {imports_for(launch.caller_text, unit.context), unit.context, unit.text, launch.caller_text});
+  }
+  return joined({unit.context, unit.text});
+}
+
+corpus::Row pair_row(const corpus::Unit& from, const corpus::Unit& to, const Match& match) {
+  corpus::Row row;
+  bool cuda = from.kind != corpus::UnitKind::torch;
+  std::string code = joined({from.context, from.text});
+  row.kind = cuda ? corpus::RowKind::cu2triton : corpus::RowKind::torch2triton;
+  row.prompt = cuda ? cuda_prompt(code) : torch_prompt(code);
+  row.completion = with_launcher(to);
+  row.id = corpus::row_key(row.prompt, row.completion);
+  row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
+  row.unit = from.id;
+  row.source = from.source;
+  row.licence = from.licence;
+  row.pair = match.evidence;
+  return row;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_bytes = std::size_t{4} << 20;
+
+// Licences and source of a pair, from NAME.json or pairs.csv.
+struct Note {
+  std::string licence;
+  std::string triton_licence;
+  std::string source;
+  std::string said_in;  // the file's name
+};
+
+using Notes = std::map<std::string, Note>;
+
+Result<std::vector<fs::path>> cuda_files(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".cu" && it->is_regular_file(error)) files.push_back(it->path());
+  if (error)
+    return fail(fmt::format("cannot list {}: {}", folder, error.message()),
+                "name a folder with NAME.cu and NAME.py in it");
+  if (files.empty())
+    return fail(fmt::format("{} holds no pair: there is no .cu file in it", folder),
+                "put NAME.cu beside NAME.py, or NAME_cuda.cu beside NAME_triton.py");
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string name_of(const fs::path& cuda) {
+  std::string stem = cuda.stem().string();
+  return stem.ends_with("_cuda") ? stem.substr(0, stem.size() - 5) : stem;
+}
+
+Result<fs::path> triton_file(const fs::path& cuda) {
+  std::string stem = cuda.stem().string();
+  std::string wanted = stem.ends_with("_cuda") ? name_of(cuda) + "_triton.py" : stem + ".py";
+  fs::path path = cuda.parent_path() / wanted;
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  return fail(fmt::format("{} has no rewrite: there is no {} beside it", cuda.string(), wanted),
+              "add it, or move the .cu file elsewhere");
+}
+
+Result<Notes> notes_of_table(const fs::path& path) {
+  Notes notes;
+  std::error_code error;
+  if (!fs::exists(path, error)) return notes;
+  table::ReadOptions options;
+  options.prompt = "name";
+  options.completion = "licence";
+  auto rows = table::open_rows(path.string(), options);
+  if (!rows) return std::unexpected(rows.error());
+  while (true) {
+    auto row = (*rows)->next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return notes;
+    const auto* read = std::get_if<table::TextRow>(&**row);
+    if (read == nullptr)
+      return fail(fmt::format("{} has a line that cannot be read", path.string()),
+                  "give each line a name and a licence");
+    notes[read->prompt] = {.licence = read->completion,
+                           .triton_licence = {},
+                           .source = string_at(read->rest, "source").value_or(""),
+                           .said_in = path.filename().string()};
+  }
+}
+
+Result<std::optional<Note>> note_of_file(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  auto text = read_text_file(path, most_bytes);
+  if (!text) return std::unexpected(text.error());
+  auto value = parse_json(*text);
+  if (!value) return fail(fmt::format("{}: {}", path.string(), value.error().what), value.error().remedy);
+  if (!value->is_object())
+    return fail(fmt::format("{} is no JSON object", path.string()), R"(write {"licence": "MIT"})");
+  const auto& object = value->as_object();
+  return Note{.licence = string_at(object, "licence").value_or(""),
+              .triton_licence = string_at(object, "triton_licence").value_or(""),
+              .source = string_at(object, "source").value_or(""),
+              .said_in = path.filename().string()};
+}
+
+corpus::Licence licence_of(const std::string& stated, const std::string& said_in, std::string_view bytes) {
+  if (!stated.empty()) return {.spdx = stated, .evidence = said_in};
+  return licence::from_tag(bytes).value_or(corpus::Licence{});
+}
+
+corpus::Place place_of(const fs::path& file, const std::string& bytes, const Note& note) {
+  corpus::Place place;
+  place.origin.kind = corpus::OriginKind::pairs;
+  place.origin.name = fs::path(file.parent_path()).filename().string();
+  place.origin.url = note.source;
+  place.path = file.filename().string();
+  place.span = {0, bytes.size()};
+  return place;
+}
+
+Result<corpus::Row> hand_made_row(const fs::path& cuda, const fs::path& triton, const Note& note) {
+  auto from = read_text_file(cuda, most_bytes);
+  if (!from) return std::unexpected(from.error());
+  auto to = read_text_file(triton, most_bytes);
+  if (!to) return std::unexpected(to.error());
+  corpus::Row row;
+  row.kind = corpus::RowKind::cu2triton;
+  row.prompt = cuda_prompt(*from);
+  row.completion = *to;
+  row.id = corpus::row_key(row.prompt, row.completion);
+  row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
+  row.unit = row.id;
+  row.source = place_of(cuda, *from, note);
+  row.licence = licence_of(note.licence, note.said_in, *from);
+  const std::string& of_triton = note.triton_licence.empty() ? note.licence : note.triton_licence;
+  row.pair = corpus::PairEvidence{.confidence = 1,
+                                  .reasons = {"made by hand"},
+                                  .other = place_of(triton, *to, note),
+                                  .other_licence = licence_of(of_triton, note.said_in, *to)};
+  return row;
+}
+
+}  // namespace
+
+Result<std::vector<corpus::Row>> hand_made_pairs(const std::string& folder) {
+  auto whole = fs::path(folder).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // "pairs/" means "pairs"
+  auto files = cuda_files(whole.string());
+  if (!files) return std::unexpected(files.error());
+  auto notes = notes_of_table(whole / "pairs.csv");
+  if (!notes) return std::unexpected(notes.error());
+  std::vector<corpus::Row> rows;
+  for (const fs::path& cuda : *files) {
+    auto triton = triton_file(cuda);
+    if (!triton) return std::unexpected(triton.error());
+    auto note = note_of_file(whole / (name_of(cuda) + ".json"));
+    if (!note) return std::unexpected(note.error());
+    auto row = hand_made_row(cuda, *triton, note->value_or((*notes)[name_of(cuda)]));
+    if (!row) return std::unexpected(row.error());
+    rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
+}  // namespace kw::pairs

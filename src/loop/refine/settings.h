@@ -1,0 +1,32 @@
+// Settings of the loop.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "loop/model_client/chat.h"
+#include "types/enums.h"
+
+namespace kw::refine {
+
+// Whether a correct answer ends a conversation if speed cannot be measured.
+BOOST_DEFINE_ENUM_CLASS(RequireSpeed, auto_, always)
+
+BOOST_DEFINE_ENUM_CLASS(PromptStyle, wrapper, modelnew)
+
+struct Settings {
+  bool multi_turn = false;
+  std::size_t max_turns = 4;  // of a conversation; 1 unless multi_turn
+  double target_speedup = 1.0;
+  Trust min_trust = Trust::in_process;  // the least trust of a speed-up that is accepted
+  RequireSpeed require_speed = RequireSpeed::auto_;
+  bool retry_failed = true;  // multi-turn: a second, new conversation if all turns were wrong
+  std::size_t requests_in_flight = 10;
+  std::size_t samples_per_task = 1;
+  PromptStyle style = PromptStyle::wrapper;
+  std::string system_prompt;  // the text itself; empty: none is sent
+  llm::Sampling sampling;
+};
+
+}  // namespace kw::refine

@@ -1,0 +1,210 @@
+#include "loop/run_store/trace_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/json/serialize.hpp>
+#include <cerrno>
+
+#include "base/core/files.h"
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "loop/run_store/run_reader.h"
+#include "loop/run_store/run_store.h"
+
+namespace kw::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Splits a text into its outermost objects without parsing them.
+class ObjectCutter {
+ public:
+  explicit ObjectCutter(Fd fd) : fd_(std::move(fd)) {}
+
+  // The next object's text; empty at the end. An error if the file has other values than objects.
+  Result<std::string> next() {
+    std::string object;
+    while (true) {
+      if (at_ == chunk_.size()) {
+        auto more = fill();
+        if (!more) return std::unexpected(more.error());
+        if (!*more)
+          return object.empty() ? Result<std::string>(object) : fail("the file ends inside a trace");
+      }
+      char c = chunk_[at_++];
+      if (depth_ == 0 && c != '{') {
+        if (std::string_view(" \t\r\n,[]").find(c) == std::string_view::npos)
+          return fail("the file contains values that are not objects");
+        continue;
+      }
+      object += c;
+      if (ends(c)) return object;
+    }
+  }
+
+ private:
+  // Tracks strings and braces; true at the closing brace of an outermost object.
+  bool ends(char c) {
+    if (in_string_) {
+      if (escaped_)
+        escaped_ = false;
+      else if (c == '\\')
+        escaped_ = true;
+      else if (c == '"')
+        in_string_ = false;
+      return false;
+    }
+    if (c == '"') in_string_ = true;
+    if (c == '{') ++depth_;
+    return c == '}' && --depth_ == 0;
+  }
+
+  Result<bool> fill() {
+    chunk_.resize(1 << 16);
+    ssize_t n = 0;
+    do n = ::read(fd_.get(), chunk_.data(), chunk_.size());
+    while (n < 0 && errno == EINTR);
+    chunk_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    at_ = 0;
+    if (n < 0) return fail(errno_text(errno));
+    return n > 0;
+  }
+
+  Fd fd_;
+  std::string chunk_;
+  std::size_t at_ = 0;
+  std::size_t depth_ = 0;
+  bool in_string_ = false;
+  bool escaped_ = false;
+};
+
+class JsonTraces : public TraceReader {
+ public:
+  JsonTraces(fs::path path, Fd fd) : path_(std::move(path)), objects_(std::move(fd)) {}
+
+  Result<std::optional<Trace>> next() override {
+    auto text = objects_.next();
+    if (!text) return broken(text.error());
+    if (text->empty()) return std::nullopt;
+    ++number_;
+    auto value = parse_json(*text);
+    if (!value) return broken(value.error());
+    auto trace = trace_from_json(value->get_object());
+    if (!trace) return broken(trace.error());
+    return std::move(*trace);
+  }
+
+ private:
+  std::unexpected<Error> broken(const Error& error) const {
+    return fail(fmt::format("{}, trace {}: {}", path_.string(), number_, error.what), error.remedy);
+  }
+
+  fs::path path_;
+  ObjectCutter objects_;
+  std::size_t number_ = 0;
+};
+
+bool is_database(const fs::path& path) {
+  if (fs::is_directory(path)) return true;
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  constexpr std::string_view magic("SQLite format 3\0", 16);
+  char head[magic.size()] = {};
+  return fd && ::read(fd.get(), head, sizeof head) == sizeof head &&
+         std::string_view(head, sizeof head) == magic;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceReader>> read_json_traces(const fs::path& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd)
+    return fail(fmt::format("cannot read {}: {}", path.string(), errno_text(errno)),
+                "name a run folder, its run.db, or exported JSON");
+  return std::make_unique<JsonTraces>(path, std::move(fd));
+}
+
+Result<std::unique_ptr<TraceReader>> open_run(const fs::path& path) {
+  if (!is_database(path)) return read_json_traces(path);
+  auto reader = RunReader::open(path, Which::ended);
+  if (!reader) return std::unexpected(reader.error());
+  return std::move(*reader);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A JSON list with one element per line.
+class ListFile {
+ public:
+  explicit ListFile(NewFile file) : file_(std::move(file)) {}
+
+  Result<> add(const std::string& element) {
+    if (auto begun = file_.write(count_++ == 0 ? "[\n" : ",\n"); !begun) return begun;
+    return file_.write(element);
+  }
+  Result<> finish() {
+    if (auto ended = file_.write(count_ == 0 ? "[]\n" : "\n]\n"); !ended) return ended;
+    return file_.finish();
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  NewFile file_;
+  std::size_t count_ = 0;
+};
+
+bool was_answered(const Trace& trace) {
+  for (const Conversation& round : trace.rounds)
+    if (!round.turns.empty()) return true;
+  return false;
+}
+
+Result<> add(const Trace& trace, Form form, ListFile& all, ListFile& failed) {
+  auto row = form == Form::multi ? multi_turn_json(trace) : single_turn_json(trace);
+  std::string text = boost::json::serialize(row);
+  if (was_answered(trace))
+    if (auto added = all.add(text); !added) return added;
+  return is_failed(trace) ? failed.add(text) : Result<>();
+}
+
+}  // namespace
+
+fs::path failed_path(const fs::path& path) {
+  fs::path failed = path;
+  failed.replace_filename(path.stem().string() + "_failed" + path.extension().string());
+  return failed;
+}
+
+Result<Written> write_traces(TraceReader& reader, const fs::path& path, Form form) {
+  auto all_file = NewFile::create(path);
+  if (!all_file) return std::unexpected(all_file.error());
+  auto failed_file = NewFile::create(failed_path(path));
+  if (!failed_file) return std::unexpected(failed_file.error());
+  ListFile all(std::move(*all_file));
+  ListFile failed(std::move(*failed_file));
+  while (true) {
+    auto trace = reader.next();
+    if (!trace) return std::unexpected(trace.error());
+    if (!*trace) break;
+    if (auto added = add(**trace, form, all, failed); !added) return std::unexpected(added.error());
+  }
+  for (ListFile* file : {&all, &failed})
+    if (auto ended = file->finish(); !ended) return std::unexpected(ended.error());
+  return Written{all.count(), failed.count()};
+}
+
+async::Task<Result<>> save_traces(RunStore& store, fs::path path, Form form) {
+  std::string name = path.string();
+  co_return co_await store.in_background(name,
+                                         [from = store.path(), to = std::move(path), form]() -> Result<> {
+                                           auto reader = RunReader::open(from, Which::ended);
+                                           if (!reader) return std::unexpected(reader.error());
+                                           auto written = write_traces(**reader, to, form);
+                                           return written ? Result<>() : std::unexpected(written.error());
+                                         });
+}
+
+}  // namespace kw::store

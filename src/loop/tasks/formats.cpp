@@ -1,0 +1,208 @@
+#include "loop/tasks/formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "loop/tasks/kernelbench.h"
+#include "loop/tasks/readers.h"
+
+namespace kw {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* expected_kernels =
+    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
+    ".parquet), a "
+    "KernelBench checkout or run folder, a folder of pairs, or REFERENCE.py KERNEL.py";
+
+constexpr const char* expected_tasks =
+    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
+    ".parquet), a "
+    "KernelBench checkout, or one reference (.py) or a folder of them, with get_inputs or NAME.shapes.json "
+    "beside";
+
+// The columns of KernelBook that a task needs. The kernels are three quarters of the table.
+constexpr const char* kernelbook_task_columns =
+    "python_code,entry_point,module_name,uuid,licenses,license,repo_link,repo_name";
+
+template <SourcePtr read(std::unique_ptr<RowReader>, Wanted)>
+Result<SourcePtr> open_table(const std::string& path, const OpenOptions& options) {
+  auto rows = open_rows(path, options.helper);
+  if (!rows) return std::unexpected(rows.error());
+  return read(std::move(*rows), options.wanted);
+}
+
+Result<SourcePtr> open_kernelbook(const std::string& path, const OpenOptions& options) {
+  auto rows = open_rows(path, options.helper, options.wanted == Wanted::tasks ? kernelbook_task_columns : "");
+  if (!rows) return std::unexpected(rows.error());
+  return kernelbook_source(std::move(*rows), options.wanted);
+}
+
+Result<SourcePtr> open_kernelbench(const std::string& path, const OpenOptions& options) {
+  if (options.wanted == Wanted::kernels)
+    return fail(fmt::format("{} holds KernelBench tasks, but no kernels", path),
+                "give it with --kernelbench, and the kernels with --kernelbench-run DIR");
+  auto tasks = KernelBenchTasks::open(path, options.helper);
+  if (!tasks) return std::unexpected(tasks.error());
+  return kernelbench_tasks(std::move(*tasks), {});
+}
+
+Result<SourcePtr> open_run(const std::string& path, const OpenOptions& options) {
+  if (options.wanted == Wanted::tasks)
+    return fail(fmt::format("{} holds the kernels of a run, and no tasks", path),
+                "give the tasks that it was made of with --kernelbench DIR");
+  if (options.kernelbench.empty())
+    return fail(fmt::format("{} is a KernelBench run, and its tasks are not given", path),
+                "give them with --kernelbench DIR, a checkout of KernelBench");
+  auto tasks = KernelBenchTasks::open(options.kernelbench, options.helper);
+  if (!tasks) return std::unexpected(tasks.error());
+  return kernelbench_run(path, std::move(*tasks));
+}
+
+Result<SourcePtr> open_tables(const std::string& path, const OpenOptions& options) {
+  std::vector<SourcePtr> tables;
+  for (const auto& [file, kind] : tables_in(path, options.wanted, options.helper)) {
+    OpenOptions own = options;
+    own.kind = kind;
+    tables.push_back(open_later([file, own] { return open_source(file, own); }));
+  }
+  return join(std::move(tables));
+}
+
+Result<SourcePtr> open_file(const std::string& path, const OpenOptions& options) {
+  if (options.wanted == Wanted::kernels)
+    return fail(fmt::format("{} is one source file", path), "give two: REFERENCE.py KERNEL.py");
+  auto reference = read_reference(path);
+  if (!reference) return std::unexpected(reference.error());
+  return job_list({std::move(*reference)});
+}
+
+template <SourcePtr read(const std::string& folder)>
+Result<SourcePtr> open_folder(const std::string& path, const OpenOptions&) {
+  return read(path);
+}
+
+template <bool fits(const std::string& folder)>
+bool is_folder(const std::string& path, Wanted, const ParquetHelper&) {
+  return fits(path);
+}
+
+bool is_run(const std::string& folder) {
+  return find_run_folder(folder).has_value();
+}
+
+bool has_tables(const std::string& path, Wanted wanted, const ParquetHelper& helper) {
+  return !tables_in(path, wanted, helper).empty();
+}
+
+// How a format is recognised and read.
+struct Format {
+  InputKind kind;
+  std::optional<Wanted> only;  // the purpose for which it is recognised; empty: both
+  // Whether a folder has this format; null: none has.
+  bool (*fits_folder)(const std::string& path, Wanted wanted, const ParquetHelper& helper);
+  std::array<std::string_view, 2> fields;  // required in a row; empty: the format has no rows
+  Result<SourcePtr> (*open)(const std::string& path, const OpenOptions& options);
+};
+
+// The first matching entry decides.
+constexpr Format formats[] = {
+    {InputKind::kernelbench_run, {}, is_folder<is_run>, {}, open_run},
+    {InputKind::kernelbench_checkout, {}, is_folder<is_kernelbench_checkout>, {}, open_kernelbench},
+    {InputKind::pairs, Wanted::kernels, is_folder<holds_pairs>, {}, open_folder<pair_source>},
+    {InputKind::tables, {}, has_tables, {}, open_tables},
+    {InputKind::references, Wanted::tasks, is_folder<holds_references>, {}, open_folder<reference_source>},
+    {InputKind::source, {}, nullptr, {}, open_file},
+    {InputKind::traces, {}, nullptr, {"sample_key", "pytorch_code"}, open_table<trace_source>},
+    {InputKind::kernelbook, {}, nullptr, {"python_code", "triton_code"}, open_kernelbook},
+    {InputKind::kernelbench_table, {}, nullptr, {"code", "problem_id"}, open_kernelbench},
+    {InputKind::batch, {}, nullptr, {"reference_code"}, open_table<batch_source>},
+    {InputKind::batch, {}, nullptr, {"reference_path"}, open_table<batch_source>},
+    {InputKind::batch, {}, nullptr, {"kernel_code"}, open_table<batch_source>},
+    {InputKind::batch, {}, nullptr, {"kernel_path"}, open_table<batch_source>},
+    {InputKind::kernelbook, Wanted::tasks, nullptr, {"python_code"}, open_kernelbook},
+};
+
+bool may_serve(const Format& format, Wanted wanted) {
+  return !format.only || format.only == wanted;
+}
+
+Result<InputKind> by_folder(const std::string& path, Wanted wanted, const ParquetHelper& helper) {
+  for (const Format& format : formats)
+    if (may_serve(format, wanted) && format.fits_folder && format.fits_folder(path, wanted, helper))
+      return format.kind;
+  if (wanted == Wanted::tasks) return fail(fmt::format("the folder {} holds no tasks", path), expected_tasks);
+  return fail(fmt::format("the folder {} holds nothing that can be judged", path), expected_kernels);
+}
+
+std::optional<InputKind> by_fields(const boost::json::object& row, Wanted wanted) {
+  auto has = [&](std::string_view field) { return field.empty() || row.contains(field); };
+  for (const Format& format : formats)
+    if (may_serve(format, wanted) && !format.fields[0].empty() && std::ranges::all_of(format.fields, has))
+      return format.kind;
+  return {};
+}
+
+// The first good row determines the format of the table. If all rows are bad, returns the first one's error.
+Result<InputKind> by_rows(RowReader& rows, Wanted wanted) {
+  const char* remedy = wanted == Wanted::kernels ? expected_kernels : expected_tasks;
+  std::optional<RowError> first_error;
+  for (int tried = 0; tried < 100; ++tried) {
+    auto next = rows.next();
+    if (!next) return std::unexpected(next.error());
+    if (!*next) break;
+    if (auto* error = std::get_if<RowError>(&**next)) {
+      if (!first_error) first_error = std::move(*error);
+      continue;
+    }
+    if (auto kind = by_fields(std::get<Row>(**next).fields, wanted)) return *kind;
+    return fail(
+        fmt::format("{}: the fields of row {} are not those of anything known", rows.file(), tried + 1),
+        remedy);
+  }
+  if (first_error) return fail(describe(*first_error), remedy);
+  return fail(fmt::format("{} has no rows", rows.file()), remedy);
+}
+
+bool has_kernels(InputKind kind) {
+  return kind == InputKind::traces || kind == InputKind::batch || kind == InputKind::kernelbook;
+}
+
+}  // namespace
+
+Result<InputKind> recognise(const std::string& path, Wanted wanted, const ParquetHelper& helper) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path), "check the path");
+  if (fs::is_directory(path, error)) return by_folder(path, wanted, helper);
+  if (path.ends_with(".py") || path.ends_with(".md") || path.ends_with(".txt")) return InputKind::source;
+  auto rows = open_rows(path, helper);
+  if (!rows) return std::unexpected(rows.error());
+  return by_rows(**rows, wanted);
+}
+
+std::vector<std::pair<std::string, InputKind>> tables_in(const std::string& folder, Wanted wanted,
+                                                         const ParquetHelper& helper) {
+  std::vector<std::pair<std::string, InputKind>> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::string suffix = entry.path().extension();
+    if (suffix != ".json" && suffix != ".jsonl" && suffix != ".parquet") continue;
+    auto kind = recognise(entry.path().string(), wanted, helper);
+    if (kind && (wanted == Wanted::tasks || has_kernels(*kind)))
+      found.emplace_back(entry.path().string(), *kind);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<SourcePtr> open_source(const std::string& path, const OpenOptions& options) {
+  auto kind =
+      options.kind ? Result<InputKind>(*options.kind) : recognise(path, options.wanted, options.helper);
+  if (!kind) return std::unexpected(kind.error());
+  return std::ranges::find(formats, *kind, &Format::kind)->open(path, options);
+}
+
+}  // namespace kw

@@ -1,0 +1,345 @@
+#include "loop/tasks/kernelbench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/core/files.h"
+#include "base/core/json.h"
+
+namespace kw {
+namespace fs = std::filesystem;
+namespace {
+
+// Removes `word` and the number after it from the beginning of the text; returns the number.
+std::optional<int> take_number(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return {};
+  text.remove_prefix(word.size());
+  int number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+std::optional<int> whole_number(std::string_view text) {
+  auto number = take_number(text, "");
+  return text.empty() ? number : std::nullopt;
+}
+
+// N of "levelN"; empty for other names.
+std::optional<int> level_of(std::string_view name) {
+  auto level = take_number(name, "level");
+  return name.empty() ? level : std::nullopt;
+}
+
+// 19 of "19_ReLU.py".
+std::optional<int> problem_of(const fs::path& file) {
+  if (file.extension() != ".py") return {};
+  std::string name = file.stem().string();
+  return whole_number(std::string_view(name).substr(0, name.find('_')));
+}
+
+std::vector<std::pair<int, fs::path>> level_folders(const fs::path& folder) {
+  std::vector<std::pair<int, fs::path>> levels;
+  std::error_code error;
+  if (auto level = level_of(fs::absolute(folder).lexically_normal().filename().string()))
+    levels.emplace_back(*level, folder);
+  for (const fs::path& base : {folder, folder / "KernelBench"})
+    for (const auto& entry : fs::directory_iterator(base, error))
+      if (auto level = level_of(entry.path().filename().string()); level && entry.is_directory(error))
+        levels.emplace_back(*level, entry.path());
+  return levels;
+}
+
+bool holds_kernels(const fs::path& folder) {
+  std::error_code error;
+  return std::ranges::any_of(fs::directory_iterator(folder, error), [](const auto& entry) {
+    return run_kernel_of(entry.path().string()).has_value();
+  });
+}
+
+// The kernels of a run; a kernel without a path stands for its task alone.
+class KernelBenchSource : public Source {
+ public:
+  KernelBenchSource(KernelBenchTasks tasks, std::vector<RunKernel> kernels)
+      : tasks_(std::move(tasks)), kernels_(std::move(kernels)) {}
+  std::optional<std::size_t> total() const override { return tasks_.errors().size() + kernels_.size(); }
+
+  Result<std::optional<JobOrError>> next() override {
+    if (error_at_ < tasks_.errors().size()) return tasks_.errors()[error_at_++];
+    if (at_ == kernels_.size()) return std::nullopt;
+    const RunKernel& kernel = kernels_[at_++];
+    auto job = read(kernel);
+    if (!job) return RowError{kernel.path, 0, job.error().what, job.error().remedy};
+    return std::move(*job);
+  }
+
+ private:
+  Result<Job> read(const RunKernel& kernel) const {
+    auto task = tasks_.find(kernel.level, kernel.problem_id);
+    if (!task) return std::unexpected(task.error());
+    Job job;
+    job.task = std::move(*task);
+    if (kernel.path.empty()) return job;
+    auto code = read_text_file(kernel.path);
+    if (!code) return std::unexpected(code.error());
+    job.id = fmt::format("level_{}_problem_{}_sample_{}", kernel.level, kernel.problem_id, kernel.sample_id);
+    job.sample_number = static_cast<std::size_t>(kernel.sample_id);
+    job.candidate.code = std::move(*code);
+    job.carried = {
+        {"level", kernel.level}, {"problem_id", kernel.problem_id}, {"sample_id", kernel.sample_id}};
+    return job;
+  }
+
+  KernelBenchTasks tasks_;
+  std::vector<RunKernel> kernels_;
+  std::size_t error_at_ = 0;  // bad rows of a table of tasks come first
+  std::size_t at_ = 0;
+};
+
+std::string rank_of(const KernelBenchTasks::Key& key, std::uint64_t seed) {
+  return random_rank(seed, kernelbench_task_id(fmt::format("{}", key.first), fmt::format("{}", key.second)),
+                     0);
+}
+
+}  // namespace
+
+bool is_kernelbench_checkout(const std::string& folder) {
+  return !level_folders(folder).empty();
+}
+
+void KernelBenchTasks::scan_level(const std::string& folder, int level) {
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(folder, error)) {
+    auto problem = problem_of(file.path());
+    if (!problem) continue;
+    Entry entry;
+    entry.path = file.path().string();
+    entry.task.source = "kernelbench";
+    entry.task.level = fmt::format("{}", level);
+    entry.task.problem_id = fmt::format("{}", *problem);
+    entry.task.name = file.path().stem().string();
+    entry.task.task_id = kernelbench_task_id(entry.task.level, entry.task.problem_id);
+    entries_.emplace(Key(level, *problem), std::move(entry));
+  }
+}
+
+Result<KernelBenchTasks> KernelBenchTasks::from_checkout(const std::string& folder) {
+  KernelBenchTasks tasks;
+  tasks.where_ = folder;
+  for (const auto& [level, path] : level_folders(folder)) tasks.scan_level(path.string(), level);
+  if (tasks.entries_.empty())
+    return fail(fmt::format("{} has no KernelBench problems", folder),
+                "give a checkout's folder, with files like level1/19_ReLU.py in it or in KernelBench/");
+  return tasks;
+}
+
+Result<> KernelBenchTasks::add_table(RowReader& rows) {
+  if (where_.empty()) where_ = rows.file();
+  while (true) {
+    auto next = rows.next();
+    if (!next) return std::unexpected(next.error());
+    if (!*next) return {};
+    if (auto* error = std::get_if<RowError>(&**next)) {
+      errors_.push_back(std::move(*error));
+      continue;
+    }
+    const Row& row = std::get<Row>(**next);
+    auto level = text_at(row.fields, "level").and_then(whole_number);
+    auto problem = text_at(row.fields, "problem_id").and_then(whole_number);
+    auto code = string_at(row.fields, "code");
+    if (!level || !problem || !code) {
+      errors_.push_back({rows.file(), row.number, "the row lacks code, level or problem_id",
+                         "a KernelBench table has the columns code, level, name, problem_id"});
+      continue;
+    }
+    Entry entry;
+    entry.task.source = "kernelbench";
+    entry.task.level = fmt::format("{}", *level);
+    entry.task.problem_id = fmt::format("{}", *problem);
+    entry.task.name = string_at(row.fields, "name").value_or("");
+    entry.task.reference_code = std::move(*code);
+    entry.task.task_id = kernelbench_task_id(entry.task.level, entry.task.problem_id);
+    entries_.emplace(Key(*level, *problem), std::move(entry));
+  }
+}
+
+Result<KernelBenchTasks> KernelBenchTasks::open(const std::string& path, const ParquetHelper& helper) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return from_tables({path}, helper);
+  auto tables = is_kernelbench_checkout(path) ? std::vector<std::string>() : parquet_files_below(path);
+  return tables.empty() ? from_checkout(path) : from_tables(tables, helper);
+}
+
+Result<KernelBenchTasks> KernelBenchTasks::from_tables(const std::vector<std::string>& paths,
+                                                       const ParquetHelper& helper) {
+  KernelBenchTasks tasks;
+  for (const std::string& path : paths) {
+    auto rows = open_rows(path, helper);
+    if (!rows) return std::unexpected(rows.error());
+    if (auto added = tasks.add_table(**rows); !added) return std::unexpected(added.error());
+  }
+  return tasks;
+}
+
+Result<Task> KernelBenchTasks::find(int level, int problem_id) const {
+  auto found = entries_.find({level, problem_id});
+  if (found == entries_.end())
+    return fail(fmt::format("{} has no problem {} of level {}", where_, problem_id, level),
+                "give the KernelBench tasks that the run was made of");
+  Task task = found->second.task;
+  if (found->second.path.empty()) return task;
+  auto code = read_text_file(found->second.path);
+  if (!code) return std::unexpected(code.error());
+  task.reference_code = std::move(*code);
+  return task;
+}
+
+std::vector<KernelBenchTasks::Key> KernelBenchTasks::keys() const {
+  std::vector<Key> keys;
+  for (const auto& [key, entry] : entries_) keys.push_back(key);
+  return keys;
+}
+
+std::optional<RunKernel> run_kernel_of(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  std::string_view text = name;
+  auto level = take_number(text, "level_");
+  auto problem = level ? take_number(text, "_problem_") : std::nullopt;
+  auto sample = problem ? take_number(text, "_sample_") : std::nullopt;
+  if (!sample || *sample < 0 || text != "_kernel.py") return {};
+  return RunKernel{*level, *problem, *sample, path};
+}
+
+Result<std::string> find_run_folder(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    return fail(fmt::format("{} is not a folder", folder), "give a KernelBench run folder, runs/NAME");
+  if (holds_kernels(folder)) return folder;
+  std::vector<std::string> runs;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.is_directory(error) && holds_kernels(entry.path())) runs.push_back(entry.path().string());
+  std::ranges::sort(runs);
+  if (runs.size() == 1) return runs.front();
+  if (runs.empty())
+    return fail(fmt::format("{} has no kernels of a run", folder),
+                "their names are like level_1_problem_19_sample_0_kernel.py");
+  return fail(fmt::format("{} has {} runs", folder, runs.size()),
+              fmt::format("give one of them: {} ...", runs.front()));
+}
+
+SourcePtr kernelbench_tasks(KernelBenchTasks tasks, const KernelBenchSample& sample) {
+  std::map<int, std::vector<KernelBenchTasks::Key>> by_level;
+  for (const auto& key : tasks.keys())
+    if (sample.levels.empty() || sample.levels.contains(key.first)) by_level[key.first].push_back(key);
+  std::map<int, std::size_t> sizes;
+  for (const auto& [level, keys] : by_level) sizes[level] = keys.size();
+
+  std::vector<RunKernel> chosen;
+  for (const auto& [level, share] : even_shares(sizes, sample.count)) {
+    auto& keys = by_level[level];
+    if (sample.at_random)
+      std::ranges::sort(keys, {}, [&](const auto& key) { return rank_of(key, sample.seed); });
+    for (std::size_t at = 0; at < share; ++at) chosen.push_back({level, keys[at].second, 0, ""});
+  }
+  std::ranges::sort(chosen);
+  return std::make_unique<KernelBenchSource>(std::move(tasks), std::move(chosen));
+}
+
+Result<SourcePtr> kernelbench_run(const std::string& folder, KernelBenchTasks tasks) {
+  auto run = find_run_folder(folder);
+  if (!run) return std::unexpected(run.error());
+  std::vector<RunKernel> kernels;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(*run, error))
+    if (auto kernel = run_kernel_of(entry.path().string())) kernels.push_back(*kernel);
+  std::ranges::sort(kernels);
+  return std::make_unique<KernelBenchSource>(std::move(tasks), std::move(kernels));
+}
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+namespace {
+
+json::object stats_of(const std::vector<double>& samples) {
+  if (samples.empty()) return {};
+  auto count = static_cast<double>(samples.size());
+  double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
+  double squares = 0;
+  for (double sample : samples) squares += (sample - mean) * (sample - mean);
+  auto [low, high] = std::ranges::minmax(samples);
+  return {{"mean", mean},
+          {"std", std::sqrt(squares / count)},
+          {"min", low},
+          {"max", high},
+          {"num_trials", samples.size()}};
+}
+
+json::object entry_of(const KernelBenchResult& result) {
+  const Verdict& v = result.verdict;
+  json::object metadata{{"status", to_string(v.status)}, {"stage", to_string(v.stage)}};
+  if (v.error) metadata["error"] = *v.error;
+  if (v.error_class) metadata["error_class"] = to_string(*v.error_class);
+  if (v.environment.gpu) metadata["hardware"] = *v.environment.gpu;
+  if (v.speedup) metadata["speedup"] = *v.speedup;
+  // KernelBench writes -1 for a time that was not measured.
+  return {{"sample_id", result.sample_id},
+          {"compiled", compiled(v)},
+          {"correctness", v.status == Status::correct},
+          {"metadata", std::move(metadata)},
+          {"runtime", v.kernel_time_ms.value_or(-1.0)},
+          {"runtime_stats", stats_of(v.timing.kernel_samples_ms)}};
+}
+
+// The results of an earlier run; an unreadable file is replaced.
+json::object earlier_results(const fs::path& path) {
+  auto text = read_text_file(path);
+  if (!text) return {};
+  auto value = parse_json(*text);
+  return value && value->is_object() ? value->get_object() : json::object();
+}
+
+void put(json::object& file, const KernelBenchResult& result) {
+  json::value& samples = file[fmt::format("{}", result.problem_id)];
+  if (!samples.is_array()) samples = json::array();
+  for (json::value& sample : samples.get_array()) {
+    if (!sample.is_object() || number_at(sample.get_object(), "sample_id") != result.sample_id) continue;
+    sample = entry_of(result);
+    return;
+  }
+  samples.get_array().push_back(entry_of(result));
+}
+
+}  // namespace
+
+bool compiled(const Verdict& v) {
+  if (v.error_class == ErrorClass::compile_error || v.error_class == ErrorClass::syntax_error) return false;
+  return v.stage >= Stage::run;
+}
+
+Result<> write_kernelbench_results(const std::string& run_folder,
+                                   const std::vector<KernelBenchResult>& results) {
+  std::set<int> levels;
+  for (const KernelBenchResult& result : results) levels.insert(result.level);
+  for (int level : levels) {
+    fs::path path =
+        fs::path(run_folder) /
+        (levels.size() == 1 ? "eval_results.json" : fmt::format("eval_results_level_{}.json", level));
+    json::object file = earlier_results(path);
+    for (const KernelBenchResult& result : results)
+      if (result.level == level) put(file, result);
+    if (auto written = write_file(path, json::serialize(file) + "\n"); !written) return written;
+  }
+  return {};
+}
+
+}  // namespace kw

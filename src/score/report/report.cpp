@@ -1,0 +1,282 @@
+#include "score/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "types/card.h"
+
+namespace kw::scoring {
+namespace json = boost::json;
+namespace {
+
+std::string tasks_words(std::size_t tasks, const char* what = "task") {
+  return fmt::format("{} {}{}", tasks, what, tasks == 1 ? "" : "s");
+}
+
+HeadlineRow row_of(std::string measure, View estimate, const char* what = "task") {
+  return {std::move(measure), number_words(estimate["value"].number()), interval_words(estimate),
+          tasks_words(estimate["tasks"].count(), what)};
+}
+
+void add_verdicts(View verdicts, std::vector<HeadlineRow>& rows) {
+  for (View point : verdicts["pass_at_k"].list())
+    rows.push_back(row_of(fmt::format("pass@{}", point["k"].count()), point));
+  for (View point : verdicts["fast_p"].list()) {
+    double p = point["p"].number().value_or(-1);
+    if (p != 1 && p != 2) continue;
+    HeadlineRow row = row_of(fmt::format("fast_{}", p), point["share"]);
+    if (!point["share"]["value"].number()) {
+      row.value = "not measured";
+      row.interval = fmt::format("between {} and {}", number_words(point["at_least"]["value"].number()),
+                                 number_words(point["at_most"]["value"].number()));
+      row.of = fmt::format("{} right, speed not measured", point["unknown_speeds"].count());
+    }
+    rows.push_back(row);
+  }
+  if (View speed = verdicts["geometric_mean_speedup"]; speed["value"].number())
+    rows.push_back(row_of("speed-up, geometric mean of right answers", speed));
+}
+
+void add_texts(View result, std::vector<HeadlineRow>& rows) {
+  for (View property : result["static"]["properties"].list())
+    if (property["name"].text() == "good") rows.push_back(row_of("static checks passed", property, "item"));
+  View overlap = result["overlap"];
+  if (overlap.is_there()) {
+    std::string pairs = tasks_words(overlap["pairs"].count(), "pair");
+    rows.push_back({"BLEU to references", number_words(overlap["corpus_bleu"].number()), "", pairs});
+    rows.push_back(row_of("equal to references", overlap["exact_tokens"], "item"));
+  }
+  if (View compile = result["compile"]; compile.is_there()) {
+    HeadlineRow row = row_of("kernels compile", compile["compilable"]);
+    row.of = fmt::format("{} tried, {} with known types", compile["asked"].count(),
+                         compile["labels"]["compilable"].count() + compile["labels"]["fails"].count());
+    rows.push_back(row);
+  }
+}
+
+void add_paired(View paired, std::vector<HeadlineRow>& rows) {
+  for (View measure : paired["measures"].list()) {
+    std::string p =
+        measure["p_value"].number() ? fmt::format("p = {:.3g}", *measure["p_value"].number()) : "";
+    rows.push_back({fmt::format("{}: after - before", measure["name"].text()),
+                    number_words(measure["difference"]["value"].number()),
+                    interval_words(measure["difference"]),
+                    fmt::format("{}, {}{}", tasks_words(measure["tasks"].count()), p,
+                                measure["significant"].is_true() ? "" : ", not significant")});
+  }
+}
+
+std::size_t trained_on(View result) {
+  std::size_t count = 0;
+  for (View output : result["outputs"].list()) count += output["trained_on"].is_true();
+  return count;
+}
+
+}  // namespace
+
+std::string number_words(const std::optional<double>& value) {
+  return value ? fmt::format("{:.3f}", *value) : "not known";
+}
+
+std::string interval_words(View estimate) {
+  auto low = estimate["low"].number();
+  auto high = estimate["high"].number();
+  return low && high ? fmt::format("{:.3f} to {:.3f}", *low, *high) : "";
+}
+
+std::vector<HeadlineRow> headline(const json::object& object) {
+  View result(object);
+  std::vector<HeadlineRow> rows;
+  add_verdicts(result["verdicts"], rows);
+  add_texts(result, rows);
+  add_paired(result["paired"], rows);
+  return rows;
+}
+
+std::vector<std::string> warnings(const json::object& object) {
+  View result(object);
+  std::vector<std::string> all;
+  View training = result["training"];
+  if (std::size_t count = trained_on(result); count > 0)
+    all.push_back(
+        fmt::format("TRAINED ON: {} of {} outputs belong to tasks or rows of the training manifest "
+                    "(--allow-trained). These figures do not apply to unseen tasks.",
+                    count, result["outputs"].list().size()));
+  else if (!training["checked"].is_true())
+    all.emplace_back(
+        "No training manifest was given (--adapter, --manifest), so it is unknown whether the model was "
+        "trained on these tasks.");
+  if (std::size_t count = result["paired"]["baseline_trained_on"].count(); count > 0)
+    all.push_back(fmt::format("TRAINED ON: {} outputs of the baseline are marked as trained on.", count));
+  View verdicts = result["verdicts"];
+  if (std::size_t count = verdicts["recorded"].count(); count > 0)
+    all.push_back(
+        fmt::format("RECORDED: {} of {} verdicts were read from the input and not judged by this run.", count,
+                    count + verdicts["judged_here"].count()));
+  if (std::size_t count = verdicts["counts_unknown"].count(); count > 0)
+    all.push_back(
+        fmt::format("{} right answers rest on another evaluator's verdict, which does not state whether the "
+                    "kernel does the work.",
+                    count));
+  return all;
+}
+
+std::string training_mark(const json::object& object) {
+  return trained_on(View(object)) > 0 ? "(includes training tasks)" : "";
+}
+
+std::string short_table(const json::object& result) {
+  std::string text;
+  for (const std::string& warning : warnings(result)) text += fmt::format("! {}\n", warning);
+  std::vector<HeadlineRow> rows = headline(result);
+  std::size_t widths[3] = {0, 0, 0};
+  for (const HeadlineRow& row : rows) {
+    widths[0] = std::max(widths[0], row.measure.size());
+    widths[1] = std::max(widths[1], row.value.size());
+    widths[2] = std::max(widths[2], row.interval.size());
+  }
+  for (const HeadlineRow& row : rows)
+    text += fmt::format("{:<{}}  {:>{}}  {:<{}}  {}\n", row.measure, widths[0], row.value, widths[1],
+                        row.interval, widths[2], row.of);
+  if (std::string mark = training_mark(result); !mark.empty()) text += mark + "\n";
+  return text;
+}
+
+namespace {
+
+constexpr std::size_t most_listed = 50;
+
+std::string plain(View value) {
+  if (auto number = value.number()) return fmt::format("{}", *number);
+  if (!value.is_there()) return "not known";
+  if (value.is_true()) return "yes";
+  std::string text = value.text();
+  for (View each : value.list())
+    text += (text.empty() ? "" : each.members().empty() ? ", " : "; ") + plain(each);
+  if (auto members = value.members(); !members.empty())
+    for (const auto& [name, each] : members)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, plain(each));
+  return !text.empty() ? text : value.is_list() ? "none" : "no";
+}
+
+// A table of all members of an object.
+std::string facts_table(View facts) {
+  std::string text = "| | |\n|---|---|\n";
+  for (const auto& [name, value] : facts.members())
+    text += fmt::format("| {} | {} |\n", table_cell(name), table_cell(plain(value)));
+  return text + "\n";
+}
+
+std::string short_rows(const boost::json::object& result, const std::string& mark) {
+  std::string text = heading("In short", mark);
+  text += "| measure | value | 95% interval | of |\n|---|---:|---|---|\n";
+  for (const HeadlineRow& row : headline(result))
+    text += fmt::format("| {} | {} | {} | {} |\n", row.measure, row.value, row.interval, table_cell(row.of));
+  return text + "\n";
+}
+
+std::string counts(View result, const std::string& mark) {
+  View all = result["counts"];
+  View verdicts = result["verdicts"];
+  std::string text = heading("Scored answers", mark);
+  text += facts_table(result["scored"]);
+  text += fmt::format(
+      "{} answers were read; {} of them, for {} tasks or rows, are scored. {} contain no code. {} rows could "
+      "not be read.\n\n",
+      all["outputs"].count(), all["scored"].count(), all["items"].count(), all["without_code"].count(),
+      all["unreadable_rows"].count());
+  std::size_t listed = 0;
+  for (View row : all["unreadable"].list())
+    if (listed++ < most_listed) text += fmt::format("- {}\n", table_cell(row.text()));
+  if (listed > 0) text += "\n";
+  if (verdicts.is_there())
+    text += fmt::format(
+        "{} of them have a verdict, right or wrong. {} tasks have no judged sample and are excluded from all "
+        "shares.\n\n",
+        verdicts["samples"].count(), verdicts["tasks_left_out"].count());
+  return text;
+}
+
+std::string training(View result) {
+  View check = result["training"];
+  std::string text = "## Training manifest\n\n";
+  if (!check["checked"].is_true())
+    return text + "No training manifest was given, so no task was checked against one.\n\n";
+  for (View manifest : check["manifests"].list())
+    text += fmt::format(
+        "- {}: {} rows, base model {}. {} of its rows have no task name and are matched by their text "
+        "alone.\n",
+        table_cell(manifest["path"].text()), manifest["rows"].count(),
+        table_cell(manifest["base_model"].text()), manifest["rows_without_task"].count());
+  if (auto unknown = check["not_comparable"].count(); unknown > 0)
+    text += fmt::format(
+        "- {} tasks or rows have neither a name nor a text, so they could not be compared with the "
+        "manifest.\n",
+        unknown);
+  auto seen = check["seen"].list();
+  text +=
+      fmt::format("\n{} of {} tasks and rows are in the manifest.\n\n", seen.size(), check["items"].count());
+  if (seen.empty()) return text;
+  text += "| task or row | matched by | value |\n|---|---|---|\n";
+  for (std::size_t i = 0; i < seen.size() && i < most_listed; ++i)
+    text += fmt::format("| {} | {} | {} |\n", table_cell(seen[i]["item"].text()), seen[i]["by"].text(),
+                        table_cell(seen[i]["what"].text()));
+  if (seen.size() > most_listed) text += fmt::format("\n… and {} more.\n", seen.size() - most_listed);
+  return text + "\n";
+}
+
+std::string how(View result) {
+  std::string text = "## Method\n\n";
+  text += fmt::format("{}, revision {}, {}.\n\n", result["program"].text(), result["revision"].text(),
+                      result["created"].text());
+  text += "Protocol:\n\n" + facts_table(result["protocol"]);
+  text += "Machine:\n\n" + facts_table(result["machine"]);
+  text += fmt::format(
+      "Bootstrap intervals resample whole tasks {} times with seed {}; the method of each interval is in the "
+      "JSON.\n\n",
+      result["bootstrap"]["resamples"].count(), result["bootstrap"]["seed"].count());
+  text += fmt::format("To repeat this score, run in {}:\n\n```\n", result["folder"].text());
+  std::string line;
+  for (View word : result["command"].list()) line += (line.empty() ? "" : " ") + word.text();
+  // A fence in the command line must not end the report's fence.
+  for (std::size_t at = line.find("```"); at != std::string::npos; at = line.find("```"))
+    line.replace(at, 3, "'''");
+  return text + line + "\n```\n";
+}
+
+}  // namespace
+
+std::string heading(std::string_view title, const std::string& mark) {
+  return fmt::format("## {}{}{}\n\n", title, mark.empty() ? "" : " ", mark);
+}
+
+std::string count_rows(std::string_view title, View all) {
+  auto members = all.members();
+  if (members.empty()) return {};
+  std::string text = fmt::format("{}:\n\n| | answers |\n|---|---:|\n", title);
+  for (const auto& [name, value] : members)
+    text += fmt::format("| {} | {} |\n", table_cell(name), value.count());
+  return text + "\n";
+}
+
+std::string markdown(const boost::json::object& object) {
+  View result(object);
+  std::string mark = training_mark(object);
+  std::string text = "# Score\n\n";
+  for (const std::string& warning : warnings(object))
+    text += fmt::format("> **{}**\n>\n", table_cell(warning));
+  if (text.ends_with(">\n")) text.resize(text.size() - 2), text += "\n";
+  text += short_rows(object, mark);
+  text += counts(result, mark);
+  text += verdict_tables(result, mark);
+  text += text_tables(result, mark);
+  text += paired_tables(result, mark);
+  text += review_tables(result, mark);
+  text += training(result);
+  text += how(result);
+  return text;
+}
+
+}  // namespace kw::scoring

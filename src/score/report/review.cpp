@@ -1,0 +1,191 @@
+#include "score/report/review.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <map>
+
+#include "base/core/text.h"
+#include "score/metrics/paired.h"
+#include "score/report/result.h"
+#include "score/report/review_sheet.h"
+#include "score/report/view.h"
+#include "verify/explain/words.h"
+
+namespace kw::scoring {
+namespace json = boost::json;
+namespace {
+
+// Such as "wrong: failed (compile_error). A kernel does not compile.", followed by the error.
+std::string verdict_words(const VerdictFacts& facts) {
+  auto status = from_string<Status>(facts.status);
+  if (!status) return fmt::format("{}: {}", to_string(facts.standing), facts.status);
+  bool is_right = *status == Status::correct;
+  std::string_view why = is_right ? facts.counts_reason : facts.error_class;
+  std::string_view sentence =
+      is_right ? explain::sentence_of<CountsReason>(why) : explain::sentence_of<ErrorClass>(why);
+  return fmt::format("{}: {}. {} {}", to_string(facts.standing),
+                     explain::in_short(*status, facts.counts_reason.empty(), why), sentence, facts.why);
+}
+
+std::string findings_of(const ScoredAnswer& record) {
+  std::string text;
+  if (record.verdict.by != JudgedBy::nobody) text = trim(verdict_words(record.verdict));
+  if (record.idioms)
+    text += fmt::format("{}static checks: {}", text.empty() ? "" : "; ",
+                        record.idioms->is_good            ? "passed"
+                        : record.idioms->disguise.empty() ? "not passed"
+                                                          : record.idioms->disguise);
+  return text;
+}
+
+std::string status_of(const ScoredAnswer& record) {
+  if (record.verdict.by != JudgedBy::nobody) return std::string(to_string(record.verdict.standing));
+  if (!record.idioms) return "not judged";
+  return record.idioms->is_good ? "static checks passed" : "static checks not passed";
+}
+
+std::vector<score::ReviewTarget> targets_of(std::span<const Output> outputs) {
+  std::vector<score::ReviewTarget> targets;
+  for (const Output& output : outputs) {
+    if (!output.record.is_scored) continue;
+    score::ReviewTarget target;
+    target.target = output.record.target;
+    target.status = status_of(output.record);
+    target.source = output.record.source;
+    target.text = output.code;
+    target.findings = findings_of(output.record);
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+json::array reviews_json(const std::vector<score::Review>& reviews) {
+  json::array list;
+  for (const score::Review& review : reviews)
+    list.push_back(json::object{{"target", review.target},
+                                {"reviewer", review.reviewer},
+                                {"label", to_string(review.label)},
+                                {"note", review.note},
+                                {"at", review.at}});
+  return list;
+}
+
+std::vector<score::Review> reviews_of(View review) {
+  std::vector<score::Review> reviews;
+  for (View one : review["reviews"].list()) {
+    auto label = score::review_label(one["label"].text());
+    if (!label) continue;
+    reviews.push_back(
+        {one["target"].text(), one["reviewer"].text(), *label, one["note"].text(), one["at"].text()});
+  }
+  return reviews;
+}
+
+json::object agreement_json(const char* with, const std::vector<score::Judged>& judged) {
+  score::Agreement found = score::agreement(judged);
+  return {{"with", with},
+          {"pairs", judged.size()},
+          {"both_good", found.both_good},
+          {"only_automatic", found.only_automatic},
+          {"only_person", found.only_person},
+          {"both_bad", found.both_bad},
+          {"raw", scoring::to_json(found.raw, 0.95)},
+          {"expected", found.expected},
+          {"kappa", found.kappa ? json::value(*found.kappa) : json::value()},
+          {"kappa_words", found.kappa_words}};
+}
+
+// One reviewer's labels, with their agreement with the checks and the verdicts of the same answers.
+json::object reviewer_json(const std::string& name, const std::vector<score::Review>& reviews,
+                           const std::map<std::string, const ScoredAnswer*>& records) {
+  std::vector<score::Judged> by_tree;
+  std::vector<score::Judged> by_verdict;
+  std::map<std::string, std::size_t> labels;
+  std::size_t given = 0;
+  for (const score::Review& review : reviews) {
+    if (review.reviewer != name) continue;
+    ++given;
+    ++labels[std::string(to_string(review.label))];
+    auto place = records.find(review.target);
+    if (place == records.end()) continue;
+    const ScoredAnswer& record = *place->second;
+    bool person = score::is_favourable(review.label);
+    if (record.idioms) by_tree.push_back({record.idioms->is_good, person});
+    if (record.verdict.standing != score::Standing::unknown)
+      by_verdict.push_back({record.verdict.standing == score::Standing::right, person});
+  }
+  json::object counts;
+  for (const auto& [label, count] : labels) counts[label] = count;
+  json::array agreements;
+  if (!by_tree.empty()) agreements.push_back(agreement_json("static checks", by_tree));
+  if (!by_verdict.empty()) agreements.push_back(agreement_json("verdicts", by_verdict));
+  return {{"reviewer", name},
+          {"labels_given", given},
+          {"labels", std::move(counts)},
+          {"agreement", std::move(agreements)}};
+}
+
+json::array reviewers_json(const std::vector<score::Review>& reviews,
+                           const std::vector<ScoredAnswer>& records) {
+  std::map<std::string, const ScoredAnswer*> by_target;
+  for (const ScoredAnswer& record : records) by_target[record.target] = &record;
+  std::map<std::string, bool> names;
+  for (const score::Review& review : reviews) names[review.reviewer] = true;
+  json::array list;
+  for (const auto& [name, present] : names) list.push_back(reviewer_json(name, reviews, by_target));
+  return list;
+}
+
+}  // namespace
+
+Result<> write_review(std::span<const Output> outputs, const ReviewRequest& request, json::object& result) {
+  std::vector<score::ReviewTarget> targets = targets_of(outputs);
+  score::Draw draw = score::draw(targets, request.count, request.seed);
+  score::SheetOptions options{"Review of scored answers", request.show_findings};
+  if (auto written = score::write_review_csv(targets, draw, options, request.csv); !written) return written;
+  if (auto written = score::write_review_markdown(targets, draw, options, request.markdown); !written)
+    return written;
+  json::array strata;
+  for (const score::Stratum& stratum : draw.strata)
+    strata.push_back(json::object{{"status", stratum.status},
+                                  {"source", stratum.source},
+                                  {"size", stratum.size},
+                                  {"drawn", stratum.drawn}});
+  json::array drawn;
+  for (std::size_t number : draw.chosen) drawn.emplace_back(targets[number].target);
+  result["review"] = json::object{{"csv", request.csv.filename().string()},
+                                  {"markdown", request.markdown.filename().string()},
+                                  {"seed", draw.seed},
+                                  {"asked", request.count},
+                                  {"drawn", drawn.size()},
+                                  {"findings_shown", request.show_findings},
+                                  {"strata", std::move(strata)},
+                                  {"targets", std::move(drawn)},
+                                  {"without_label", draw.chosen.size()},
+                                  {"problems", json::array()},
+                                  {"reviews", json::array()},
+                                  {"reviewers", json::array()}};
+  return {};
+}
+
+Result<> take_review(const std::filesystem::path& sheet, json::object& result) {
+  auto records = records_of(result);
+  if (!records) return std::unexpected(records.error());
+  View review = View(result)["review"];
+  if (!result.contains("review") || !result.at("review").is_object())
+    return fail("the result has no review", "score again with --review N, which writes a sheet");
+  std::vector<std::string> known;
+  for (View target : review["targets"].list()) known.push_back(target.text());
+  auto read = score::read_review(sheet, known);
+  if (!read) return std::unexpected(read.error());
+  std::vector<score::Review> reviews = score::merged(reviews_of(review), read->reviews);
+  json::object& into = result["review"].get_object();
+  into["without_label"] = read->without_label;
+  into["problems"] = json::array(read->problems.begin(), read->problems.end());
+  into["reviews"] = reviews_json(reviews);
+  into["reviewers"] = reviewers_json(reviews, *records);
+  return {};
+}
+
+}  // namespace kw::scoring

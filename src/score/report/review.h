@@ -1,0 +1,30 @@
+// The review of a result: writes a sheet for people, and reads its labels into the result.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <filesystem>
+#include <span>
+
+#include "base/core/result.h"
+#include "score/report/output.h"
+
+namespace kw::scoring {
+
+struct ReviewRequest {
+  std::size_t count = 0;
+  std::uint64_t seed = 42;
+  bool show_findings = false;  // false: the reader judges without the checks' findings
+  std::filesystem::path csv;
+  std::filesystem::path markdown;
+};
+
+// Draws outputs, writes both sheets, and stores the drawn targets in the result. Keeps existing labels of
+// the result.
+Result<> write_review(std::span<const Output> outputs, const ReviewRequest& request,
+                      boost::json::object& result);
+
+// Adds the labels of a filled sheet to the result, with their agreement with the automatic checks. A label
+// replaces an earlier one of the same reviewer for the same target. The result lists unreadable rows.
+Result<> take_review(const std::filesystem::path& sheet, boost::json::object& result);
+
+}  // namespace kw::scoring

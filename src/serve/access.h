@@ -1,0 +1,53 @@
+// Access: authentication and rate limits.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/async/loop.h"
+#include "base/http/message.h"
+
+namespace kw::service {
+
+// The one key of the service: "Authorization: Bearer KEY", "X-API-Key: KEY", or the password of Basic.
+class KeyCheck {
+ public:
+  // An empty key admits all requests.
+  explicit KeyCheck(std::string_view key);
+
+  // Constant time, to resist timing attacks.
+  bool admits(const http::Headers& headers) const;
+
+ private:
+  std::string digest_;  // empty: none is needed
+};
+
+// A limit of requests per second from one address, with bursts of several seconds' requests.
+class RateLimit {
+ public:
+  using Time = async::SteadyClock::time_point;
+
+  // 0: no limit.
+  explicit RateLimit(double per_second) : per_second_(per_second) {}
+
+  // Seconds to wait before the next request, or 0 if this one is admitted.
+  int seconds_to_wait(std::string_view address, Time now);
+  std::size_t remembered() const { return buckets_.size(); }
+
+ private:
+  struct Bucket {
+    double tokens = 0;
+    Time at{};
+  };
+  double burst() const;
+  void forget_the_idle(Time now);
+
+  double per_second_;
+  std::unordered_map<std::string, Bucket> buckets_;
+};
+
+// The 64-bit network of an IPv6 address, which one user has; the complete IPv4 address.
+std::string client_of(std::string_view address);
+
+}  // namespace kw::service

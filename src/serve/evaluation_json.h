@@ -1,0 +1,36 @@
+// JSON of evaluations: reads submissions and their options, where every error names its field, and writes
+// verdicts as the service stores and returns them.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+
+#include "serve/evaluation.h"
+#include "types/job.h"
+#include "types/options.h"
+#include "types/verdict.h"
+
+namespace kw::service {
+
+// A refusal names the option: "options.tolerance.rtol". Unknown options are refused.
+Answered<JobOptions> read_options(const boost::json::value& value);
+
+// Reads one evaluation in the form of POST /v1/evaluations; creates a missing "id". `text` is the JSON of
+// `fields`; empty: it is serialized again.
+Answered<Submission> read_submission(boost::json::object fields, std::string text = {});
+
+// The body's object; a refusal states the fault and its byte offset.
+Answered<boost::json::object> read_object(std::string_view body);
+
+// The field's value; null if it is absent or null.
+const boost::json::value* given(const boost::json::object& fields, std::string_view key);
+
+// As JSON, with the job's additional fields and its names.
+std::string verdict_text(Verdict verdict, const Job& job);
+
+// The same from a verdict's stored text.
+std::string shared_verdict_text(std::string_view known, const Job& job);
+
+}  // namespace kw::service

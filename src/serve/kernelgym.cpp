@@ -1,0 +1,385 @@
+#include "serve/kernelgym.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/json/value_from.hpp>
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "serve/endpoints.h"
+#include "serve/evaluation_json.h"
+#include "serve/routes.h"
+#include "types/verdict.h"
+#include "verify/explain/words.h"
+
+namespace kw::service {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int urgent = 10;
+
+ApiError wrong(std::string_view field, std::string_view why) {
+  return {400, "invalid", fmt::format("{} {}", field, why), std::string(field)};
+}
+
+// Copies KernelGYM's field under this service's name; a bad value is refused under that name.
+void take(const json::object& theirs, std::string_view name, json::object& ours, std::string_view as) {
+  if (const json::value* value = given(theirs, name)) ours[as] = *value;
+}
+
+Answered<int> priority_of(const json::object& theirs) {
+  const json::value* value = given(theirs, "priority");
+  if (!value || *value == "normal") return 0;
+  if (*value == "high") return urgent;
+  if (*value == "low") return -urgent;
+  return refuse(wrong("priority", "is not low, normal or high"));
+}
+
+Answered<std::chrono::seconds> timeout_of(const json::object& theirs) {
+  const json::value* value = given(theirs, "timeout");
+  if (!value) return KernelGymRequest().timeout;
+  if (value->is_int64() && value->get_int64() >= 1 && value->get_int64() <= 3600)
+    return std::chrono::seconds(value->get_int64());
+  return refuse(wrong("timeout", "is not a whole number from 1 to 3600"));
+}
+
+// Unknown fields are kept, separate from this service's names.
+json::object others_of(const json::object& theirs) {
+  json::object others = theirs;
+  for (std::string_view key :
+       {"task_id", "reference_code", "kernel_code", "entry_point", "num_correct_trials", "num_perf_trials",
+        "timeout", "priority", "force_refresh", "workflow"})
+    others.erase(key);
+  return others;
+}
+
+}  // namespace
+
+Answered<KernelGymRequest> kernelgym_request(const json::object& theirs) {
+  const json::value* workflow = given(theirs, "workflow");
+  if (workflow && *workflow != "kernelbench")
+    return refuse(wrong("workflow", "is not kernelbench, the only supported value"));
+  if (!given(theirs, "task_id")) return refuse(wrong("task_id", "is missing"));
+  auto priority = priority_of(theirs);
+  if (!priority) return refuse(std::move(priority.error()));
+  auto timeout = timeout_of(theirs);
+  if (!timeout) return refuse(std::move(timeout.error()));
+  std::string entry = string_at(theirs, "entry_point").value_or("Model");
+  json::object options{{"timeout_s", timeout->count()}};
+  take(theirs, "num_correct_trials", options, "correctness_trials");
+  take(theirs, "num_perf_trials", options, "timing_trials");
+  KernelGymRequest request{{{"entry_point", entry},
+                            {"kernel_entry", entry + "New"},
+                            {"priority", *priority},
+                            {"options", std::move(options)}},
+                           *timeout};
+  take(theirs, "task_id", request.fields, "id");
+  take(theirs, "reference_code", request.fields, "reference_code");
+  take(theirs, "kernel_code", request.fields, "kernel_code");
+  take(theirs, "force_refresh", request.fields, "fresh");
+  request.fields["kernelgym"] = others_of(theirs);
+  return request;
+}
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t longest_detail = 4000;  // of compiler output or traceback, for a model's prompt
+constexpr double not_measured = -1;
+constexpr double no_speedup = 0;
+
+std::optional<Verdict> verdict_of(const EvaluationState& record) {
+  if (record.state != State::done || !record.verdict) return {};
+  auto value = parse_json(*record.verdict);
+  if (!value || !value->is_object()) return {};
+  auto verdict = verdict_from_json(value->get_object());
+  if (!verdict) return {};
+  return std::move(*verdict);
+}
+
+// KernelGYM's "compiled" covers every step before the first call.
+bool is_compiled(const Verdict& verdict) {
+  switch (verdict.error_class.value_or(ErrorClass::wrong_value)) {
+    case ErrorClass::syntax_error:
+    case ErrorClass::missing_entry:
+    case ErrorClass::forbidden:
+    case ErrorClass::import_error:
+    case ErrorClass::compile_error:
+      return false;
+    default:
+      return correctness(verdict).has_value();
+  }
+}
+
+bool is_decoy(const Verdict& verdict) {
+  return verdict.counts_reason == CountsReason::decoy || verdict.counts_reason == CountsReason::library_only;
+}
+
+// Correct and counting, or correct as a decoy, which has its own field.
+bool is_right(const Verdict& verdict) {
+  return correct_and_counts(verdict) || (verdict.status == Status::correct && is_decoy(verdict));
+}
+
+std::string_view code_of(const Verdict& verdict) {
+  if (verdict.fault == Fault::infrastructure) return "SYSTEM_ERROR";
+  if (verdict.fault == Fault::task) return "VALIDATION_ERROR";
+  if (!verdict.error_class) return "CORRECTNESS_ERROR";
+  switch (*verdict.error_class) {
+    case ErrorClass::syntax_error:
+      return "SYNTAX_ERROR";
+    case ErrorClass::import_error:
+      return "IMPORT_ERROR";
+    case ErrorClass::missing_entry:
+    case ErrorClass::forbidden:
+      return "VALIDATION_ERROR";
+    case ErrorClass::compile_error:
+      return "COMPILATION_ERROR";
+    case ErrorClass::out_of_resources:
+    case ErrorClass::out_of_memory:
+      return "RESOURCE_ERROR";
+    case ErrorClass::timeout:
+      return "TIMEOUT_ERROR";
+    case ErrorClass::runtime_error:
+    case ErrorClass::illegal_memory_access:
+    case ErrorClass::out_of_bounds:
+    case ErrorClass::process_died:
+      return "RUNTIME_ERROR";
+    case ErrorClass::unsupported_candidate:
+    case ErrorClass::too_large:
+      return "UNKNOWN_ERROR";
+    default:
+      return "CORRECTNESS_ERROR";
+  }
+}
+
+std::string detail_of(const Verdict& verdict) {
+  if (!verdict.error_detail) return {};
+  const auto& detail = verdict.error_detail->compiler_text ? verdict.error_detail->compiler_text
+                                                           : verdict.error_detail->traceback;
+  return detail ? shorten(trim(*detail), longest_detail) : "";
+}
+
+std::string message_of(const Verdict& verdict) {
+  if (verdict.status == Status::correct)
+    return verdict.counts_reason ? fmt::format("{} ({})", explain::words_of(*verdict.counts_reason).told,
+                                               to_string(*verdict.counts_reason))
+                                 : "The result is right, but whether it counts is not known.";
+  std::string message = verdict.error.value_or(std::string(to_string(verdict.status)));
+  std::string detail = to_plain_text(detail_of(verdict));
+  if (detail.contains(message)) return detail;
+  return detail.empty() ? message : message + "\n" + detail;
+}
+
+json::value time_of(std::optional<std::int64_t> ms) {
+  if (!ms) return nullptr;
+  return json::string(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time_t{*ms / 1000})));
+}
+
+template <typename T>
+json::value or_null(const std::optional<T>& value) {
+  return value ? json::value(*value) : json::value(nullptr);
+}
+
+template <typename Enum>
+json::value word(const std::optional<Enum>& value) {
+  return value ? json::value(to_string(*value)) : json::value(nullptr);
+}
+
+// Trainers compute from these the share of the work that a candidate's own kernels do.
+void add_coverage(const Verdict& verdict, json::object& metadata) {
+  if (!verdict.launches || verdict.launches->empty()) return;
+  std::size_t own = 0;
+  double own_us = 0;
+  double all_us = 0;
+  for (const Launch& launch : *verdict.launches) {
+    bool is_own = launch.whose == "candidate";
+    double us = launch.time_ms.value_or(0) * 1000;
+    own += is_own ? 1 : 0;
+    own_us += is_own ? us : 0;
+    all_us += us;
+  }
+  metadata["num_custom_kernels"] = own;
+  metadata["num_total_kernels"] = verdict.launches->size();
+  if (all_us == 0) return;  // the times were not measured
+  metadata["custom_kernel_cuda_time_in_profiling_us"] = own_us;
+  metadata["total_kernel_run_time_in_profiling_us"] = all_us;
+}
+
+// Short, since trainers show the complete metadata to the model.
+json::object metadata_of(const Verdict& verdict) {
+  json::object metadata{{"gpu_name", or_null(verdict.environment.gpu)},
+                        {"stage", to_string(verdict.stage)},
+                        {"error_class", word(verdict.error_class)},
+                        {"fault", word(verdict.fault)},
+                        {"counts_reason", word(verdict.counts_reason)},
+                        {"trust", word(verdict.trust)},
+                        {"shapes", word(verdict.shapes)},
+                        {"protocol", verdict.environment.protocol}};
+  if (verdict.comparison) {
+    metadata["max_difference"] = or_null(verdict.comparison->max_abs_error);
+    metadata["findings"] = json::value_from(verdict.comparison->findings);
+  }
+  add_coverage(verdict, metadata);
+  return metadata;
+}
+
+std::string_view status_of(const EvaluationState& record, const std::optional<Verdict>& verdict) {
+  switch (record.state) {
+    case State::queued:
+      return "pending";
+    case State::running:
+      return "processing";
+    case State::cancelled:
+      return record.cause == "deadline" ? "timeout" : "cancelled";
+    case State::done:
+      break;
+  }
+  return verdict && is_compiled(*verdict) ? "completed" : "failed";
+}
+
+json::value message_or_null(const EvaluationState& record, const std::optional<Verdict>& verdict) {
+  if (record.state == State::cancelled) return json::string("cancelled: " + record.cause);
+  if (!verdict || correct_and_counts(*verdict)) return nullptr;
+  return json::string(message_of(*verdict));
+}
+
+}  // namespace
+
+json::object kernelgym_status(const EvaluationState& record) {
+  auto verdict = verdict_of(record);
+  return {{"task_id", record.id},
+          {"status", status_of(record, verdict)},
+          {"error_message", message_or_null(record, verdict)},
+          {"submitted_at", time_of(record.submitted_at_ms)},
+          {"started_at", time_of(record.started_at_ms)},
+          {"completed_at", time_of(record.finished_at_ms)}};
+}
+
+json::object kernelgym_result(const EvaluationState& record) {
+  auto verdict = verdict_of(record);
+  json::object result{{"task_id", record.id}, {"status", status_of(record, verdict)}};
+  for (const char* name : {"compiled", "correctness", "decoy_kernel", "reference_runtime", "kernel_runtime",
+                           "speedup", "metadata", "error_code"})
+    result[name] = nullptr;
+  if (verdict) {
+    auto speedup = speedup_trusted(*verdict, Trust::replay);
+    result["compiled"] = is_compiled(*verdict);
+    result["correctness"] = is_right(*verdict);
+    result["decoy_kernel"] = is_decoy(*verdict);
+    result["reference_runtime"] = speedup ? verdict->reference_time_ms.value_or(not_measured) : not_measured;
+    result["kernel_runtime"] = speedup ? verdict->kernel_time_ms.value_or(not_measured) : not_measured;
+    result["speedup"] = speedup.value_or(no_speedup);
+    result["metadata"] = metadata_of(*verdict);
+    if (!correct_and_counts(*verdict)) result["error_code"] = code_of(*verdict);
+  }
+  result["error_message"] = message_or_null(record, verdict);
+  result["submitted_at"] = time_of(record.submitted_at_ms);
+  result["completed_at"] = time_of(record.finished_at_ms);
+  result["processing_time"] = nullptr;
+  if (record.started_at_ms && record.finished_at_ms)
+    result["processing_time"] = static_cast<double>(*record.finished_at_ms - *record.started_at_ms) / 1000;
+  return result;
+}
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr const char* prefix = "/kernelgym";
+
+// KernelGYM's form of an error, which its tools display, with this service's Retry-After.
+http::Response refused(const ApiError& refusal, const json::value& task_id) {
+  http::Response response = refusal_response(refusal);
+  response.body = json::serialize(json::object{
+      {"error", refusal.error_class},
+      {"message", refusal.message},
+      {"detail", refusal.message},
+      {"error_code", refusal.status < 500 && refusal.status != 429 ? "VALIDATION_ERROR" : "SYSTEM_ERROR"},
+      {"task_id", task_id},
+      {"timestamp", utc_now()}});
+  return response;
+}
+
+ApiError no_task(const std::string& id) {
+  return {404, "not_found", fmt::format("no task {} exists", id)};
+}
+
+// Answers when there is a verdict, as KernelGYM's server does, or after the task's timeout; then clients ask
+// /status.
+async::Task<http::Response> evaluate(EvaluationBackend& backend, const Call& call) {
+  auto theirs = json_body(call);
+  if (!theirs) co_return refused(theirs.error(), nullptr);
+  json::value task_id = theirs->contains("task_id") ? theirs->at("task_id") : json::value(nullptr);
+  auto request = kernelgym_request(*theirs);
+  if (!request) co_return refused(request.error(), task_id);
+  auto submission = read_submission(std::move(request->fields));
+  if (!submission) co_return refused(submission.error(), task_id);
+  std::string id = submission->job.id;
+  std::vector<Submission> one;
+  one.push_back(std::move(*submission));
+  auto receipts = co_await backend.submit(std::move(one));
+  if (!receipts) co_return refused(receipts.error(), task_id);
+  auto found = co_await unless_gone(call, backend.wait({id}, async::Deadline::in(request->timeout)));
+  if (!found) co_return refused(found.error(), task_id);
+  if (found->empty() || !found->front()) co_return refused(no_task(id), task_id);
+  co_return json_response(200, kernelgym_result(*found->front()));
+}
+
+async::Task<http::Response> look_up_task(EvaluationBackend& backend, const Call& call,
+                                         json::object (*shown)(const EvaluationState&)) {
+  auto found = co_await backend.find({call.rest});
+  if (!found) co_return refused(found.error(), json::string(call.rest));
+  if (found->empty() || !found->front()) co_return refused(no_task(call.rest), json::string(call.rest));
+  co_return json_response(200, shown(*found->front()));
+}
+
+// A task has a result when it is over.
+async::Task<http::Response> result(EvaluationBackend& backend, const Call& call) {
+  auto found = co_await backend.find({call.rest});
+  if (!found) co_return refused(found.error(), json::string(call.rest));
+  if (found->empty() || !found->front() || !is_over(found->front()->state))
+    co_return refused(no_task(call.rest), json::string(call.rest));
+  co_return json_response(200, kernelgym_result(*found->front()));
+}
+
+async::Task<http::Response> cancel_task(EvaluationBackend& backend, const Call& call) {
+  auto record = co_await backend.cancel(call.rest, "cancelled by the client");
+  if (!record) co_return refused(record.error(), json::string(call.rest));
+  if (!*record || (*record)->state != State::cancelled)
+    co_return refused(no_task(call.rest), json::string(call.rest));
+  co_return json_response(200, json::object{{"message", fmt::format("task {} is cancelled", call.rest)}});
+}
+
+// KernelGYM's trainers start only if the status is "healthy"; this service's word is "ready".
+async::Task<http::Response> health(const Routes& routes, const Call& call) {
+  auto found = routes.find("GET", "/health");
+  if (found.route == nullptr) co_return refused({503, "unavailable", "the health is unknown"}, nullptr);
+  http::Response response = co_await found.route->endpoint(call);
+  bool ready = response.status == 200;
+  response.body =
+      json::serialize(json::object{{"status", ready ? "healthy" : "unhealthy"}, {"timestamp", utc_now()}});
+  co_return response;
+}
+
+}  // namespace
+
+void add_kernelgym(Routes& routes, EvaluationBackend& backend) {
+  for (std::string root : {"", prefix}) {
+    routes.add(
+        {"POST", root + "/evaluate", [&backend](const Call& call) { return evaluate(backend, call); }});
+    routes.add({"GET", root + "/status/*",
+                [&backend](const Call& call) { return look_up_task(backend, call, kernelgym_status); }});
+    routes.add({"GET", root + "/results/*", [&backend](const Call& call) { return result(backend, call); }});
+    routes.add(
+        {"DELETE", root + "/tasks/*", [&backend](const Call& call) { return cancel_task(backend, call); }});
+  }
+  routes.add({"GET", std::string(prefix) + "/health",
+              [&routes](const Call& call) { return health(routes, call); }, true});
+}
+
+}  // namespace kw::service

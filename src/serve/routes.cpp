@@ -1,0 +1,121 @@
+#include "serve/routes.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cstddef>
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+
+namespace kw::service {
+namespace {
+
+bool is_below(std::string_view path, std::string_view pattern) {
+  return pattern.ends_with("/*") && path.size() > pattern.size() - 1 &&
+         path.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+}  // namespace
+
+std::optional<std::string> Call::parameter(std::string_view name) const {
+  std::string_view left = query;
+  while (!left.empty()) {
+    std::string_view pair = left.substr(0, left.find('&'));
+    left.remove_prefix(std::min(left.size(), pair.size() + 1));
+    std::size_t equals = std::min(pair.find('='), pair.size());
+    if (percent_decoded(pair.substr(0, equals)) == name)
+      return percent_decoded(pair.substr(std::min(pair.size(), equals + 1)));
+  }
+  return {};
+}
+
+void Routes::add(Route route) {
+  routes_.push_back(std::move(route));
+}
+
+Routes::Found Routes::find(std::string_view method, std::string_view path) const {
+  if (method == "HEAD") method = "GET";
+  for (bool exact : {true, false}) {
+    Found found;
+    for (const Route& route : routes_) {
+      if (exact ? route.path != path : !is_below(path, route.path)) continue;
+      if (!exact) found.rest = percent_decoded(path.substr(route.path.size() - 1));
+      if (route.method == method) {
+        found.route = &route;
+        return found;
+      }
+      found.allowed += (found.allowed.empty() ? "" : ", ") + route.method;
+    }
+    if (!found.allowed.empty()) return found;
+  }
+  return {};
+}
+
+namespace {
+
+namespace json = boost::json;
+
+json::value time_json(std::optional<std::int64_t> ms) {
+  if (!ms) return nullptr;
+  return json::string(
+      fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::time_t{*ms / 1000}), *ms % 1000));
+}
+
+}  // namespace
+
+http::Response json_response(int status, std::string text) {
+  return {status, {{"Content-Type", "application/json"}}, std::move(text)};
+}
+
+http::Response json_response(int status, const json::value& value) {
+  return json_response(status, json::serialize(value));
+}
+
+http::Response refusal_response(const ApiError& refusal) {
+  json::object error{
+      {"class", refusal.error_class}, {"message", refusal.message}, {"field", text_or_null(refusal.field)}};
+  http::Response response = json_response(refusal.status, json::object{{"error", std::move(error)}});
+  if (refusal.retry_after_s > 0)
+    response.headers.push_back({"Retry-After", fmt::format("{}", refusal.retry_after_s)});
+  if (refusal.status == 401) response.headers.push_back({"WWW-Authenticate", "Bearer"});
+  return response;
+}
+
+http::Response unread_response(int status) {
+  switch (status) {
+    case 408:
+      return refusal_response({408, "too_slow", "the request did not arrive in time"});
+    case 413:
+      return refusal_response(
+          {413, "too_large", "the body exceeds the limit; GET /v1/service returns the limit"});
+    case 429:
+      return refusal_response({429, "too_many_requests", "this address has too many connections", "", 5});
+    case 431:
+      return refusal_response({431, "too_large", "the header exceeds the limit"});
+    case 503:
+      return refusal_response({503, "busy", "there are too many connections", "", 5});
+    default:
+      return refusal_response({status, "invalid", "the request is not HTTP/1.1"});
+  }
+}
+
+std::string record_json(const EvaluationState& record) {
+  std::string text = json::serialize(json::object{{"id", record.id},
+                                                  {"state", to_string(record.state)},
+                                                  {"cause", text_or_null(record.cause)},
+                                                  {"submitted_at", time_json(record.submitted_at_ms)},
+                                                  {"started_at", time_json(record.started_at_ms)},
+                                                  {"finished_at", time_json(record.finished_at_ms)}});
+  // Inserts the verdict's JSON as text: parsing and serializing it would dominate the cost.
+  text.pop_back();
+  text += ",\"verdict\":";
+  text += record.verdict ? std::string_view(*record.verdict) : "null";
+  text += '}';
+  return text;
+}
+
+}  // namespace kw::service

@@ -1,0 +1,67 @@
+// Routes: the endpoint for each method and path. Responses: answers and refusals as HTTP and JSON.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/async/loop.h"
+#include "base/http/message.h"
+#include "base/http/server.h"
+#include "serve/evaluation.h"
+
+namespace kw::service {
+
+// One request for an endpoint. Valid until the endpoint has answered.
+struct Call {
+  const http::Request& request;
+  http::Responder& responder;  // to detect a disconnected client; not for the answer
+  std::string rest;            // of the path, decoded, if the route ends in "/*"
+  std::string query;           // after the question mark, not decoded
+
+  // The first value of that name, decoded; empty if it is missing.
+  std::optional<std::string> parameter(std::string_view name) const;
+};
+
+using Endpoint = std::function<async::Task<http::Response>(const Call& call)>;
+
+struct Route {
+  std::string method;
+  std::string path;  // "/v1/evaluations", or "/v1/evaluations/*" for all below it
+  Endpoint endpoint;
+  bool open = false;  // needs no key
+};
+
+class Routes {
+ public:
+  void add(Route route);
+
+  struct Found {
+    const Route* route = nullptr;
+    std::string rest;
+    std::string allowed;  // if the method is not allowed: those that are, "GET, DELETE"
+  };
+  // An exact path comes before one that ends in "/*"; HEAD is answered as GET.
+  Found find(std::string_view method, std::string_view path) const;
+
+ private:
+  std::vector<Route> routes_;
+};
+
+// Responses as HTTP and JSON.
+http::Response json_response(int status, std::string text);
+http::Response json_response(int status, const boost::json::value& value);
+
+// {"error": {"class", "message", "field"}}, with Retry-After if a retry can succeed.
+http::Response refusal_response(const ApiError& refusal);
+
+// The same if the server has not read a complete request: http::ServerOptions::refusal.
+http::Response unread_response(int status);
+
+// {"id", "state", "verdict", "cause", "submitted_at", "started_at", "finished_at"}
+std::string record_json(const EvaluationState& record);
+
+}  // namespace kw::service

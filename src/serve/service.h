@@ -1,0 +1,77 @@
+// Service: the evaluation service behind HTTP. It stores requests, passes them to a verifier in order, and
+// stores the verdicts.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/async/wait.h"
+#include "base/http/server.h"
+#include "serve/evaluation.h"
+#include "serve/routes.h"
+#include "serve/runtime.h"
+#include "verify/api/verifier.h"
+
+namespace kw::service {
+
+struct Options {
+  std::filesystem::path store;
+  std::string key{};                                   // empty: no key is required
+  std::size_t max_body_bytes = std::size_t{32} << 20;  // must also be set in the server's options
+  std::size_t queue = 10'000;                          // evaluations that may wait
+  std::size_t queue_bytes = std::size_t{1} << 30;      // total size of their requests
+  std::size_t max_batch = 1'000;
+  double rate = 0;  // requests per second and address; 0: unlimited
+  std::chrono::seconds retention{7 * 24 * 3600};
+  bool log_requests = true;
+  bool log_bodies = false;  // with the code that was sent
+  int log_descriptor = -1;  // for lines of JSON; -1: nothing is logged
+  std::string version{};
+  Clock clock = Clock::of_this_machine();
+};
+
+// The verifier's description for GET /v1/service, and the probe of its health.
+struct ServiceSetup {
+  std::string device = "cpu";  // or "cuda"
+  std::vector<std::string> gpus{};
+  JobOptions settings{};
+  std::optional<Job> probe{};  // a tiny job whose verdict must be correct; none: no check
+};
+
+class Service {
+ public:
+  // Opens the store with the evaluations of an earlier service. `loop` and `stop`, which ends the service at
+  // once, must outlive it. It answers requests at once, but judges none before judge_with().
+  static Result<std::unique_ptr<Service>> open(async::Loop& loop, async::Stop& stop, Options options);
+  ~Service();
+
+  // Starts judging. The verifier must outlive drain().
+  void judge_with(verify::Verifier& verifier, ServiceSetup facts);
+
+  // Answers one request: an http::Handler.
+  async::Task<> handle(const http::Request& request, http::Responder& responder);
+
+  // Refuses requests without the key before their body is read: http::ServerOptions::turn_away.
+  std::optional<http::Response> turn_away(const http::Request& head) const;
+
+  // Accepts and starts no more evaluations; running ones may end within the time, then it stops them.
+  // Evaluations without a verdict stay in the store for the next start.
+  async::Task<> drain(std::chrono::milliseconds patience);
+
+  // For dialects: adds endpoints for the same evaluations.
+  EvaluationBackend& backend();
+  Routes& routes();
+
+ private:
+  struct State;
+  explicit Service(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace kw::service

@@ -1,0 +1,346 @@
+#include "serve/store.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "base/async/loop.h"
+#include "base/database/database.h"
+
+namespace kw::service {
+namespace {
+
+using sqlite::StatementUse;
+
+enum Kept { open, done, cancelled };
+
+void bind_number(SQLite::Statement& statement, int place, const std::optional<std::int64_t>& number) {
+  number ? statement.bind(place, *number) : statement.bind(place);
+}
+
+// The text must outlive the statement's execution.
+void bind_unless_empty(SQLite::Statement& statement, int place, const std::string& text) {
+  text.empty() ? statement.bind(place) : statement.bindNoCopy(place, text);
+}
+
+std::optional<std::int64_t> number_at(const SQLite::Column& column) {
+  return column.isNull() ? std::nullopt : std::optional<std::int64_t>(column.getInt64());
+}
+
+std::shared_ptr<const std::string> text_at(const SQLite::Column& column) {
+  return column.isNull() ? nullptr : std::make_shared<const std::string>(column.getString());
+}
+
+void put(SQLite::Statement& insert, std::int64_t seq, const std::string& text) {
+  StatementUse use(insert);
+  insert.bind(1, seq);
+  insert.bindNoCopy(2, text);
+  insert.exec();
+}
+
+void drop(SQLite::Statement& remove, std::int64_t seq) {
+  StatementUse use(remove);
+  remove.bind(1, seq);
+  remove.exec();
+}
+
+Kept kept_state(State state) {
+  return state == State::done ? done : state == State::cancelled ? cancelled : open;
+}
+
+State state_of(int kept) {
+  return kept == done ? State::done : kept == cancelled ? State::cancelled : State::queued;
+}
+
+}  // namespace
+
+struct Rows::Statements {
+  explicit Statements(SQLite::Database& database)
+      : insert(
+            database,
+            "INSERT INTO evaluations (id, digest, state, submitted_at, deadline_at, started_at, finished_at)"
+            " VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING"),
+        insert_request(database, "INSERT INTO requests (seq, request) VALUES (?,?)"),
+        insert_verdict(database, "INSERT INTO verdicts (seq, verdict) VALUES (?,?)"),
+        end(database,
+            "UPDATE evaluations SET state = ?, started_at = ?, finished_at = ?, cause = ?, work = ?"
+            " WHERE seq = ? AND state = 0"),
+        drop_request(database, "DELETE FROM requests WHERE seq = ?"),
+        find(database,
+             "SELECT state, submitted_at, started_at, finished_at, cause, verdict, digest, evaluations.seq"
+             " FROM evaluations LEFT JOIN verdicts USING (seq) WHERE id = ?"),
+        known(database,
+              "SELECT verdict FROM evaluations JOIN verdicts USING (seq) WHERE work = ?"
+              " ORDER BY evaluations.seq DESC LIMIT 1"),
+        open_ones(database,
+                  "SELECT evaluations.seq, id, digest, submitted_at, deadline_at, request FROM evaluations"
+                  " JOIN requests USING (seq) WHERE state = 0 ORDER BY evaluations.seq"),
+        purge(database,
+              "DELETE FROM evaluations WHERE seq IN (SELECT seq FROM evaluations WHERE state <> 0 AND"
+              " finished_at < ? LIMIT ?) RETURNING seq"),
+        drop_verdict(database, "DELETE FROM verdicts WHERE seq = ?"),
+        connection(database) {}
+
+  SQLite::Statement insert;
+  SQLite::Statement insert_request;
+  SQLite::Statement insert_verdict;
+  SQLite::Statement end;
+  SQLite::Statement drop_request;
+  SQLite::Statement find;
+  SQLite::Statement known;
+  SQLite::Statement open_ones;
+  SQLite::Statement purge;
+  SQLite::Statement drop_verdict;
+  SQLite::Database& connection;
+};
+
+Rows::Rows(SQLite::Database& database) : statements_(std::make_unique<Statements>(database)) {}
+Rows::~Rows() = default;
+
+namespace {
+
+struct Found {
+  EvaluationState record;
+  std::string digest;
+  std::int64_t seq = 0;
+};
+
+std::optional<Found> find_row(SQLite::Statement& find, const std::string& id) {
+  StatementUse use(find);
+  find.bindNoCopy(1, id);
+  if (!find.executeStep()) return {};
+  Found found;
+  found.record.id = id;
+  found.record.state = state_of(find.getColumn(0).getInt());
+  found.record.submitted_at_ms = find.getColumn(1).getInt64();
+  found.record.started_at_ms = number_at(find.getColumn(2));
+  found.record.finished_at_ms = number_at(find.getColumn(3));
+  found.record.cause = find.getColumn(4).getString();
+  found.record.verdict = text_at(find.getColumn(5));
+  found.digest = find.getColumn(6).getString();
+  found.seq = find.getColumn(7).getInt64();
+  return found;
+}
+
+}  // namespace
+
+std::optional<KeptRow> Rows::insert(const NewRow& row) {
+  KeptRow kept;
+  kept.record.id = row.id;
+  kept.record.submitted_at_ms = row.submitted_at_ms;
+  if (auto known = row.work.empty() ? std::nullopt : known_verdict(row.work)) {
+    kept.record.state = State::done;
+    kept.record.verdict = std::make_shared<const std::string>(row.adapt(*known));
+    kept.record.started_at_ms = kept.record.finished_at_ms = row.submitted_at_ms;
+  }
+  if (insert_evaluation(row, kept.record)) {
+    kept.seq = statements_->connection.getLastInsertRowid();
+    kept.record.verdict ? put(statements_->insert_verdict, kept.seq, *kept.record.verdict)
+                        : put(statements_->insert_request, kept.seq, row.request);
+    return kept;
+  }
+  auto found = find_row(statements_->find, row.id);
+  if (!found || found->digest != row.digest) return {};
+  return KeptRow{found->seq, true, std::move(found->record)};
+}
+
+// False if the id exists.
+bool Rows::insert_evaluation(const NewRow& row, const EvaluationState& record) {
+  SQLite::Statement& insert = statements_->insert;
+  StatementUse use(insert);
+  insert.bindNoCopy(1, row.id);
+  insert.bindNoCopy(2, row.digest);
+  insert.bind(3, kept_state(record.state));
+  insert.bind(4, row.submitted_at_ms);
+  bind_number(insert, 5, row.deadline_at_ms);
+  bind_number(insert, 6, record.started_at_ms);
+  bind_number(insert, 7, record.finished_at_ms);
+  return insert.exec() == 1;
+}
+
+void Rows::end(const EndRow& row) {
+  {
+    SQLite::Statement& end = statements_->end;
+    StatementUse use(end);
+    end.bind(1, kept_state(row.record.state));
+    bind_number(end, 2, row.record.started_at_ms);
+    bind_number(end, 3, row.record.finished_at_ms);
+    bind_unless_empty(end, 4, row.record.cause);
+    bind_unless_empty(end, 5, row.work);
+    end.bind(6, row.seq);
+    if (end.exec() == 0) return;
+  }
+  drop(statements_->drop_request, row.seq);
+  if (row.record.verdict) put(statements_->insert_verdict, row.seq, *row.record.verdict);
+}
+
+std::optional<EvaluationState> Rows::find(const std::string& id) {
+  auto found = find_row(statements_->find, id);
+  if (!found) return {};
+  return std::move(found->record);
+}
+
+std::optional<std::string> Rows::known_verdict(const std::string& work) {
+  SQLite::Statement& known = statements_->known;
+  StatementUse use(known);
+  known.bindNoCopy(1, work);
+  if (!known.executeStep() || known.getColumn(0).isNull()) return {};
+  return known.getColumn(0).getString();
+}
+
+std::vector<OpenRow> Rows::open_ones() {
+  SQLite::Statement& all = statements_->open_ones;
+  StatementUse use(all);
+  std::vector<OpenRow> rows;
+  while (all.executeStep())
+    rows.push_back({all.getColumn(0).getInt64(), all.getColumn(1).getString(), all.getColumn(2).getString(),
+                    all.getColumn(3).getInt64(), number_at(all.getColumn(4)), all.getColumn(5).getString()});
+  return rows;
+}
+
+std::size_t Rows::purge(std::int64_t finished_before_ms, std::size_t most) {
+  std::vector<std::int64_t> gone;
+  {
+    SQLite::Statement& purge = statements_->purge;
+    StatementUse use(purge);
+    purge.bind(1, finished_before_ms);
+    purge.bind(2, static_cast<std::int64_t>(most));
+    while (purge.executeStep()) gone.push_back(purge.getColumn(0).getInt64());
+  }
+  for (std::int64_t seq : gone) drop(statements_->drop_verdict, seq);
+  return gone.size();
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr sqlite::Kind store_kind{
+    .application_id = 0x4B575356,
+    .format = 1,
+    .page_bytes = 8192,  // a page of 4096 bytes often holds only one verdict of two kilobytes
+    .tables = tables,
+    .when_full = "check the disk and its free space: accepted evaluations are not lost",
+    .when_damaged =
+        "`sqlite3 FILE .recover` may save its data; or move the file away and start with an empty one",
+    .when_foreign = "name another file with --store",
+    .when_newer = "use the program version that wrote it, or name another file with --store"};
+
+}  // namespace
+
+struct Store::State {
+  State(sqlite::FileLock held, fs::path file, std::unique_ptr<SQLite::Database> opened)
+      : lock(std::move(held)),
+        path(std::move(file)),
+        database(std::move(opened)),
+        rows(std::in_place, *database),
+        writer(std::in_place, *database, [this](const std::exception& cause) {
+          return sqlite::error_of(path, store_kind, "write", cause);
+        }) {}
+
+  // Returns the work's value when its transaction is on disk.
+  template <typename T>
+  async::Task<Result<T>> written(std::move_only_function<T(Rows&)> work) {
+    if (!writer) co_return fail("the store is closed");
+    auto value = std::make_shared<std::optional<T>>();
+    auto failed = co_await async::elsewhere([this, value, work = std::move(work)](auto done) mutable {
+      writer->push(
+          {[this, value, work = std::move(work)]() mutable { *value = work(*rows); }, std::move(done)});
+    });
+    if (failed) co_return std::unexpected(std::move(*failed));
+    co_return std::move(**value);
+  }
+
+  std::optional<sqlite::FileLock> lock;  // released last
+  fs::path path;
+  std::unique_ptr<SQLite::Database> database;
+  std::optional<Rows> rows;  // used on the writer's thread only
+  std::optional<sqlite::Writer> writer;
+};
+
+Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::~Store() = default;
+
+void Store::close() {
+  state_->writer.reset();
+  state_->rows.reset();
+  state_->database.reset();
+  state_->lock.reset();
+}
+
+Result<std::unique_ptr<Store>> Store::open(const fs::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (error)
+    return fail(fmt::format("cannot make the folder {}: {}", path.parent_path().string(), error.message()),
+                "name another file with --store");
+  auto lock = sqlite::FileLock::take(path, {fmt::format("the store {}", path.string()),
+                                            "end the other service, or name another file with --store"});
+  if (!lock) return std::unexpected(lock.error());
+  auto database = sqlite::open(path, store_kind);
+  if (!database) return std::unexpected(database.error());
+  try {
+    return std::unique_ptr<Store>(
+        new Store(std::make_unique<State>(std::move(*lock), path, std::move(*database))));
+  } catch (const std::exception& cause) {
+    return std::unexpected(sqlite::error_of(path, store_kind, "open", cause));
+  }
+}
+
+Result<std::vector<OpenRow>> Store::open_ones() {
+  try {
+    return state_->rows->open_ones();
+  } catch (const std::exception& cause) {
+    return std::unexpected(sqlite::error_of(state_->path, store_kind, "read", cause));
+  }
+}
+
+async::Task<Result<Store::Inserted>> Store::insert(std::vector<NewRow> rows) {
+  auto inserted = std::make_shared<Inserted>();
+  auto kept = co_await state_->written<bool>([inserted, rows = std::move(rows)](Rows& into) {
+    for (const NewRow& row : rows) {
+      auto one = into.insert(row);
+      if (!one) {
+        inserted->conflict = inserted->rows.size();
+        throw std::runtime_error("a conflict of ids");  // rolls back the earlier rows
+      }
+      inserted->rows.push_back(std::move(*one));
+    }
+    return true;
+  });
+  if (!kept && !inserted->conflict) co_return std::unexpected(std::move(kept.error()));
+  co_return std::move(*inserted);
+}
+
+async::Task<Result<>> Store::end(std::vector<EndRow> rows) {
+  auto ended = co_await state_->written<bool>([rows = std::move(rows)](Rows& in) {
+    for (const EndRow& row : rows) in.end(row);
+    return true;
+  });
+  if (!ended) co_return std::unexpected(std::move(ended.error()));
+  co_return Result<>();
+}
+
+async::Task<Result<std::vector<std::optional<EvaluationState>>>> Store::find(std::vector<std::string> ids) {
+  return state_->written<std::vector<std::optional<EvaluationState>>>([ids = std::move(ids)](Rows& in) {
+    std::vector<std::optional<EvaluationState>> found;
+    for (const std::string& id : ids) found.push_back(in.find(id));
+    return found;
+  });
+}
+
+async::Task<Result<std::vector<std::optional<std::string>>>> Store::known_verdicts(
+    std::vector<std::string> works) {
+  return state_->written<std::vector<std::optional<std::string>>>([works = std::move(works)](Rows& in) {
+    std::vector<std::optional<std::string>> found;
+    for (const std::string& work : works) found.push_back(in.known_verdict(work));
+    return found;
+  });
+}
+
+async::Task<Result<std::size_t>> Store::purge(std::int64_t finished_before_ms, std::size_t most) {
+  return state_->written<std::size_t>([=](Rows& in) { return in.purge(finished_before_ms, most); });
+}
+
+}  // namespace kw::service

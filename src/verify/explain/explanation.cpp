@@ -1,0 +1,283 @@
+#include "verify/explain/explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "base/core/display.h"
+#include "base/core/text.h"
+#include "code/syntax/static_findings.h"
+
+namespace kw::explain {
+namespace {
+
+constexpr std::size_t most_static_findings = 2;
+
+// For a reason that is missing or that only a newer version knows.
+constexpr Words does_not_count{"The result is right, but it does not count.", ""};
+
+// Sets the error class or reason, and its sentences.
+void name_rule(const Verdict& verdict, Explanation& it) {
+  if (verdict.status == Status::correct) {
+    if (verdict.counts != false) return;
+    if (verdict.counts_reason) it.rule = to_string(*verdict.counts_reason);
+    it.words = verdict.counts_reason ? words_of(*verdict.counts_reason) : does_not_count;
+    return;
+  }
+  if (verdict.error_class) it.rule = to_string(*verdict.error_class);
+  it.words = verdict.error_class ? words_of(*verdict.error_class) : Words{did_not_work, ""};
+}
+
+void find_place(const Verdict& verdict, const Sources& sources, Explanation& it) {
+  if (!verdict.error_detail) return;
+  const ErrorDetail& detail = *verdict.error_detail;
+  it.file = detail.file.value_or("kernel.py");
+  if (detail.compiler_text && !trim(*detail.compiler_text).empty()) it.compiler_text = *detail.compiler_text;
+  if (detail.compiler_text && verdict.error)
+    it.compiler_says_error = detail.compiler_text->contains(trim(*verdict.error));
+  if (detail.line.value_or(0) <= 0) return;
+  it.line = static_cast<std::size_t>(*detail.line);
+  it.excerpt = excerpt_of(it.file == "reference.py" ? sources.reference : sources.candidate, it.line);
+  if (!it.excerpt) return;
+  const std::string& meant = std::ranges::find(it.excerpt->lines, it.line, &SourceLine::number)->text;
+  it.excerpt->span = caret_of(it.compiler_text, meant);
+  it.compiler_points_there = it.excerpt->span.has_value();
+  if (!it.excerpt->span) it.excerpt->span = named_in(verdict, meant);
+}
+
+// The numbers that the error does not contain already: the first mismatch, and the worst values of all
+// trials.
+std::optional<Mismatch> mismatch_of(const Verdict& verdict) {
+  if (verdict.status != Status::incorrect || !verdict.comparison) return {};
+  const Comparison& seen = *verdict.comparison;
+  auto said = [&](const char* words) { return verdict.error && verdict.error->contains(words); };
+  Mismatch mismatch;
+  if (!said("first at")) mismatch.first = seen.first_mismatch;
+  if (seen.mismatched_share.value_or(0) > 0 && !said("%")) mismatch.wrong_share = seen.mismatched_share;
+  if (!said("largest error")) mismatch.max_abs_error = seen.max_abs_error;
+  mismatch.max_rel_error = seen.max_rel_error;
+  return mismatch;
+}
+
+// Findings of the syntax tree that may explain the failure.
+std::vector<Hint> hints_of(const Verdict& verdict, std::string_view code) {
+  if (code.empty() || verdict.status == Status::correct || verdict.error_class == ErrorClass::forbidden)
+    return {};
+  StaticReport report = examine(code);
+  std::vector<Hint> hints;
+  if (report.has_error && report.error_line != 0 && !verdict.error_detail)
+    hints.push_back({fmt::format("the first syntax error is near line {}", report.error_line), 0,
+                     excerpt_of(code, report.error_line)});
+  for (const StaticFinding& finding : report.findings | std::views::take(most_static_findings))
+    hints.push_back({finding.what, finding.line, {}});
+  return hints;
+}
+
+std::string circumstances_of(const Verdict& verdict) {
+  std::string text = fmt::format("stage {}: {}", to_string(verdict.stage), words_of(verdict.stage));
+  if (verdict.trust)
+    text += fmt::format("; {}", words_of(*verdict.trust, verdict.kernel_time_ms.has_value()));
+  if (verdict.fault && verdict.fault != Fault::kernel) text += fmt::format("; {}", words_of(*verdict.fault));
+  return text;
+}
+
+}  // namespace
+
+Level level_of(Status status, std::optional<bool> counts) {
+  switch (status) {
+    case Status::correct:
+      return counts == false ? Level::warning : Level::none;
+    case Status::incorrect:
+    case Status::failed:
+      return Level::error;
+    case Status::skipped:
+      return Level::note;
+    case Status::error:
+      return Level::warning;
+  }
+  return Level::error;
+}
+
+Explanation explain(const Verdict& verdict, const Sources& sources) {
+  Explanation it;
+  it.id = verdict.id;
+  it.status = verdict.status;
+  it.counts = verdict.counts;
+  it.level = level_of(verdict.status, verdict.counts);
+  name_rule(verdict, it);
+  it.error = verdict.error.value_or("");
+  find_place(verdict, sources, it);
+  it.mismatch = mismatch_of(verdict);
+  if (verdict.comparison) it.findings = verdict.comparison->findings;
+  it.hints = hints_of(verdict, sources.candidate);
+  it.circumstances = circumstances_of(verdict);
+  return it;
+}
+
+std::string in_words(const Mismatch& mismatch) {
+  std::string text;
+  if (mismatch.first)
+    text +=
+        fmt::format("First at {}[{}]: expected {:.6g}, got {:.6g}\n", mismatch.first->output,
+                    fmt::join(mismatch.first->index, ", "), mismatch.first->expected, mismatch.first->actual);
+  std::vector<std::string> worst;
+  if (mismatch.wrong_share)
+    worst.push_back(fmt::format("{:.3g}% of all values are wrong", 100 * *mismatch.wrong_share));
+  if (mismatch.max_abs_error.value_or(0) != 0)
+    worst.push_back(fmt::format("largest absolute error {:.3g}", *mismatch.max_abs_error));
+  if (mismatch.max_rel_error.value_or(0) != 0)
+    worst.push_back(fmt::format("largest relative error {:.3g}", *mismatch.max_rel_error));
+  if (!worst.empty()) text += fmt::format("Over all trials: {}\n", fmt::join(worst, ", "));
+  return text;
+}
+
+namespace {
+
+constexpr std::size_t longest_text = 1500;  // of an error, in bytes
+constexpr std::size_t longest_finding = 400;
+constexpr std::size_t longest_file = 60;
+constexpr std::size_t most_findings = 5;
+constexpr std::size_t most_lines = 12;  // of one text
+constexpr std::string_view indent = "  ";
+
+// A line of source, with tabs expanded to spaces.
+std::string shown(std::string_view source) {
+  if (source.ends_with('\r')) source.remove_suffix(1);
+  return visible_line(source);
+}
+
+class Page {
+ public:
+  Page(const Explanation& it, const Style& style)
+      : it_(it), style_(style), room_(style.width - std::min(style.width, indent.size() + 1)) {}
+
+  std::string text() && {
+    std::string head = fmt::format("{}: {}", shown(it_.id), in_short(it_.status, it_.counts, it_.rule));
+    text_ = style_.paint(fitted(head, style_.width), colour_of(it_.level)) + "\n";
+    say(it_.words.what);
+    say_error();
+    if (it_.line > 0) say_place();
+    say_numbers();
+    for (std::size_t i = 0; i < std::min(it_.findings.size(), most_findings); ++i)
+      say("note: ", shorten(visible(it_.findings[i]), longest_finding));
+    // The tree of source that does not parse is unreliable.
+    if (it_.rule != to_string(ErrorClass::syntax_error))
+      for (const Hint& hint : it_.hints) say_hint(hint);
+    if (!it_.words.advice.empty()) say("help: ", it_.words.advice);
+    if (!it_.circumstances.empty()) say("= ", it_.circumstances, Colour::grey);
+    return std::move(text_);
+  }
+
+ private:
+  void line(std::string_view words, Colour colour = Colour::none) {
+    text_ += fmt::format("{}{}\n", indent, style_.paint(words, colour));
+  }
+
+  // Wraps the words; further lines are indented by the prefix's width.
+  void say(std::string_view prefix, std::string_view words, Colour colour = Colour::none) {
+    std::vector<std::string> lines = wrapped(words, room_ - std::min(room_, prefix.size()));
+    std::size_t shown_lines = std::min(lines.size(), most_lines);
+    for (std::size_t i = 0; i < shown_lines; ++i)
+      line(i == 0 ? fmt::format("{}{}", prefix, lines[i])
+                  : fmt::format("{:{}}{}", "", prefix.size(), lines[i]),
+           colour);
+    if (lines.size() > shown_lines)
+      line(fmt::format("[... {} lines left out]", lines.size() - shown_lines), Colour::grey);
+  }
+  void say(std::string_view words) { say("", words); }
+
+  // The compiler's text is left out if the excerpt shows its caret.
+  void say_error() {
+    bool shows_compiler = !it_.compiler_text.empty() && !it_.compiler_points_there;
+    if (!it_.error.empty() && !(shows_compiler && it_.compiler_says_error))
+      say(shorten(visible(trim(it_.error)), longest_text));
+    if (!shows_compiler) return;
+    line("The compiler says:");
+    std::vector<std::string> lines =
+        wrapped(tail_of(shown_lines_of(it_.compiler_text), longest_text), room_ - indent.size());
+    for (std::size_t i = lines.size() - std::min(lines.size(), most_lines); i < lines.size(); ++i)
+      line(fmt::format("{}{}", indent, lines[i]));
+  }
+
+  static std::string shown_lines_of(std::string_view text) {
+    std::string all;
+    while (!text.empty()) {
+      std::size_t end = std::min(text.find('\n'), text.size());
+      all += shown(text.substr(0, end)) + "\n";
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return all;
+  }
+
+  void say_place() {
+    std::string place = fmt::format("--> {}:{}", fitted(shown(it_.file), longest_file), it_.line);
+    if (it_.excerpt && it_.excerpt->span) place += fmt::format(":{}", columns_of(*it_.excerpt).begin);
+    line(place);
+    if (it_.excerpt) say_excerpt(*it_.excerpt);
+  }
+
+  void say_excerpt(const Excerpt& excerpt) {
+    std::size_t room = room_ - std::min(room_ - 1, gutter(excerpt, excerpt.lines.front()).size());
+    auto meant = std::ranges::find(excerpt.lines, excerpt.line, &SourceLine::number);
+    std::pair<std::size_t, std::size_t> span;
+    if (excerpt.span)
+      span = {cells(shown(meant->text.substr(0, excerpt.span->begin))),
+              cells(shown(meant->text.substr(0, excerpt.span->end)))};
+    // The same window of each line is shown, around the caret if the line is long.
+    std::size_t from = span.second < room ? 0 : span.first - std::min(span.first, room / 3);
+    for (const SourceLine& source : excerpt.lines) {
+      std::string words = gutter(excerpt, source) + window(shown(source.text), from, room);
+      words.erase(words.find_last_not_of(' ') + 1);
+      line(words);
+      if (source.number == excerpt.line && excerpt.span)
+        line(fmt::format("  {:4} | {:{}}{}", "", "", span.first - from,
+                         style_.paint(std::string(underline(span, from + room), '^'), colour_of(it_.level))));
+    }
+  }
+
+  static std::size_t underline(std::pair<std::size_t, std::size_t> span, std::size_t end) {
+    std::size_t last = std::min(span.second, end);
+    return last > span.first ? last - span.first : 1;
+  }
+
+  void say_numbers() {
+    if (!it_.mismatch) return;
+    std::string words = in_words(*it_.mismatch);
+    if (!words.empty()) say(shorten(visible(trim(words)), longest_text));
+  }
+
+  void say_hint(const Hint& hint) {
+    std::string place = hint.line == 0 ? "" : fmt::format("line {}: ", hint.line);
+    say("note: ", place + shorten(visible(hint.text), longest_finding));
+    if (hint.excerpt) say_excerpt(*hint.excerpt);
+  }
+
+  const Explanation& it_;
+  const Style& style_;
+  std::size_t room_;
+  std::string text_;
+};
+
+}  // namespace
+
+Colour colour_of(Level level) {
+  switch (level) {
+    case Level::none:
+      return Colour::green;
+    case Level::note:
+      return Colour::grey;
+    case Level::warning:
+      return Colour::yellow;
+    case Level::error:
+      return Colour::red;
+  }
+  return Colour::none;
+}
+
+std::string to_terminal(const Explanation& explanation, const Style& style) {
+  return Page(explanation, style).text();
+}
+
+}  // namespace kw::explain

@@ -1,0 +1,45 @@
+// The sentences for the enumerations of a verdict. Each function has one for every value; no other file has
+// any.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "types/enums.h"
+
+namespace kw::explain {
+
+struct Words {
+  std::string_view what;    // what happened, one sentence
+  std::string_view advice;  // what usually helps; may be empty
+  // Text for a model that replaces both sentences; empty: both are used. A change affects the answers of
+  // models and so the comparability of runs.
+  std::string_view told = {};
+};
+
+// For a verdict without an error class. Models are told this of classes that once had no sentence.
+inline constexpr std::string_view did_not_work = "It did not work.";
+
+Words words_of(ErrorClass error_class);
+// The reason why a correct answer does not count.
+Words words_of(CountsReason reason);
+
+// The event of a stage: "its kernels are compiled".
+std::string_view words_of(Stage stage);
+std::string_view words_of(Fault fault);
+// `timed`: a time was measured, so that the sentence says whether it can be trusted.
+std::string_view words_of(Trust trust, bool timed = true);
+
+// The event of an error class or a reason, by its name; empty for other names.
+template <typename Enum>
+std::string_view sentence_of(std::string_view name) {
+  auto value = from_string<Enum>(name);
+  return value ? words_of(*value).what : std::string_view();
+}
+
+// "failed (out_of_bounds)", "correct, does not count (library_only)": `why` is the error class, the reason
+// why the answer does not count, or empty.
+std::string in_short(Status status, std::optional<bool> counts, std::string_view why);
+
+}  // namespace kw::explain

@@ -1,0 +1,226 @@
+#include "verify/judge/attempt.h"
+
+#include <fmt/format.h>
+
+#include "code/syntax/static_findings.h"
+#include "verify/judge/live_paths.h"
+#include "verify/judge/replay_path.h"
+
+namespace kw::verify {
+namespace {
+
+constexpr std::size_t max_source_bytes = std::size_t{4} << 20;
+
+Blame static_refusal(ErrorClass error_class, std::string error) {
+  return {Stage::static_, Status::failed, Fault::kernel, error_class, std::move(error)};
+}
+
+std::vector<std::string> entries(const Job& job) {
+  if (!job.candidate.entry.empty()) return {job.candidate.entry};
+  std::vector<std::string> names{"ModelNew", "triton_kernel_wrapper"};
+  if (!job.task.entry_point.empty()) names.push_back(job.task.entry_point + "New");
+  return names;
+}
+
+// <Name>New may stand for a reference class whose name is not known before it is loaded.
+bool may_have_entry(const StaticReport& report, const Job& job) {
+  for (const std::string& name : entries(job))
+    if (may_define(report, name)) return true;
+  if (!job.candidate.entry.empty()) return false;
+  for (const std::string& name : report.names)
+    if (name.ends_with("New")) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<Blame> examine_statically(const Job& job) {
+  if (job.candidate.code.size() > max_source_bytes)
+    return static_refusal(ErrorClass::forbidden,
+                          fmt::format("the source has {} bytes; at most {} are looked through",
+                                      job.candidate.code.size(), max_source_bytes));
+  StaticReport report = examine(job.candidate.code);
+  if (!report.forbidden.empty()) {
+    const StaticFinding& first = report.forbidden.front();
+    Blame blame = static_refusal(ErrorClass::forbidden,
+                                 fmt::format("line {}: {} is forbidden", first.line, first.what));
+    if (first.line > 0) {
+      blame.detail.emplace().file = "kernel.py";
+      blame.detail->line = static_cast<std::int64_t>(first.line);
+    }
+    return blame;
+  }
+  // A module that does not parse has no names to look for; Python's compiler reports the error later.
+  if (report.has_error || may_have_entry(report, job)) return std::nullopt;
+  return static_refusal(ErrorClass::missing_entry,
+                        fmt::format("the candidate defines none of: {}", fmt::join(entries(job), ", ")));
+}
+
+// The sequence of one verdict, from top to bottom. Each part returns a value; the writer alone changes the
+// verdict.
+
+namespace {
+
+constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
+
+bool is_out_of_memory(const Ended& ended) {
+  const auto* blame = std::get_if<Blame>(&ended);
+  return blame != nullptr && blame->fault == Fault::infrastructure && blame->error.contains("out of memory");
+}
+
+}  // namespace
+
+Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop)
+    : settings_(std::move(settings)),
+      writer_(job, settings_, context.environment),
+      case_{context, job, settings_, stop, writer_.stage_times()},
+      oracle_(case_),
+      calls_(case_, oracle_),
+      device_(context.leases, stop) {}
+
+async::Task<> Attempt::run() {
+  if (is_refused_statically()) co_return;
+  // The oracle comes first: an attempt that holds a share of the device then never waits for one that waits
+  // for all of it.
+  if (auto taken = co_await oracle_.take(); !taken) {
+    writer_.end(taken.error());
+    co_return;
+  }
+  co_await device_.take();
+  calls_.restart_clock();
+  if (!case_.stop.requested()) co_await judge();
+  co_await calls_.end();
+  if (oracle_.is_retired()) co_await oracle_.end_process();
+  device_.give_back();
+  co_await oracle_.give_back();
+  if (calls_.layers()) writer_.take_isolation(*calls_.layers());
+  writer_.forgive_at_reduced_shapes();
+}
+
+bool Attempt::is_refused_statically() {
+  StageTimer timer(case_.times, Stage::static_);
+  auto blame = examine_statically(case_.job);
+  if (blame) writer_.end(*blame);
+  return blame.has_value();
+}
+
+async::Task<> Attempt::judge() {
+  const bool cpu = settings_.device == Device::cpu;
+  writer_.begin(cpu ? Trust::interpreter : Trust::in_process);
+  auto prepared = co_await (cpu ? prepare(settings_.reduce_shapes ? cpu_max_bytes : 0) : prepare_on_gpu());
+  if (!prepared)
+    writer_.end(prepared.error());
+  else
+    co_await (cpu ? on_cpu() : on_cuda());
+}
+
+async::Task<Outcome<>> Attempt::prepare(std::uint64_t max_bytes) {
+  auto prepared = co_await oracle_.prepare(max_bytes, 0);
+  if (prepared) writer_.take_task(oracle_.facts());
+  co_return prepared;
+}
+
+// About ten buffers of a heavy task fill a GPU: its attempt runs alone, and its oracle does not outlive it.
+// While it waits for its turn it holds no memory, or several that wait would fill the device.
+async::Task<Outcome<>> Attempt::prepare_on_gpu() {
+  auto prepared = co_await prepare(0);
+  const bool alone = prepared ? moved_bytes() > heavy_bytes : is_out_of_memory(prepared.error());
+  if (!alone) co_return prepared;
+  co_await oracle_.end_process();
+  co_await device_.drain();
+  co_await case_.context.oracles.end_idle();
+  if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
+  co_return co_await prepare(0);
+}
+
+// Compiles at shapes that the interpreter can afford, then interprets.
+async::Task<> Attempt::on_cpu() {
+  CpuPath path(case_, oracle_, calls_);
+  const Evidence compiled = co_await path.compile();
+  writer_.take(compiled);
+  if (compiled.ended) co_return;
+  const Judge judge = [&](wire::Weights weights) { return path.interpret(weights); };
+  const Evidence seen = co_await under_either_weights(judge);
+  if (seen.ended) co_return;
+  writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(), .are_decoys = compiled.decoy});
+}
+
+// Records, replays and times; judges and times in-process if the calls cannot be replayed.
+async::Task<> Attempt::on_cuda() {
+  if (settings_.replay) co_await find_reference();
+  ReplayPath replay(case_, oracle_, calls_);
+  InProcess in_process(case_, oracle_, calls_);
+  const Judge judge = [&](wire::Weights weights) { return judge_on_gpu(replay, in_process, weights); };
+  const Evidence seen = co_await under_either_weights(judge);
+  if (!seen.ended && seen.why_not_replayed.empty())
+    co_await finish_replayed(replay, seen.weights);
+  else if (!seen.ended)
+    co_await finish_in_process(in_process, seen.decoy);
+  co_await replay.replays().end();
+}
+
+async::Task<> Attempt::find_reference() {
+  if (oracle_.facts().reference_random)
+    reference_.why_not = "it draws random numbers";
+  else
+    reference_ = co_await ReferenceReplays(case_, oracle_).eager();
+}
+
+// A constructor may pack the weights, and then only the constructed weights are right. So a candidate that is
+// right under either convention is right. If both fail, the verdict is that of the first.
+async::Task<Evidence> Attempt::under_either_weights(Judge judge) {
+  Evidence loaded = co_await judge(wire::Weights::automatic);
+  writer_.take(loaded);
+  const bool wrong = loaded.ended && writer_.verdict().status == Status::incorrect;
+  if (!wrong || !loaded.loaded || !loaded.loaded->weights_differ) co_return loaded;
+  co_await calls_.end();
+  const StageTimes times = case_.times;
+  Evidence constructed = co_await judge(wire::Weights::constructed);
+  if (constructed.ended) {
+    case_.times = times;
+    co_return loaded;
+  }
+  writer_.take(constructed);
+  co_return constructed;
+}
+
+async::Task<Evidence> Attempt::judge_on_gpu(ReplayPath& replay, InProcess& in_process,
+                                            wire::Weights weights) {
+  Evidence seen{.weights = weights};
+  if (settings_.replay)
+    seen = co_await replay.judge(weights);
+  else
+    seen.why_not_replayed =
+        case_.context.why_no_replay.empty() ? "the replayer was lost" : case_.context.why_no_replay;
+  if (seen.ended || seen.why_not_replayed.empty()) co_return seen;
+  co_return co_await in_process.judge(std::move(seen));
+}
+
+async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights) {
+  CandidateReplays& replays = replay.replays();
+  writer_.take_replays(replays.player().facts(0), replays.player().tapes());
+  if (settings_.timing_trials > 0) {
+    const Times times = co_await replay.time(device_, reference_);
+    writer_.take(times, moved_bytes());
+    if (times.seen.ended) co_return;
+  }
+  const Provenance found = co_await replay.find_launches();
+  writer_.take(found);
+  if (found.ended) co_return;
+  co_await replays.end();
+  const Evidence audited = co_await replay.audit(weights);
+  writer_.take_audit(audited);
+  if (audited.ended) co_return;
+  writer_.finish_right(oracle_.facts(), {.are_there = found.own_launches > 0, .are_decoys = found.decoy});
+}
+
+async::Task<> Attempt::finish_in_process(InProcess& in_process, bool decoys) {
+  if (settings_.timing_trials > 0) {
+    const Times times = co_await in_process.time(device_);
+    writer_.take(times, moved_bytes());
+    if (times.seen.ended) co_return;
+  }
+  writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(), .are_decoys = decoys});
+}
+
+}  // namespace kw::verify

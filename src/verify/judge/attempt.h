@@ -1,0 +1,60 @@
+// One attempt at a verdict: the whole sequence, with all that it holds, and the static checks before it.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "types/job.h"
+#include "verify/judge/blame.h"
+#include "verify/judge/context.h"
+#include "verify/judge/live_calls.h"
+#include "verify/judge/replays.h"
+#include "verify/judge/verdict_writer.h"
+
+namespace kw::verify {
+
+// Refuses a candidate by its syntax tree alone: a forbidden import, or no entry point.
+std::optional<Blame> examine_statically(const Job& job);
+
+class InProcess;
+class ReplayPath;
+
+// One attempt at a verdict: the whole sequence, with its processes and leases.
+class Attempt {
+ public:
+  // `settings` are those of this job, and `stop` stops this job alone.
+  Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop);
+
+  // Runs the sequence and releases every process and lease.
+  async::Task<> run();
+
+  // True after a stop: the verdict is not valid then.
+  bool stopped() const { return case_.stop.requested(); }
+  Verdict& verdict() { return writer_.verdict(); }
+
+ private:
+  using Judge = std::function<async::Task<Evidence>(wire::Weights)>;
+
+  bool is_refused_statically();
+  async::Task<> judge();
+  async::Task<Outcome<>> prepare(std::uint64_t max_bytes);
+  async::Task<Outcome<>> prepare_on_gpu();
+  async::Task<> on_cpu();
+  async::Task<> on_cuda();
+  async::Task<> find_reference();
+  async::Task<Evidence> under_either_weights(Judge judge);
+  async::Task<Evidence> judge_on_gpu(ReplayPath& replay, InProcess& in_process, wire::Weights weights);
+  async::Task<> finish_replayed(ReplayPath& replay, wire::Weights weights);
+  async::Task<> finish_in_process(InProcess& in_process, bool decoys);
+  std::uint64_t moved_bytes() const { return oracle_.spec().input_bytes + oracle_.spec().output_bytes; }
+
+  Settings settings_;
+  VerdictWriter writer_;
+  Case case_;
+  OracleSide oracle_;
+  LiveCalls calls_;
+  DeviceShare device_;
+  ReferenceReplays::Found reference_;
+};
+
+}  // namespace kw::verify

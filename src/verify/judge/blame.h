@@ -1,0 +1,96 @@
+// Values that the parts of an attempt return: evidence and times, or the reason why the attempt ends early,
+// with whose fault it is. Only the verdict writer turns them into a verdict.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/async/wait.h"
+#include "types/verdict.h"
+#include "verify/judge/protocol.h"
+#include "verify/workers/worker.h"
+
+namespace kw::verify {
+
+// The reason why an attempt ends early, and whose fault it is.
+struct Blame {
+  Stage stage = Stage::prepare;
+  Status status = Status::error;
+  std::optional<Fault> fault = {};
+  ErrorClass error_class = ErrorClass::infrastructure;
+  std::string error = {};
+  std::optional<ErrorDetail> detail = {};
+  std::string times_void = {};  // the reason why earlier times are invalid; empty: they are valid
+};
+
+struct Stopped {};  // no verdict
+
+using Ended = std::variant<Stopped, Blame>;
+
+// The value of a part, or the reason why the attempt ends without it.
+template <typename T = void>
+using Outcome = std::expected<T, Ended>;
+
+// Where a runner failed or was lost.
+struct RunnerLoss {
+  Stage stage = Stage::run;
+  Device device = Device::cpu;
+  bool in_launch = false;
+  std::string printed;  // the end of its output
+};
+// The kernel's fault, unless the runner reports a fault of the infrastructure. A feature that the interpreter
+// does not support, and its deadline, end as `skipped` without a fault.
+Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where);
+
+// An oracle failed or was lost: the fault of the task or of the infrastructure.
+Blame blame_task(const engine::WorkerFailure& refusal, Stage stage);
+
+Blame blame_infrastructure(Stage stage, const Error& error);
+// A process could not be started: a fault of the infrastructure, unless a stop was requested.
+std::unexpected<Ended> could_not_start(Stage stage, const Error& error, const async::Stop& stop);
+
+// The oracle found the result wrong.
+Blame blame_result(const wire::JudgedT& judged);
+
+// True if a stop caused the failure; then there is no verdict.
+bool was_stopped(const engine::WorkerFailure& refusal);
+
+// Whether the reason holds at reduced shapes. A wrong result proves nothing there, since the candidate may
+// support the given shape only.
+bool stands_at_reduced_shapes(ErrorClass error_class, std::string_view error);
+
+// Values that the parts of an attempt return. Only the verdict writer turns them into a verdict.
+struct Judgement {
+  wire::JudgedT judged;
+  std::size_t trials = 0;    // judged so far, including this one; 0: not one of the trials
+  std::string finding = {};  // in addition to the oracle's own
+};
+
+struct Evidence {
+  wire::Weights weights = wire::Weights::automatic;
+  std::optional<wire::PreparedT> prepared = {};      // at smaller shapes: earlier comparisons are void
+  std::optional<wire::LoadedT> loaded = {};          // how the candidate is called
+  std::optional<std::vector<Launch>> launches = {};  // of the first call
+  std::vector<Judgement> judgements = {};            // in their order
+  std::string why_not_replayed = {};        // why replays prove nothing; empty: they do, or none was made
+  bool decoy = false;                       // a result is right without the candidate's launches
+  std::optional<double> call_speedup = {};  // of whole calls: a claim
+  std::optional<Ended> ended = {};
+};
+
+struct Times {
+  std::string instrument = {};
+  std::vector<double> reference_ms = {};
+  std::vector<double> kernel_ms = {};
+  std::optional<double> floor_ms = {};     // subtracted from each sample already
+  std::optional<double> compiled_ms = {};  // of the reference under torch.compile
+  std::optional<Clocks> clocks = {};
+  std::vector<std::string> findings = {};  // in addition to those of the judgements
+  std::string why_none = {};               // the reason if a side has no sample
+  Evidence seen = {};                      // the judgements of timed calls, and why they ended
+};
+
+}  // namespace kw::verify

@@ -1,0 +1,122 @@
+// State that all attempts on one device share, one job with its share of the device, and the time limits of
+// steps.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/async/wait.h"
+#include "base/core/crypto.h"
+#include "types/job.h"
+#include "types/verdict.h"
+#include "verify/judge/protocol.h"
+#include "verify/workers/device_leases.h"
+#include "verify/workers/fork_server.h"
+#include "verify/workers/oracle.h"
+
+namespace kw::verify {
+
+// Time limits of steps, independent of the candidate's own time limit.
+inline constexpr std::chrono::seconds prepare_limit{120};
+inline constexpr std::chrono::seconds spawn_limit{30};
+inline constexpr std::chrono::seconds load_limit{60};
+inline constexpr std::chrono::seconds judge_limit{120};
+inline constexpr std::chrono::seconds replay_load_limit{60};
+
+// Arenas of an oracle: a candidate's process never maps the arena that a reference has written.
+inline constexpr std::uint32_t candidate_slot = 0;
+inline constexpr std::uint32_t reference_slot = 1;
+
+// The fork servers of this machine; those that a device does not need are null.
+struct Servers {
+  std::shared_ptr<engine::ForkServer> oracle;
+  std::shared_ptr<engine::ForkServer> compile;
+  std::shared_ptr<engine::ForkServer> interpret;
+  std::shared_ptr<engine::ForkServer> cuda;
+  std::shared_ptr<engine::ForkServer> replayer;
+  std::shared_ptr<engine::ForkServer> broker;
+};
+
+class ClockFloor;
+class ReferenceTapes;
+
+struct Context {
+  async::Loop& loop;
+  async::Stop& stop;         // of all; a job has its own
+  const Settings& settings;  // of jobs without options
+  Servers& servers;
+  SecretSeeds& seeds;
+  engine::OraclePool& oracles;
+  engine::SpareWorkers& runners;        // with a GPU: with the recorder, if available
+  engine::SpareWorkers& plain_runners;  // without the recorder
+  engine::SpareWorkers& replayers;
+  engine::SpareWorkers& wide_replayers;  // for calls of several streams; none is kept ready
+  engine::DeviceLeases& leases;
+  engine::DeviceLeases& timing_turns;  // shares only, each held within a share of the device
+  engine::Limits limits;
+  ReferenceTapes& tapes;
+  ClockFloor& clock_floor;
+  int device = -1;            // CUDA ordinal, or -1
+  std::string why_no_replay;  // of this machine; empty if it can replay
+  Environment environment;
+};
+
+using StageTimes = std::map<Stage, double>;  // milliseconds
+
+// Adds the time of its own lifetime to one stage.
+class StageTimer {
+ public:
+  StageTimer(StageTimes& times, Stage stage) : times_(times), stage_(stage) {}
+  ~StageTimer() { times_[stage_] += async::ms_since(start_); }
+  StageTimer(const StageTimer&) = delete;
+  StageTimer& operator=(const StageTimer&) = delete;
+
+ private:
+  StageTimes& times_;
+  Stage stage_;
+  async::SteadyClock::time_point start_ = async::SteadyClock::now();
+};
+
+// All of these outlive the attempt's parts.
+struct Case {
+  Context& context;
+  const Job& job;
+  const Settings& settings;  // of this job
+  async::Stop& stop;         // its own
+  StageTimes& times;         // of the verdict
+};
+
+// One verdict's lease of its device: a share, or all of it after the device was drained.
+class DeviceShare {
+ public:
+  DeviceShare(engine::DeviceLeases& leases, async::Stop& stop) : leases_(leases), stop_(stop) {}
+
+  // A stop ends either wait, without a lease.
+  async::Task<> take() { co_await wait_for(leases_.share()); }
+  // Waits until no other verdict uses the device.
+  async::Task<> drain() {
+    if (alone_) co_return;
+    co_await wait_for(leases_.all_instead_of(std::move(lease_)));
+    alone_ = static_cast<bool>(lease_);
+  }
+  void give_back() { lease_.give_back(); }
+
+  bool is_alone() const { return alone_; }
+  bool has_others() const { return leases_.has_others(); }
+
+ private:
+  async::Task<> wait_for(async::Task<engine::Lease> lease) {
+    auto waited = co_await async::within(async::Deadline::never(), &stop_, std::move(lease));
+    if (waited.value) lease_ = std::move(*waited.value);
+  }
+
+  engine::DeviceLeases& leases_;
+  async::Stop& stop_;
+  engine::Lease lease_;
+  bool alone_ = false;
+};
+
+}  // namespace kw::verify

@@ -1,0 +1,202 @@
+#include "verify/judge/live_calls.h"
+
+#include <utility>
+
+#include "base/core/text.h"
+#include "verify/judge/context.h"
+#include "verify/judge/provenance.h"
+#include "verify/recording/limits.h"
+
+namespace kw::verify {
+
+using async::Deadline;
+
+std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device) {
+  std::vector<Launch> launches;
+  for (const auto& from : returned.launches) {
+    Launch& launch = launches.emplace_back(launch_of(*from));
+    launch.whose = "candidate";
+    if (from->cubin_sha256.empty()) launch.cubin_sha256.reset();
+    if (from->num_warps > 0) launch.block = {std::uint64_t{from->num_warps} * 32, 1, 1};
+    if (from->ms >= 0 && device == Device::cuda) launch.time_ms = from->ms;
+  }
+  return launches;
+}
+
+async::Task<Outcome<>> LiveCalls::start(std::shared_ptr<engine::ForkServer> server) {
+  engine::SpawnRequest request;
+  request.role = engine::Role::runner;
+  request.limits = case_.context.limits;
+  auto worker = co_await server->spawn(std::move(request), Deadline::in(spawn_limit));
+  co_return take(std::move(worker), server);
+}
+
+async::Task<Outcome<>> LiveCalls::start(engine::SpareWorkers& spares) {
+  auto server = case_.context.servers.cuda;  // before the wait, since one that dies is replaced
+  auto worker = co_await spares.take(Deadline::in(spawn_limit));
+  co_return take(std::move(worker), server);
+}
+
+Outcome<> LiveCalls::take(Result<std::unique_ptr<engine::Worker>> worker,
+                          std::shared_ptr<engine::ForkServer> from) {
+  auto page = engine::ProgressPage::create();
+  if (!worker || !page)
+    return could_not_start(Stage::import_, !worker ? worker.error() : page.error(), case_.stop);
+  (*worker)->heed(&case_.stop);
+  runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
+  forked_by_ = std::move(from);
+  layers_ = runner_->layers();
+  return {};
+}
+
+// A failure in its process is the candidate's fault, unless the fork server died too: a runner ends with the
+// process that forked it, which a candidate cannot reach.
+std::unexpected<Ended> LiveCalls::ended(const engine::WorkerFailure& refusal, Stage stage) const {
+  if (was_stopped(refusal)) return std::unexpected<Ended>(Stopped{});
+  if (refusal.lost && forked_by_ && !forked_by_->alive())
+    return std::unexpected<Ended>(
+        blame_infrastructure(stage, Error{"the fork server of its process died", ""}));
+  return std::unexpected<Ended>(
+      blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(), runner_->printed()}));
+}
+
+async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evidence& seen) {
+  if (auto drawn = co_await draw(0); !drawn) co_return drawn;
+  StageTimer timer(case_.times, Stage::import_);
+  wire::LoadT request;
+  request.mode = mode;
+  request.entry = case_.job.candidate.entry;
+  request.file_name = "kernel.py";
+  request.weights = seen.weights;
+  request.tf32 = case_.settings.tf32;
+  request.poison = std::move(poison);
+  request.poison_seed = case_.context.seeds.next();
+  auto loaded = co_await runner_->load(std::move(request), case_.job.candidate.code, oracle_.call_spec(),
+                                       drawn_.arena.get(), deadline_.or_in(load_limit));
+  if (!loaded) co_return ended(loaded.error(), Stage::import_);
+  seen.loaded = std::move(*loaded);
+  co_return Outcome<>{};
+}
+
+async::Task<> LiveCalls::end() {
+  if (runner_) co_await runner_->end();
+  runner_.reset();
+  drawn_.arena.reset();
+}
+
+async::Task<Outcome<>> LiveCalls::draw(std::uint32_t trial) {
+  auto drawn = co_await oracle_.draw(trial);
+  if (!drawn) co_return std::unexpected(drawn.error());
+  drawn_ = std::move(*drawn);
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How how,
+                                                      std::chrono::milliseconds budget) {
+  if (!drawn_.arena)
+    if (auto drawn = co_await draw(trial); !drawn) co_return std::unexpected(drawn.error());
+  Fd arena = std::exchange(drawn_.arena, {});
+  StageTimer timer(case_.times, Stage::run);
+  wire::CallT request;
+  request.trial = trial;
+  request.seed = drawn_.seed;
+  request.budget_ms = static_cast<double>(budget.count());
+  request.skip_launches = how.skip_launches;
+  request.timed = how.timed;
+  request.flush_l2 = how.timed;
+  auto returned = co_await runner_->call(std::move(request), arena.get(), deadline_.or_in(budget));
+  if (!returned) co_return ended(returned.error(), Stage::run);
+  co_return std::move(*returned);
+}
+
+async::Task<Outcome<>> LiveCalls::judge(std::uint32_t trial, std::unique_ptr<wire::ValueT> outputs,
+                                        Evidence& seen) {
+  auto judged = co_await oracle_.judge(trial, drawn_.seed, std::move(outputs));
+  if (!judged) co_return std::unexpected(judged.error());
+  seen.judgements.push_back({std::move(*judged), std::size_t{trial} + 1});
+  const wire::JudgedT& last = seen.judgements.back().judged;
+  if (!last.right) co_return std::unexpected<Ended>(blame_result(last));
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, std::chrono::milliseconds budget,
+                                        Evidence& seen) {
+  auto returned = co_await call(trial, {}, budget);
+  if (!returned) co_return std::unexpected(returned.error());
+  count(*returned);
+  if (trial == 0) seen.launches = launches_of(*returned, case_.settings.device);
+  co_return co_await judge(trial, std::move(returned->outputs), seen);
+}
+
+void LiveCalls::count(const wire::ReturnedT& returned) {
+  launches_ += returned.launch_count;
+  native_code_ = native_code_ || returned.native_code;
+}
+
+async::Task<Outcome<>> LiveCalls::first_calls(Evidence& seen) {
+  if (auto right = co_await trial(0, case_.settings.timeout, seen); !right) co_return right;
+  const std::uint64_t first_seed = drawn_.seed;
+  if (auto right = co_await trial(1, case_.settings.timeout, seen); !right) co_return right;
+  wire::CallT request;
+  request.previous = true;
+  auto returned = co_await runner_->call(std::move(request), -1, deadline_.or_in(case_.settings.timeout));
+  if (!returned) co_return ended(returned.error(), Stage::run);
+  if (!returned->outputs) co_return Outcome<>{};  // the output is an input, whose memory is filled again
+  auto judged = co_await oracle_.judge_outputs(first_seed, std::move(returned->outputs));
+  if (!judged) co_return std::unexpected(judged.error());
+  if (judged->right) co_return Outcome<>{};
+  Blame blame = blame_result(*judged);
+  blame.error = "the result of a call changed when a later call was made: " + blame.error;
+  seen.judgements.push_back({std::move(*judged)});
+  co_return std::unexpected<Ended>(std::move(blame));
+}
+
+async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial, Evidence& seen) {
+  if (auto drawn = co_await draw(trial); !drawn) co_return std::unexpected(drawn.error());
+  Fd arena = std::exchange(drawn_.arena, {});
+  wire::RecordT request;
+  request.trial = trial;
+  request.seed = drawn_.seed;
+  request.budget_ms = static_cast<double>(case_.settings.timeout.count());
+  request.input_address = recording::arena_address;
+  auto began = async::SteadyClock::now();
+  auto recorded =
+      co_await runner_->record(std::move(request), arena.get(), deadline_.or_in(case_.settings.timeout));
+  case_.times[Stage::record] += async::ms_since(began);
+  if (!recorded) {
+    const engine::WorkerFailure& refusal = recorded.error();
+    if (!refusal.failed || refusal.failed->error_class != to_string(ErrorClass::unsupported_candidate))
+      co_return ended(refusal, Stage::record);
+    co_return Recorded(std::unexpected(to_plain_text(refusal.failed->error)));
+  }
+  wire::ReturnedT returned = *recorded->facts.returned;
+  count(returned);
+  if (auto right = co_await judge(trial, std::move(returned.outputs), seen); !right)
+    co_return std::unexpected(right.error());
+  co_return Recorded(std::move(*recorded));
+}
+
+async::Task<bool> LiveCalls::is_right_without_launches(std::unique_ptr<wire::ValueT> outputs) {
+  if (!outputs) co_return false;
+  auto judged = co_await oracle_.judge_outputs(drawn_.seed, std::move(outputs));
+  co_return judged && judged->right;
+}
+
+async::Task<std::optional<double>> LiveCalls::call_speedup(double budget_ms,
+                                                           std::chrono::milliseconds at_most) {
+  wire::TimeCandidateT candidate;
+  candidate.warmup = 1;
+  candidate.calls = 1;
+  candidate.budget_ms = budget_ms;
+  wire::TimeReferenceT reference;
+  reference.seed = drawn_.seed;
+  reference.warmup = 1;
+  reference.calls = 1;
+  reference.budget_ms = budget_ms;
+  auto own = co_await runner_->time(candidate, deadline_.or_in(at_most));
+  auto theirs = co_await oracle_.time_reference(reference, at_most);
+  if (!own || !theirs || own->call_ms <= 0 || theirs->call_ms <= 0) co_return std::nullopt;
+  co_return theirs->call_ms / own->call_ms;
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,75 @@
+// Calls of a candidate in its own process, each on fresh inputs and judged by the oracle. They add to the
+// evidence that the caller hands in and keeps until they end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verify/judge/blame.h"
+#include "verify/judge/oracle_side.h"
+#include "verify/workers/candidate_workers.h"
+
+namespace kw::verify {
+
+// Launches in the form of the verdict.
+std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device);
+
+class LiveCalls {
+ public:
+  struct How {
+    bool skip_launches = false;
+    bool timed = false;
+  };
+
+  LiveCalls(Case of, OracleSide& oracle) : case_(of), oracle_(oracle) {}
+
+  // Restarts the clock of the candidate's time limit.
+  void restart_clock() { deadline_ = async::Deadline::in(case_.settings.timeout); }
+  bool is_out_of_time() const { return deadline_.passed(); }
+
+  // Takes a process for the candidate: a new fork, or a spare one of a GPU.
+  async::Task<Outcome<>> start(std::shared_ptr<engine::ForkServer> server);
+  async::Task<Outcome<>> start(engine::SpareWorkers& spares);
+  async::Task<Outcome<>> load(wire::Mode mode, std::string poison, Evidence& seen);
+  async::Task<> end();
+
+  // Draws inputs for the next call. A call draws its own inputs if there are none.
+  async::Task<Outcome<>> draw(std::uint32_t trial);
+  async::Task<Outcome<wire::ReturnedT>> call(std::uint32_t trial, How how, std::chrono::milliseconds budget);
+  async::Task<Outcome<>> judge(std::uint32_t trial, std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
+  // One call and its judgement.
+  async::Task<Outcome<>> trial(std::uint32_t trial, std::chrono::milliseconds budget, Evidence& seen);
+  // Makes two calls. The first result must be right, and must still be right after the second call.
+  async::Task<Outcome<>> first_calls(Evidence& seen);
+  // One trial under the recorder, or the reason why the call cannot be recorded.
+  using Recorded = std::expected<engine::Recorded, std::string>;
+  async::Task<Outcome<Recorded>> record(std::uint32_t trial, Evidence& seen);
+  // Judges a call whose launches did nothing. If the outputs are right all the same, the kernels are decoys.
+  async::Task<bool> is_right_without_launches(std::unique_ptr<wire::ValueT> outputs);
+  // The reference's time over the candidate's, of whole calls with the host's part: a claim.
+  async::Task<std::optional<double>> call_speedup(double budget_ms, std::chrono::milliseconds at_most);
+
+  std::uint64_t seed() const { return drawn_.seed; }    // of the inputs drawn last
+  std::uint64_t launches() const { return launches_; }  // of all trials
+  bool is_native() const { return native_code_; }       // CUDA C++ ran in one of them
+  bool launched() const { return launches_ > 0 || native_code_; }
+  std::optional<std::uint32_t> layers() const { return layers_; }  // around the process started last
+
+ private:
+  Outcome<> take(Result<std::unique_ptr<engine::Worker>> worker, std::shared_ptr<engine::ForkServer> from);
+  std::unexpected<Ended> ended(const engine::WorkerFailure& refusal, Stage stage) const;
+  void count(const wire::ReturnedT& returned);
+
+  Case case_;
+  OracleSide& oracle_;
+  std::unique_ptr<engine::Runner> runner_;
+  std::shared_ptr<engine::ForkServer> forked_by_;
+  async::Deadline deadline_;
+  OracleSide::Drawn drawn_;  // for the next call, or, without the arena, of the last
+  std::uint64_t launches_ = 0;
+  bool native_code_ = false;
+  std::optional<std::uint32_t> layers_;
+};
+
+}  // namespace kw::verify

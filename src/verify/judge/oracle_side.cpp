@@ -1,0 +1,152 @@
+#include "verify/judge/oracle_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/judge/context.h"
+#include "verify/judge/player.h"
+#include "verify/judge/protocol.h"
+
+namespace kw::verify {
+
+using async::Deadline;
+
+namespace {
+
+constexpr std::uint32_t certificate_sets = 5;
+constexpr std::uint64_t most_kept_arena_bytes = std::uint64_t{256}
+                                                << 20;  // of a task that no verdict uses now
+
+std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refusal) {
+  return std::unexpected<Ended>(blame_task(refusal, stage));
+}
+
+}  // namespace
+
+std::chrono::milliseconds OracleSide::limit(std::chrono::milliseconds at_most) const {
+  return std::min(at_most, case_.settings.timeout);
+}
+
+std::string OracleSide::key() const {
+  return task_key(case_.job.task, case_.settings, halvings_);
+}
+
+async::Task<Outcome<>> OracleSide::take() {
+  auto taken = co_await case_.context.oracles.take(task_key(case_.job.task, case_.settings, 0),
+                                                   Deadline::in(spawn_limit));
+  if (!taken) co_return could_not_start(Stage::prepare, taken.error(), case_.stop);
+  oracle_ = std::move(*taken);
+  oracle_->worker().heed(&case_.stop);
+  co_return Outcome<>{};
+}
+
+async::Task<> OracleSide::end_process() {
+  co_await oracle_->end();
+}
+
+async::Task<Outcome<>> OracleSide::renew() {
+  retired_ = true;
+  if (auto renewed = co_await case_.context.oracles.renew(oracle_, Deadline::in(spawn_limit)); !renewed)
+    co_return could_not_start(Stage::prepare, renewed.error(), case_.stop);
+  oracle_->worker().heed(&case_.stop);
+  co_return Outcome<>{};
+}
+
+async::Task<> OracleSide::give_back() {
+  if (!oracle_) co_return;
+  oracle_->worker().heed(&case_.context.stop);
+  co_await case_.context.oracles.give_back(std::move(oracle_));
+}
+
+wire::PrepareT OracleSide::request_for(std::uint64_t max_bytes, std::uint32_t halvings) const {
+  const std::string content = task_content(case_.job.task);
+  wire::PrepareT request;
+  request.task_key = task_key(case_.job.task, case_.settings, halvings);
+  request.entry_point = case_.job.task.entry_point;
+  request.input_shapes = case_.job.task.input_shapes;
+  request.precision = case_.settings.precision;
+  request.tf32 = case_.settings.tf32;
+  request.move_weights = case_.settings.move_weights;
+  // Per task, not per candidate, so that an oracle can keep what it prepared.
+  request.init_seed = case_.context.seeds.of(content);
+  for (std::uint32_t set = 0; set < certificate_sets; ++set)
+    request.certificate_seeds.push_back(case_.context.seeds.of(fmt::format("{}#{}", content, set)));
+  request.tolerance = std::make_unique<wire::ToleranceT>();
+  request.tolerance->name = case_.settings.tolerance.name;
+  request.tolerance->rtol = case_.settings.tolerance.rtol;
+  request.tolerance->atol = case_.settings.tolerance.atol;
+  request.max_bytes = max_bytes;
+  request.halvings = halvings;
+  return request;
+}
+
+// The player of another task's reference would fill the device.
+void OracleSide::forget_large_reference(const std::string& key) {
+  if (auto kept = std::static_pointer_cast<KeptReference>(oracle_->kept))
+    if (kept->key != key && kept->player->arena_bytes() > most_kept_arena_bytes) oracle_->kept.reset();
+}
+
+async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_t halvings) {
+  StageTimer timer(case_.times, Stage::prepare);
+  wire::PrepareT request = request_for(max_bytes, halvings);
+  forget_large_reference(request.task_key);
+  auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
+                                        Deadline::in(limit(prepare_limit)));
+  if (!task) co_return refused_at(Stage::prepare, task.error());
+  call_spec_ = std::move(task->call_spec);
+  auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
+  auto spec = bytes ? wire::decode_call_spec(*bytes) : std::unexpected(bytes.error());
+  if (!spec) co_return std::unexpected<Ended>(blame_infrastructure(Stage::prepare, spec.error()));
+  facts_ = std::move(task->facts);
+  spec_ = std::move(*spec);
+  halvings_ = halvings;
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial) {
+  StageTimer timer(case_.times, Stage::prepare);
+  Drawn drawn;
+  drawn.seed = case_.context.seeds.next();
+  wire::DrawT request;
+  request.trial = trial;
+  request.seed = drawn.seed;
+  request.slot = candidate_slot;
+  auto arena = co_await oracle_->draw(std::move(request), Deadline::in(limit(prepare_limit)));
+  if (!arena) co_return refused_at(Stage::prepare, arena.error());
+  drawn.arena = std::move(*arena);
+  co_return drawn;
+}
+
+async::Task<Outcome<wire::JudgedT>> OracleSide::judge(std::uint32_t trial, std::uint64_t seed,
+                                                      std::unique_ptr<wire::ValueT> outputs) {
+  StageTimer timer(case_.times, Stage::judge);
+  wire::JudgeT request;
+  request.trial = trial;
+  request.seed = seed;
+  request.outputs = std::move(outputs);
+  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
+  if (!judged) co_return refused_at(Stage::judge, judged.error());
+  co_return std::move(*judged);
+}
+
+async::Task<Outcome<wire::JudgedT>> OracleSide::judge_outputs(std::uint64_t seed,
+                                                              std::unique_ptr<wire::ValueT> outputs) {
+  wire::JudgeT request;
+  request.seed = seed;
+  request.slot = candidate_slot;
+  request.outputs = std::move(outputs);
+  request.outputs_only = true;
+  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
+  if (!judged) co_return refused_at(Stage::judge, judged.error());
+  co_return std::move(*judged);
+}
+
+async::Task<Outcome<wire::TimedT>> OracleSide::time_reference(wire::TimeReferenceT request,
+                                                              std::chrono::milliseconds at_most) {
+  auto timed = co_await oracle_->time_reference(std::move(request), Deadline::in(limit(at_most)));
+  if (!timed) co_return refused_at(Stage::time, timed.error());
+  co_return std::move(*timed);
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,62 @@
+// The oracle's side of one verdict: an oracle of the pool, its prepared task, its inputs and its judgements.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "verify/judge/blame.h"
+#include "verify/judge/context.h"
+
+namespace kw::verify {
+
+class OracleSide {
+ public:
+  explicit OracleSide(Case of) : case_(of) {}
+
+  async::Task<Outcome<>> take();
+  // Prepares the task within these limits and forgets an earlier preparation.
+  async::Task<Outcome<>> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
+  // end_process() ends the process and frees its device memory. renew() starts another in its place, which
+  // ends with the verdict.
+  async::Task<> end_process();
+  async::Task<Outcome<>> renew();
+  async::Task<> give_back();
+
+  // Fresh inputs for a call of the candidate.
+  struct Drawn {
+    Fd arena;
+    std::uint64_t seed = 0;
+  };
+  async::Task<Outcome<Drawn>> draw(std::uint32_t trial);
+  async::Task<Outcome<wire::JudgedT>> judge(std::uint32_t trial, std::uint64_t seed,
+                                            std::unique_ptr<wire::ValueT> outputs);
+  // Judges outputs of any call, without the check for changed inputs.
+  async::Task<Outcome<wire::JudgedT>> judge_outputs(std::uint64_t seed,
+                                                    std::unique_ptr<wire::ValueT> outputs);
+  async::Task<Outcome<wire::TimedT>> time_reference(wire::TimeReferenceT request,
+                                                    std::chrono::milliseconds at_most);
+
+  // An oracle's work is not the candidate's time.
+  std::chrono::milliseconds limit(std::chrono::milliseconds at_most) const;
+  std::string key() const;  // task_key
+  const wire::PreparedT& facts() const { return facts_; }
+  const wire::CallSpecT& spec() const { return spec_; }
+  int call_spec() const { return call_spec_.get(); }
+  std::uint32_t halvings() const { return halvings_; }
+  bool is_retired() const { return retired_; }
+  engine::Oracle& process() const { return *oracle_; }
+
+ private:
+  wire::PrepareT request_for(std::uint64_t max_bytes, std::uint32_t halvings) const;
+  void forget_large_reference(const std::string& key);
+
+  Case case_;
+  engine::OraclePool::Taken oracle_;
+  bool retired_ = false;
+  wire::PreparedT facts_;
+  Fd call_spec_;
+  wire::CallSpecT spec_;
+  std::uint32_t halvings_ = 0;
+};
+
+}  // namespace kw::verify

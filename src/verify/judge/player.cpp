@@ -1,0 +1,157 @@
+#include "verify/judge/player.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "verify/judge/context.h"
+#include "verify/recording/limits.h"
+
+namespace kw::verify {
+namespace {
+
+constexpr std::uint64_t alignment = 256;
+
+std::uint64_t up(std::uint64_t value) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+class Placer {
+ public:
+  explicit Placer(const wire::CallSpecT& spec) : next_(up(spec.outputs_offset)), end_(spec.arena_bytes) {}
+
+  Result<> place(wire::ValueT& value, std::vector<wire::OutputSpan>& spans) {
+    if (value.kind == wire::ValueKind::tensor && value.tensor)
+      if (auto done = place(*value.tensor, spans); !done) return done;
+    for (auto& item : value.items)
+      if (item)
+        if (auto done = place(*item, spans); !done) return done;
+    return {};
+  }
+
+ private:
+  Result<> place(wire::TensorT& tensor, std::vector<wire::OutputSpan>& spans) {
+    if (tensor.device != "cuda") return fail("an output lies on the host");
+    std::uint64_t address = tensor.offset;
+    tensor.offset = next_;
+    if (tensor.bytes == 0) return {};
+    // A runner that names more bytes than there are is stopped here, before sums can overflow.
+    if (tensor.bytes > end_ || next_ > end_ - tensor.bytes)
+      return fail(fmt::format("an output reaches over {} bytes, more than there is room for", tensor.bytes));
+    spans.emplace_back(address, tensor.bytes, next_);
+    next_ = up(next_ + tensor.bytes);
+    return {};
+  }
+
+  std::uint64_t next_;
+  std::uint64_t end_;
+};
+
+}  // namespace
+
+Result<OutputPlaces> place_outputs(wire::ValueT outputs, const wire::CallSpecT& spec) {
+  OutputPlaces places{std::move(outputs), {}};
+  Placer placer(spec);
+  if (auto done = placer.place(places.outputs, places.spans); !done) return std::unexpected(done.error());
+  return places;
+}
+
+using async::Deadline;
+
+Outcome<std::string> words_of(const ReplayFailure& trouble) {
+  const engine::WorkerFailure& refusal = trouble.refusal;
+  if (was_stopped(refusal)) return std::unexpected<Ended>(Stopped{});
+  if (trouble.of == ReplayFailure::Of::oracle)
+    return std::unexpected<Ended>(blame_task(refusal, Stage::replay));
+  if (refusal.failed) return to_plain_text(refusal.failed->error);
+  if (refusal.lost->why == engine::Lost::Why::deadline) return "its replay does not end";
+  return "the replayer was lost: " + refusal.lost->detail;
+}
+
+Ended broken_while_timed(const ReplayFailure& trouble) {
+  const auto words = words_of(trouble);
+  if (!words) return words.error();
+  Blame blame = blame_infrastructure(
+      Stage::time, Error{"a replay that was right before broke while it was timed: " + *words, ""});
+  blame.times_void = "a replay broke while it was timed";
+  return blame;
+}
+
+async::Task<Result<>> Player::start(Queues queues) {
+  auto& workers = queues == Queues::one ? context_.replayers : context_.wide_replayers;
+  auto worker = co_await workers.take(Deadline::in(spawn_limit));
+  if (!worker) co_return std::unexpected(worker.error());
+  (*worker)->heed(&stop_);
+  replayer_ = std::make_unique<engine::Replayer>(std::move(*worker));
+  queues_ = queues;
+  co_return Result<>{};
+}
+
+async::Task<std::expected<Fd, ReplayFailure>> Player::draw(std::uint64_t seed, bool mapped) {
+  wire::DrawT request;
+  request.seed = seed;
+  request.slot = slot_;
+  request.mapped = mapped;
+  auto arena = co_await oracle_.draw(std::move(request), Deadline::in(prepare_limit));
+  if (!arena) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::oracle, std::move(arena.error())});
+  co_return std::move(*arena);
+}
+
+async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<const Tape> tape) {
+  auto arena = co_await draw(context_.seeds.next(), false);
+  if (!arena) co_return std::unexpected(std::move(arena.error()));
+  wire::LoadRecordingT request;
+  request.slot = static_cast<std::uint32_t>(tapes_.size());
+  request.arena_address = recording::arena_address;
+  request.arena_bytes = spec_.arena_bytes;
+  request.outputs_offset = spec_.outputs_offset;
+  request.outputs = tape->places.spans;
+  engine::Replayer::Files files{tape->recorded.recording.get(), arena->get(), tape->recorded.state.get()};
+  auto loaded = co_await replayer_->load(std::move(request), files, Deadline::in(replay_load_limit));
+  if (!loaded)
+    co_return std::unexpected(ReplayFailure{ReplayFailure::Of::replayer, std::move(loaded.error())});
+  tapes_.push_back(std::move(tape));
+  facts_.push_back(std::move(*loaded));
+  co_return std::expected<void, ReplayFailure>{};
+}
+
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how) {
+  Played played;
+  played.seed = context_.seeds.next();
+  played.tape = how.slot;
+  // Every replay has new inputs, also after a failed one.
+  auto arena = co_await draw(played.seed, true);
+  if (!arena) co_return std::unexpected(std::move(arena.error()));
+  auto began = async::SteadyClock::now();
+  auto facts = co_await replayer_->replay(std::move(how), Deadline::in(context_.settings.timeout));
+  played.wall_ms = async::ms_since(began);
+  if (!facts) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::replayer, std::move(facts.error())});
+  played.facts = std::move(*facts);
+  co_return played;
+}
+
+async::Task<std::expected<wire::JudgedT, ReplayFailure>> Player::judge(const Played& played,
+                                                                       bool outputs_only) {
+  wire::JudgeT request;
+  request.seed = played.seed;
+  request.slot = slot_;
+  request.strided = true;
+  request.outputs_only = outputs_only;
+  request.outputs = std::make_unique<wire::ValueT>(tapes_[played.tape]->places.outputs);
+  auto judged = co_await oracle_.judge(std::move(request), Deadline::in(judge_limit));
+  if (!judged) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::oracle, std::move(judged.error())});
+  co_return std::move(*judged);
+}
+
+bool Player::lacks_queues() const {
+  return queues_ == Queues::one &&
+         std::ranges::any_of(facts_, [](const wire::ReplayableT& each) { return each.streams > 1; });
+}
+
+async::Task<> Player::end() {
+  if (replayer_) co_await replayer_->end();
+  replayer_.reset();
+}
+
+}  // namespace kw::verify

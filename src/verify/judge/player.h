@@ -1,0 +1,113 @@
+// One replayer with the recordings of a candidate or of a reference, on one arena of one oracle; and the
+// places of a replayed call's outputs in that arena.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/core/result.h"
+#include "verify/judge/blame.h"
+#include "verify/judge/context.h"
+#include "verify/messages/message.h"
+#include "verify/workers/candidate_workers.h"
+#include "verify/workers/oracle.h"
+
+namespace kw::verify {
+
+// The same outputs in two forms: by place for the oracle, by device address for the replayer.
+struct OutputPlaces {
+  wire::ValueT outputs;
+  std::vector<wire::OutputSpan> spans;
+};
+
+// `outputs` is a runner's description, with device addresses as offsets and the bytes that are reached. The
+// error states why they cannot be passed on: an output on the host, or more bytes than the arena has room
+// for.
+Result<OutputPlaces> place_outputs(wire::ValueT outputs, const wire::CallSpecT& spec);
+
+// A recording with all that its replay needs, which several replayers may share.
+struct Tape {
+  engine::Recorded recorded;
+  OutputPlaces places;
+};
+
+// The failure of a replay, and the process that failed.
+struct ReplayFailure {
+  enum class Of { oracle, replayer };
+  Of of = Of::replayer;
+  engine::WorkerFailure refusal;
+};
+// The reason of a replayer's failure as text; a failure of the oracle ends the attempt.
+Outcome<std::string> words_of(const ReplayFailure& trouble);
+// The fault of a replay that was right before and fails later: the infrastructure's.
+Ended broken_while_timed(const ReplayFailure& trouble);
+
+// Hardware queues of a replayer's context. With one queue, streams may wait for one another, but the context
+// is made much sooner.
+enum class Queues { one, many };
+
+class Player {
+ public:
+  Player(Context& context, engine::Oracle& oracle, const wire::CallSpecT& spec, std::uint32_t slot,
+         async::Stop& stop)
+      : context_(context), oracle_(oracle), spec_(spec), slot_(slot), stop_(stop) {}
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+
+  // Takes a replayer process and loads no recording.
+  async::Task<Result<>> start(Queues queues = Queues::one);
+  // Takes the process of another player, which has none then. The first recording that is added replaces all
+  // that the process held.
+  void take_over(Player& other) {
+    replayer_ = std::move(other.replayer_);
+    queues_ = other.queues_;
+  }
+
+  // Loads one more recording. ReplayFailure whose refusal is of class unsupported_candidate: it cannot be
+  // replayed.
+  async::Task<std::expected<void, ReplayFailure>> add(std::shared_ptr<const Tape> tape);
+
+  // Draws fresh inputs and replays recording `how.slot` once. `how` holds everything but the inputs.
+  struct Played {
+    wire::ReplayedT facts;
+    std::uint64_t seed = 0;
+    std::uint32_t tape = 0;
+    double wall_ms = 0;  // of the replay alone, by the supervisor's clock
+  };
+  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how);
+
+  // Judges the outputs of the last play.
+  async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,
+                                                                 bool outputs_only = false);
+
+  async::Task<> end();
+
+  std::size_t tapes() const { return tapes_.size(); }
+  Queues queues() const { return queues_; }
+  // Whether a faithful replay of the loaded recordings needs more queues than the context has.
+  bool lacks_queues() const;
+  std::uint64_t arena_bytes() const { return spec_.arena_bytes; }
+  const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
+  std::uint32_t layers() const { return replayer_->layers(); }
+
+ private:
+  async::Task<std::expected<Fd, ReplayFailure>> draw(std::uint64_t seed, bool mapped);
+
+  Context& context_;
+  engine::Oracle& oracle_;
+  wire::CallSpecT spec_;
+  std::uint32_t slot_;
+  async::Stop& stop_;
+  std::unique_ptr<engine::Replayer> replayer_;
+  Queues queues_ = Queues::one;
+  std::vector<std::shared_ptr<const Tape>> tapes_;
+  std::vector<wire::ReplayableT> facts_;
+};
+
+// A reference's player stays with the oracle whose arena it maps, for the next candidate on the same task.
+struct KeptReference {
+  std::string key;  // task_key
+  std::shared_ptr<Player> player;
+};
+
+}  // namespace kw::verify

@@ -1,0 +1,231 @@
+#include "verify/judge/replay_path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <cctype>
+#include <filesystem>
+
+#include "base/core/files.h"
+#include "code/syntax/static_findings.h"
+#include "verify/judge/devices.h"
+#include "verify/judge/replay_timer.h"
+#include "verify/judge/statistics.h"
+
+namespace kw::verify {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint32_t recordings = 2;
+constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
+constexpr double whole_calls_budget_ms = 500;
+constexpr auto whole_calls_limit = 20s;
+
+}  // namespace
+
+async::Task<Evidence> ReplayPath::judge(wire::Weights weights) {
+  Evidence seen{.weights = weights};
+  replays_.forget();
+  calls_.restart_clock();
+  auto why_not = co_await call_and_record(seen);
+  if (why_not && why_not->empty())
+    why_not = co_await load_and_judge(seen);
+  else if (why_not)
+    co_await calls_.end();
+  if (why_not)
+    seen.why_not_replayed = std::move(*why_not);
+  else
+    seen.ended = std::move(why_not.error());
+  co_return seen;
+}
+
+// Makes live calls and records some of them. Their positions are drawn at random, so that a candidate cannot
+// tell by counting.
+async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
+  if (auto started = co_await calls_.start(case_.context.runners); !started)
+    co_return std::unexpected(started.error());
+  if (auto loaded = co_await calls_.load(wire::Mode::cuda, "nan", seen); !loaded)
+    co_return std::unexpected(loaded.error());
+  if (auto right = co_await calls_.first_calls(seen); !right) co_return std::unexpected(right.error());
+  std::uint32_t live = 2;
+  Outcome<std::string> why_not;
+  for (std::uint32_t each = 0; each < recordings && why_not && why_not->empty(); ++each)
+    why_not = co_await record_call(live++, seen);
+  if (!why_not) co_return why_not;
+  for (auto late = 1 + case_.context.seeds.next() % 2; late > 0; --late)
+    if (auto right = co_await calls_.trial(live++, case_.settings.timeout, seen); !right)
+      co_return std::unexpected(right.error());
+  call_count_ = live;
+  co_return why_not;
+}
+
+async::Task<Outcome<std::string>> ReplayPath::record_call(std::uint32_t trial, Evidence& seen) {
+  auto done = co_await calls_.record(trial, seen);
+  if (!done) co_return std::unexpected(done.error());
+  LiveCalls::Recorded& recorded = *done;
+  if (!recorded) co_return recorded.error();
+  seen.judgements.back().finding = keep_recording(*recorded, replays_.tapes().size());
+  wire::ValueT outputs = *recorded->facts.outputs;
+  auto places = place_outputs(std::move(outputs), oracle_.spec());
+  if (!places) co_return places.error().what;
+  replays_.add(std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}));
+  co_return std::string{};
+}
+
+// Nothing is replayed, judged or timed before the candidate's process is dead.
+async::Task<Outcome<std::string>> ReplayPath::load_and_judge(Evidence& seen) {
+  auto began = async::SteadyClock::now();
+  auto why_not = co_await end_calls_and_load();
+  if (why_not && why_not->empty()) {
+    attesting_ = start_attesting(case_.context, replays_.tapes().front(),
+                                 replays_.player().facts(0).compute_capability);
+    why_not = co_await replays_.judge(case_.settings.correctness_trials, call_count_, seen);
+  }
+  case_.times[Stage::replay] += async::ms_since(began);
+  if (!why_not || !why_not->empty()) co_await replays_.end();
+  co_return why_not;
+}
+
+// Keeps the recording for the user. Returns a finding if this fails.
+std::string ReplayPath::keep_recording(const engine::Recorded& recorded, std::size_t number) const {
+  if (case_.settings.recordings.empty()) return {};
+  std::string name = case_.job.id;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '~' && c != '#') c = '_';
+  constexpr std::size_t longest_name = 150;
+  auto file = std::filesystem::path(case_.settings.recordings) /
+              fmt::format("{}.{}.kwr", name.substr(0, longest_name), number);
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  auto bytes = read_memory_file(recorded.recording, most_kept_bytes);
+  auto written = bytes ? write_file(file, *bytes) : Result<>(std::unexpected(bytes.error()));
+  return written ? "" : "the recording was not kept: " + written.error().what;
+}
+
+// Loads the recordings while the candidate's process ends. A large task, or a failed load, needs that
+// process's memory and loads after its end.
+async::Task<Outcome<std::string>> ReplayPath::end_calls_and_load() {
+  using namespace boost::asio::experimental::awaitable_operators;
+  if (oracle_.is_retired()) {
+    co_await calls_.end();
+    co_return co_await replays_.load();
+  }
+  auto why_not = co_await (calls_.end() && replays_.load());
+  if (!why_not || why_not->empty()) co_return why_not;
+  co_await replays_.end();
+  co_return co_await replays_.load();
+}
+
+async::Task<Times> ReplayPath::time(DeviceShare& device, ReferenceReplays::Found& reference) {
+  StageTimer timer(case_.times, Stage::time);
+  Times times;
+  if (auto done = co_await sample(device, reference, times); !done)
+    times.seen.ended = std::move(done.error());
+  times.instrument = reference.player ? "replay" : "replay, reference by cuda-events";
+  times.why_none = "no replay ended within the time for timing";
+  co_return times;
+}
+
+async::Task<Outcome<>> ReplayPath::sample(DeviceShare& device, ReferenceReplays::Found& reference,
+                                          Times& times) {
+  const bool replayed = reference.player != nullptr;
+  times = co_await ReplayTimer(case_, device, replays_, reference).sample();
+  if (replayed && !reference.player) oracle_.process().kept.reset();
+  times.clocks = gpu_clocks(case_.context.device);
+  if (times.seen.ended) co_return std::unexpected(*times.seen.ended);
+  if (!reference.player)
+    if (auto timed = co_await time_by_events(reference.why_not, times); !timed) co_return timed;
+  if (auto compared = co_await compare_with_outside_clock(times); !compared) co_return compared;
+  if (case_.settings.compile_baseline && reference.player) co_await time_compiled_reference(times);
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<>> ReplayPath::time_by_events(const std::string& why_not_replayed, Times& times) {
+  wire::TimeReferenceT request;
+  request.seed = case_.context.seeds.next();
+  request.warmup = case_.settings.timing_warmup;
+  request.calls = case_.settings.timing_trials;
+  request.budget_ms = 5'000;
+  request.flush_l2 = true;
+  auto timed = co_await oracle_.time_reference(request, 60s);
+  if (!timed) co_return std::unexpected(timed.error());
+  times.reference_ms = timed->samples_ms;
+  times.findings.push_back("the reference is timed by events in the oracle, since it cannot be replayed: " +
+                           why_not_replayed);
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<>> ReplayPath::compare_with_outside_clock(Times& times) {
+  if (times.kernel_ms.empty()) co_return Outcome<>{};
+  auto finding = co_await compare_clocks(replays_.player(), std::max(median(times.kernel_ms), 1e-3));
+  if (!finding) co_return std::unexpected(broken_while_timed(finding.error()));
+  if (!finding->empty()) times.findings.push_back(std::move(*finding));
+  co_return Outcome<>{};
+}
+
+// Times the reference under torch.compile with the same instrument; if this fails, a finding gives the
+// reason.
+async::Task<> ReplayPath::time_compiled_reference(Times& times) {
+  auto compiled = co_await ReferenceReplays(case_, oracle_).compiled();
+  if (compiled.player) {
+    CompiledTime time = co_await sample_compiled(*compiled.player, times.floor_ms);
+    compiled.why_not = time.why_not;
+    if (time.why_not.empty()) times.compiled_ms = time.ms;
+  }
+  if (!case_.stop.requested() && !compiled.why_not.empty())
+    times.findings.push_back("torch.compile of the reference was not timed: " + compiled.why_not);
+}
+
+async::Task<Provenance> ReplayPath::find_launches() {
+  StageTimer timer(case_.times, Stage::replay);
+  co_await attesting_->done.wait();
+  StaticReport report = examine(case_.job.candidate.code);
+  Origins origins;
+  origins.attested = attesting_->sha256;
+  origins.jitted.insert(report.jitted.begin(), report.jitted.end());
+  origins.library = case_.context.tapes.library_cubins();
+  origins.native_code = calls_.is_native() || report.native_code;
+  co_return co_await find_provenance(replays_.player(), origins, case_.settings.timing_trials > 0);
+}
+
+async::Task<Evidence> ReplayPath::audit(wire::Weights weights) {
+  Evidence seen{.weights = weights};
+  constexpr std::uint64_t parts = 1'000'000;
+  if (static_cast<double>(case_.context.seeds.next() % parts) >=
+      case_.settings.audit * static_cast<double>(parts))
+    co_return seen;
+  if (auto started = co_await calls_.start(case_.context.plain_runners); !started) {
+    seen.ended = std::move(started.error());
+    co_return seen;
+  }
+  const StageTimes times = case_.times;
+  calls_.restart_clock();
+  if (auto right = co_await call_unrecorded(seen); !right) {
+    if (auto* blame = std::get_if<Blame>(&right.error())) {
+      blame->error = "without the recorder in its process: " + blame->error;
+      blame->times_void = "the candidate is not right where it is not recorded";
+    }
+    seen.ended = std::move(right.error());
+  } else {
+    if (case_.settings.timing_trials > 0)
+      seen.call_speedup = co_await calls_.call_speedup(whole_calls_budget_ms, whole_calls_limit);
+    case_.times = times;
+  }
+  co_await calls_.end();
+  co_return seen;
+}
+
+async::Task<Outcome<>> ReplayPath::call_unrecorded(Evidence& seen) {
+  auto loaded = co_await calls_.load(wire::Mode::cuda, "nan", seen);
+  const auto count = static_cast<std::uint32_t>(2 + case_.context.seeds.next() % 2);
+  if (!loaded) co_return loaded;
+  const std::uint32_t first = call_count_ + case_.settings.correctness_trials;
+  for (std::uint32_t k = first; k < first + count; ++k)
+    if (auto right = co_await calls_.trial(k, case_.settings.timeout, seen); !right) co_return right;
+  co_return Outcome<>{};
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,221 @@
+#include "verify/judge/replay_timer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/judge/statistics.h"
+
+namespace kw::verify {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto replay_timing_limit = 20s;
+constexpr std::size_t patience = 40;  // samples beside other processes before less agreement is enough
+// Multiples of the requested precision, as a share of a time or in milliseconds (30, 100 and 300 ns at the
+// usual 1%); the greater one counts. Beside other processes less precision is enough, and even less after
+// `patience` samples. The device is drained, which stops all other processes for seconds, only if all
+// requested samples are far from agreement.
+constexpr Precision beside_others{.share = 2, .ms = 3e-3};
+constexpr Precision at_last{.share = 2.5, .ms = 1e-2};
+constexpr Precision wild{.share = 5, .ms = 3e-2};
+constexpr double usual_precision = 0.01;
+constexpr std::size_t precise_processes = 4;  // if more than the usual precision is requested
+constexpr double short_call_ms = 0.05;        // such a call's time depends on the process
+constexpr double long_call_ms = 1.0;          // such a call is timed alone on the device
+
+constexpr double batch_ms = 20.0;
+constexpr std::uint32_t most_repeats = 256;
+constexpr double longest_in_batch_ms = 500.0;
+constexpr double preparation_ms = 100.0;  // at most, before a replay: poison, state, the cache
+constexpr double clocks_agree = 1.25;  // greatest ratio of the supervisor's time of a batch to the device's
+
+wire::ReplayT timed_replay() {
+  wire::ReplayT how;
+  how.timed = true;
+  how.flush_l2 = true;
+  return how;
+}
+
+std::string disagreement(std::uint32_t calls, double device_ms, double outside_ms) {
+  double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
+  if (outside_ms <= tolerated_ms) return {};
+  return fmt::format(
+      "clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
+      "supervisor's clock",
+      calls, device_ms, outside_ms);
+}
+
+}  // namespace
+
+double sample_ms(const wire::ReplayedT& facts, std::optional<double> floor_ms) {
+  return std::max(0.0, facts.device_ms + facts.floor_ms - floor_ms.value_or(facts.floor_ms));
+}
+
+async::Task<Times> ReplayTimer::sample() {
+  if (auto done = co_await sample_all(); !done) times_.seen.ended = std::move(done.error());
+  co_return std::move(times_);
+}
+
+async::Task<Outcome<>> ReplayTimer::sample_all() {
+  engine::Lease turn;
+  if (!device_.is_alone()) turn = co_await case_.context.timing_turns.share();
+  auto limit = async::Deadline::in(replay_timing_limit);
+  const auto& own = times_.kernel_ms;
+  const auto& theirs = times_.reference_ms;
+  for (std::uint32_t round = 0; own.empty() || !limit.passed(); ++round) {
+    if (auto done = co_await sample_once(); !done) co_return done;
+    bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
+    if (round == 0 && !long_call) {  // the first round only warms up
+      bool precise = case_.settings.timing_precision < usual_precision && median(own) < short_call_ms;
+      forget_samples();
+      if (!precise) continue;
+      if (auto started = co_await start_beside(); !started) co_return started;
+      continue;
+    }
+    if (is_enough(makes_do_with_less() && !long_call)) break;
+    bool all = own.size() >= case_.settings.timing_trials;
+    if (all && (device_.is_alone() || !(long_call || is_wild()))) break;
+    if (!device_.is_alone() && (long_call || all)) {
+      turn.give_back();  // a waiting attempt holds a share of the device
+      co_await device_.drain();
+      limit = async::Deadline::in(replay_timing_limit);  // the wait for the device does not count
+      forget_samples();
+    }
+  }
+  co_return Outcome<>{};
+}
+
+// Takes one sample of each side. The candidate's outputs are judged every time; the reference's need not be.
+async::Task<Outcome<>> ReplayTimer::sample_once() {
+  std::optional<wire::ReplayedT> reference;
+  if (reference_.player) {
+    auto theirs = co_await reference_.player->play(timed_replay());
+    if (!theirs) co_return lose_reference(theirs.error());
+    reference = std::move(theirs->facts);
+  }
+  // Alternates processes and recordings, since the addresses of its memory affect a kernel's time.
+  const std::size_t turn = times_.kernel_ms.size();
+  wire::ReplayT how = timed_replay();
+  how.slot = static_cast<std::uint32_t>(turn / own_.processes() % own_.tapes().size());
+  auto own = co_await played_right(own_.player(turn % own_.processes()), std::move(how));
+  if (!own) co_return std::unexpected(own.error());
+  if (!times_.floor_ms) {
+    case_.context.clock_floor.add(own->floor_ms);
+    times_.floor_ms = case_.context.clock_floor.ms();
+  }
+  if (reference) times_.reference_ms.push_back(sample_ms(*reference, times_.floor_ms));
+  times_.kernel_ms.push_back(sample_ms(*own, times_.floor_ms));
+  co_return Outcome<>{};
+}
+
+// If the reference's replayer is lost, the oracle times the reference instead.
+Outcome<> ReplayTimer::lose_reference(const ReplayFailure& trouble) {
+  times_.reference_ms.clear();
+  auto words = words_of(trouble);
+  reference_ = {.why_not = words.value_or("")};
+  if (!words) return std::unexpected(words.error());
+  return {};
+}
+
+// The time of a kernel of some microseconds differs by a few percent between processes, and stays so in each.
+// A job that requests more than the default precision gets a mean over several processes.
+async::Task<Outcome<>> ReplayTimer::start_beside() {
+  while (own_.processes() < precise_processes) {
+    Player& player = own_.add_process();
+    if (auto started = co_await player.start(own_.player().queues()); !started)
+      co_return std::unexpected<Ended>(blame_infrastructure(Stage::time, started.error()));
+    for (const auto& tape : own_.tapes())
+      if (auto added = co_await player.add(tape); !added)
+        co_return std::unexpected(broken_while_timed(added.error()));
+    // Not timed, since the first replay of a process includes its set-up.
+    for (std::uint32_t slot = 0; slot < player.tapes(); ++slot) {
+      wire::ReplayT how;
+      how.slot = slot;
+      if (auto right = co_await played_right(player, std::move(how)); !right)
+        co_return std::unexpected(right.error());
+    }
+  }
+  co_return Outcome<>{};
+}
+
+// One replay and its judgement.
+async::Task<Outcome<wire::ReplayedT>> ReplayTimer::played_right(Player& player, wire::ReplayT how) {
+  auto played = co_await player.play(std::move(how));
+  if (!played) co_return std::unexpected(broken_while_timed(played.error()));
+  auto judged = co_await player.judge(*played);
+  if (!judged) co_return std::unexpected(broken_while_timed(judged.error()));
+  times_.seen.judgements.push_back({std::move(*judged)});
+  const wire::JudgedT& last = times_.seen.judgements.back().judged;
+  if (!last.right) co_return std::unexpected<Ended>(blame_result(last));
+  co_return std::move(played->facts);
+}
+
+bool ReplayTimer::both_settled(std::size_t least, Precision wanted) const {
+  return is_settled(times_.kernel_ms, least, wanted) &&
+         (!reference_.player || is_settled(times_.reference_ms, least, wanted));
+}
+
+bool ReplayTimer::is_enough(bool beside_neighbours) const {
+  const std::size_t least = least_samples * own_.processes();
+  if (!beside_neighbours) return both_settled(least, {.share = case_.settings.timing_precision});
+  return both_settled(least, tolerated(beside_others)) || both_settled(patience, tolerated(at_last));
+}
+
+Precision ReplayTimer::tolerated(Precision times) const {
+  return {.share = times.share * case_.settings.timing_precision,
+          .ms = times.ms * case_.settings.timing_precision};
+}
+
+// More than the default precision is sought only while no other attempt waits.
+bool ReplayTimer::makes_do_with_less() const {
+  return !device_.is_alone() && (case_.settings.timing_precision >= usual_precision || device_.has_others());
+}
+
+// The samples disagree so far that neighbours on the device must be the cause.
+bool ReplayTimer::is_wild() const {
+  return times_.kernel_ms.size() >= patience && !both_settled(patience, tolerated(wild));
+}
+
+void ReplayTimer::forget_samples() {
+  times_.kernel_ms.clear();
+  times_.reference_ms.clear();
+}
+
+async::Task<CompiledTime> sample_compiled(Player& player, std::optional<double> floor_ms) {
+  std::vector<double> samples_ms;
+  CompiledTime time;
+  while (samples_ms.size() < 5 * least_samples && !is_settled(samples_ms, least_samples)) {
+    auto played = co_await player.play(timed_replay());
+    if (!played) {
+      time.why_not = "its replay broke while it was timed";
+      break;
+    }
+    samples_ms.push_back(sample_ms(played->facts, floor_ms));
+  }
+  co_await player.end();
+  time.ms = midmean(samples_ms);
+  co_return time;
+}
+
+async::Task<std::expected<std::string, ReplayFailure>> compare_clocks(Player& player, double single_ms) {
+  auto repeats = static_cast<std::uint32_t>(std::clamp(batch_ms / single_ms, 2.0, double{most_repeats}));
+  // For a long call a single replay shows whether the clocks agree; a batch would take minutes.
+  wire::ReplayT one;
+  one.timed = true;
+  auto alone = co_await player.play(std::move(one));
+  if (!alone) co_return std::unexpected(std::move(alone.error()));
+  if (single_ms > longest_in_batch_ms)
+    co_return disagreement(1, alone->facts.device_ms, alone->wall_ms - preparation_ms);
+  wire::ReplayT many;
+  many.timed = true;
+  many.repeats = repeats;
+  auto batch = co_await player.play(std::move(many));
+  if (!batch) co_return std::unexpected(std::move(batch.error()));
+  double outside_ms = (batch->wall_ms - alone->wall_ms) / (repeats - 1);
+  co_return disagreement(repeats, std::max(batch->facts.device_ms / repeats, single_ms), outside_ms);
+}
+
+}  // namespace kw::verify

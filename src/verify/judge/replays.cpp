@@ -1,0 +1,277 @@
+#include "verify/judge/replays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/core/text.h"
+#include "verify/judge/context.h"
+#include "verify/recording/limits.h"
+
+namespace kw::verify {
+
+const ReferenceTapes::Entry* ReferenceTapes::find(const std::string& key) {
+  auto found = std::ranges::find(entries_, key, &std::pair<std::string, Entry>::first);
+  if (found == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found);
+  return &entries_.front().second;
+}
+
+void ReferenceTapes::put(const std::string& key, Entry entry) {
+  std::erase_if(entries_, [&](const auto& each) { return each.first == key; });
+  entries_.emplace_front(key, std::move(entry));
+  make_room();
+}
+
+void ReferenceTapes::make_room() {
+  constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20;
+  std::uint64_t state_bytes = 0;
+  std::size_t keep = 0;
+  for (const auto& [key, entry] : entries_) {
+    std::uint64_t own = entry.tape ? entry.tape->recorded.facts.state_bytes : 0;
+    state_bytes += (own + page_bytes - 1) / page_bytes * page_bytes;
+    if (keep == most_kept || (keep > 0 && state_bytes > most_state_bytes)) break;
+    ++keep;
+  }
+  entries_.resize(keep);
+}
+
+void ReferenceTapes::launched(const wire::ReplayableT& facts) {
+  for (const auto& launch : facts.launches) library_cubins_.insert(launch->cubin_sha256);
+}
+
+using async::Deadline;
+
+namespace {
+
+constexpr std::uint64_t most_kept_state_bytes = std::uint64_t{256} << 20;
+constexpr int checks = 2;  // judged replays of a reference before its times count
+
+std::string refusal_words(const engine::WorkerFailure& refusal) {
+  if (refusal.failed) return to_plain_text(refusal.failed->error);
+  return "its process was lost: " + refusal.lost->detail;
+}
+
+}  // namespace
+
+// In a process that has never run the candidate: loads, makes one warm-up call, and one under the recorder.
+async::Task<ReferenceTapes::Entry> ReferenceReplays::record(bool compiled) {
+  auto worker = co_await case_.context.runners.take(Deadline::in(spawn_limit));
+  auto page = engine::ProgressPage::create();
+  if (!worker || !page) co_return ReferenceTapes::Entry{nullptr, "no process for it could be started"};
+  (*worker)->heed(&case_.stop);
+  engine::Runner runner(std::move(*worker), std::move(*page));
+  auto recorded = co_await recorded_by(runner, compiled);
+  co_await runner.end();
+  if (!recorded) co_return ReferenceTapes::Entry{nullptr, recorded.error()};
+  wire::ValueT outputs = *recorded->facts.outputs;
+  auto places = place_outputs(std::move(outputs), oracle_.spec());
+  if (!places) co_return ReferenceTapes::Entry{nullptr, places.error().what};
+  co_return ReferenceTapes::Entry{
+      std::make_shared<const Tape>(Tape{std::move(*recorded), std::move(*places)}), ""};
+}
+
+async::Task<std::expected<engine::Recorded, std::string>> ReferenceReplays::recorded_by(
+    engine::Runner& runner, bool compiled) {
+  auto arena = co_await drawn();
+  if (!arena) co_return std::unexpected(refusal_words(arena.error()));
+  wire::LoadT load;
+  load.mode = wire::Mode::cuda;
+  load.entry = oracle_.spec().entry_point;
+  load.file_name = "reference.py";
+  load.weights = wire::Weights::automatic;
+  load.reference = true;
+  load.tf32 = case_.settings.tf32;
+  load.compiled = compiled;
+  auto limit = std::chrono::seconds(compiled ? 120 : 60);
+  auto loaded = co_await runner.load(std::move(load), case_.job.task.reference_code, oracle_.call_spec(),
+                                     arena->get(), Deadline::in(limit));
+  if (!loaded) co_return std::unexpected(refusal_words(loaded.error()));
+  wire::CallT call;
+  call.seed = case_.context.seeds.next();
+  auto returned = co_await runner.call(std::move(call), arena->get(), Deadline::in(limit));
+  if (!returned) co_return std::unexpected(refusal_words(returned.error()));
+  wire::RecordT record;
+  record.seed = case_.context.seeds.next();
+  record.input_address = recording::arena_address;
+  auto recorded = co_await runner.record(std::move(record), arena->get(), Deadline::in(limit));
+  if (!recorded) co_return std::unexpected(refusal_words(recorded.error()));
+  co_return std::move(*recorded);
+}
+
+async::Task<std::expected<Fd, engine::WorkerFailure>> ReferenceReplays::drawn() {
+  wire::DrawT request;
+  request.seed = case_.context.seeds.next();
+  request.slot = reference_slot;
+  co_return co_await oracle_.process().draw(std::move(request), Deadline::in(oracle_.limit(prepare_limit)));
+}
+
+// A replayer with this recording, whose replays are right. The process of an earlier reference is reused,
+// since a context costs more than most references, and no candidate's code ran in it.
+async::Task<std::expected<std::shared_ptr<Player>, std::string>> ReferenceReplays::player_of(
+    std::shared_ptr<const Tape> tape, std::shared_ptr<Player> earlier) {
+  std::string why_not;
+  Queues queues = Queues::one;
+  for (bool done = false; !done;) {
+    const bool fresh = earlier == nullptr;
+    auto player = std::make_shared<Player>(case_.context, oracle_.process(), oracle_.spec(), reference_slot,
+                                           case_.context.stop);
+    if (!fresh)
+      player->take_over(*std::exchange(earlier, nullptr));
+    else if (auto started = co_await player->start(queues); !started)
+      co_return std::unexpected(started.error().what);
+    why_not = co_await checked(*player, tape);
+    const bool lacks_queues = player->lacks_queues();
+    if (why_not.empty() && !lacks_queues) co_return player;
+    co_await player->end();
+    if (lacks_queues) queues = Queues::many;
+    done = fresh && !lacks_queues;
+  }
+  co_return std::unexpected(std::move(why_not));
+}
+
+// Judges replays. Returns the reason why they are wrong; empty: they are right.
+async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_ptr<const Tape> tape) {
+  if (auto added = co_await player.add(std::move(tape)); !added)
+    co_return refusal_words(added.error().refusal);
+  for (int check = 0; check < checks; ++check) {
+    wire::ReplayT how;
+    if (check > 0 && player.facts(0).orders > 1) how.order = wire::Order::reversed;
+    auto played = co_await player.play(std::move(how));
+    if (!played) co_return refusal_words(played.error().refusal);
+    if (!played->facts.downloads_equal) co_return "what its host does depends on the inputs";
+    auto judged = co_await player.judge(*played, true);
+    if (!judged) co_return refusal_words(judged.error().refusal);
+    if (!judged->right)
+      co_return fmt::format("its replay gives other values: {}", to_plain_text(judged->error));
+  }
+  co_return std::string{};
+}
+
+async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
+  const std::string key = oracle_.key();
+  std::shared_ptr<Player> earlier;
+  if (auto kept = std::static_pointer_cast<KeptReference>(std::exchange(oracle_.process().kept, nullptr))) {
+    if (kept->key == key) {
+      Found found{.player = kept->player};
+      oracle_.process().kept = std::move(kept);
+      co_return found;
+    }
+    earlier = std::move(kept->player);
+  }
+  const ReferenceTapes::Entry* known = case_.context.tapes.find(key);
+  ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(false);
+  Found found;
+  if (entry.tape) {
+    auto player = co_await player_of(entry.tape, std::move(earlier));
+    if (player) {
+      case_.context.tapes.launched((*player)->facts(0));
+      found.player = std::move(*player);
+      oracle_.process().kept = std::make_shared<KeptReference>(key, found.player);
+    } else {
+      entry = {nullptr, player.error()};
+    }
+  }
+  if (case_.stop.requested()) co_return found;  // an interrupted recording proves nothing about the reference
+  found.why_not = entry.why_not;
+  // Kept recordings hold their state in device memory, so those of large references serve this candidate
+  // only.
+  bool large = entry.tape && entry.tape->recorded.facts.state_bytes > most_kept_state_bytes;
+  if (!large && (known == nullptr || !entry.tape)) case_.context.tapes.put(key, std::move(entry));
+  co_return found;
+}
+
+async::Task<ReferenceReplays::Found> ReferenceReplays::compiled() {
+  const std::string key = oracle_.key() + "+compile";
+  const ReferenceTapes::Entry* known = case_.context.tapes.find(key);
+  ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(true);
+  if (!case_.stop.requested()) case_.context.tapes.put(key, entry);
+  if (!entry.tape) co_return Found{.why_not = entry.why_not};
+  auto player = co_await player_of(entry.tape, nullptr);
+  if (!player) co_return Found{.why_not = player.error()};
+  co_return Found{.player = std::move(*player)};
+}
+
+namespace {
+
+// The result is wrong if operations that the caller's stream does not wait for run late.
+Blame unjoined(std::size_t operations, const wire::JudgedT& judged) {
+  Blame blame = blame_result(judged);
+  blame.stage = Stage::replay;
+  blame.error_class = ErrorClass::live_replay_mismatch;
+  blame.error = fmt::format(
+      "{} operations run on a stream that the caller's stream never waits for, and the result needs them: "
+      "whoever reads it may come too early ({})",
+      operations, blame.error);
+  return blame;
+}
+
+}  // namespace
+
+Player& CandidateReplays::add_process() {
+  return *processes_.emplace_back(
+      std::make_unique<Player>(case_.context, oracle_.process(), oracle_.spec(), candidate_slot, case_.stop));
+}
+
+async::Task<Outcome<std::string>> CandidateReplays::load() {
+  auto why_not = co_await load_with(Queues::one);
+  if (!why_not || !why_not->empty() || !player().lacks_queues()) co_return why_not;
+  co_await end();
+  co_return co_await load_with(Queues::many);
+}
+
+async::Task<Outcome<std::string>> CandidateReplays::load_with(Queues queues) {
+  Player& player = add_process();
+  if (auto started = co_await player.start(queues); !started)
+    co_return could_not_start(Stage::replay, started.error(), case_.stop);
+  for (const auto& tape : tapes_)
+    if (auto added = co_await player.add(tape); !added) co_return words_of(added.error());
+  co_return std::string{};
+}
+
+async::Task<Outcome<std::string>> CandidateReplays::judge(std::uint32_t trials, std::size_t calls,
+                                                          Evidence& seen) {
+  for (std::uint32_t k = 0; k < std::max(trials, static_cast<std::uint32_t>(tapes_.size())); ++k)
+    if (auto why_not = co_await judge_one(k, calls + k + 1, seen); !why_not || !why_not->empty())
+      co_return why_not;
+  co_return std::string{};
+}
+
+async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, std::size_t trials,
+                                                              Evidence& seen) {
+  wire::ReplayT how;
+  how.slot = k % static_cast<std::uint32_t>(tapes_.size());
+  const wire::ReplayableT& facts = player().facts(how.slot);
+  bool otherwise = facts.orders > 1 && k >= tapes_.size();
+  how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
+  how.guard = true;
+  auto played = co_await player().play(std::move(how));
+  if (!played) co_return words_of(played.error());
+  if (!played->facts.downloads_equal)
+    co_return "what its host does depends on what it reads back from the device";
+  if (!played->facts.overrun.empty())
+    co_return std::unexpected<Ended>(
+        Blame{Stage::replay, Status::failed, Fault::kernel, ErrorClass::out_of_bounds,
+              "a kernel wrote behind the end of " + to_plain_text(played->facts.overrun)});
+  auto judged = co_await player().judge(*played);
+  if (!judged) co_return words_of(judged.error());
+  if (judged->right) {
+    seen.judgements.push_back({std::move(*judged), trials});
+    co_return std::string{};
+  }
+  if (facts.unjoined == 0 || !otherwise)
+    co_return fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
+  Blame blame = unjoined(facts.unjoined, *judged);
+  seen.judgements.push_back({std::move(*judged)});
+  co_return std::unexpected<Ended>(std::move(blame));
+}
+
+async::Task<> CandidateReplays::end() {
+  while (!processes_.empty()) {
+    co_await processes_.back()->end();
+    processes_.pop_back();
+  }
+}
+
+}  // namespace kw::verify

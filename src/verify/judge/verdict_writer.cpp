@@ -1,0 +1,192 @@
+#include "verify/judge/verdict_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "verify/judge/devices.h"
+#include "verify/judge/statistics.h"
+#include "verify/workers/policy.h"
+
+namespace kw::verify {
+
+VerdictWriter::VerdictWriter(const Job& job, const Settings& settings, const Environment& environment)
+    : tolerance_(settings.tolerance.name) {
+  verdict_.id = job.id;
+  verdict_.task_id = job.task.task_id;
+  verdict_.sample_number = job.sample_number;
+  verdict_.candidate_sha256 = candidate_sha256(job.candidate.code);
+  if (!job.candidate.kernel_name.empty()) verdict_.kernel_name = job.candidate.kernel_name;
+  verdict_.environment = environment;
+  verdict_.timing.why_null = "the candidate was not timed";
+}
+
+void VerdictWriter::begin(Trust trust) {
+  verdict_.trust = trust;
+  if (trust == Trust::interpreter) verdict_.timing.why_null = "no GPU: speed is not measured";
+}
+
+void VerdictWriter::end(const Ended& ended) {
+  const auto* blame = std::get_if<Blame>(&ended);
+  if (blame == nullptr) return;
+  verdict_.stage = blame->stage;
+  verdict_.status = blame->status;
+  verdict_.fault = blame->fault;
+  verdict_.error_class = blame->error_class;
+  verdict_.error = blame->error;
+  if (blame->detail) verdict_.error_detail = blame->detail;
+  if (blame->times_void.empty()) return;
+  verdict_.speedup.reset();
+  verdict_.reference_time_ms.reset();
+  verdict_.kernel_time_ms.reset();
+  verdict_.timing.why_null = blame->times_void;
+}
+
+void VerdictWriter::take_task(const wire::PreparedT& task) {
+  verdict_.shapes = task.reduced ? Shapes::reduced : Shapes::given;
+  verdict_.comparison.emplace();
+  verdict_.comparison->tolerance.name = tolerance_;
+  verdict_.comparison->findings = task.findings;
+  if (task.reduced) add_finding("shapes reduced to " + task.sizes);
+}
+
+void VerdictWriter::take(const Evidence& seen) {
+  if (seen.prepared) take_task(*seen.prepared);
+  if (seen.loaded)
+    verdict_.call =
+        Call{seen.loaded->entry, seen.loaded->convention, seen.loaded->arguments, seen.loaded->weights};
+  if (seen.launches) verdict_.launches = seen.launches;
+  for (const Judgement& each : seen.judgements) take(each);
+  if (!seen.why_not_replayed.empty()) verdict_.replay = ReplayFacts{.why_not = seen.why_not_replayed};
+  if (seen.ended) end(*seen.ended);
+}
+
+void VerdictWriter::take(const Judgement& judgement) {
+  Comparison& comparison = *verdict_.comparison;
+  const wire::JudgedT& judged = judgement.judged;
+  comparison.trials = std::max(comparison.trials, judgement.trials);
+  comparison.tolerance.rtol = judged.rtol >= 0 ? std::optional(judged.rtol) : std::nullopt;
+  comparison.tolerance.atol = judged.atol >= 0 ? std::optional(judged.atol) : std::nullopt;
+  auto worst = [](std::optional<double>& so_far, double now) {
+    so_far = std::max(so_far.value_or(now), now);
+  };
+  worst(comparison.max_abs_error, judged.max_abs_error);
+  worst(comparison.max_rel_error, judged.max_rel_error);
+  worst(comparison.mismatched_share, judged.mismatched_share);
+  for (const std::string& finding : judged.findings)
+    if (std::ranges::find(comparison.findings, finding) == comparison.findings.end())
+      add_finding(to_plain_text(finding));
+  if (!judgement.finding.empty()) add_finding(judgement.finding);
+  if (judged.right || !judged.first_mismatch) return;
+  const wire::MismatchT& first = *judged.first_mismatch;
+  comparison.first_mismatch = FirstMismatch{first.output, first.index, first.expected, first.actual};
+}
+
+void VerdictWriter::take_replays(const wire::ReplayableT& facts, std::size_t recordings) {
+  verdict_.trust = Trust::replay;
+  verdict_.replay = ReplayFacts{.recordings = recordings,
+                                .operations = facts.operations,
+                                .streams = facts.streams,
+                                .downloads = facts.downloads,
+                                .unjoined = facts.unjoined,
+                                .orders = facts.orders,
+                                .why_not = {}};
+}
+
+void VerdictWriter::take(const Times& times, std::uint64_t moved_bytes) {
+  Timing& timing = verdict_.timing;
+  timing.reference_samples_ms = times.reference_ms;
+  timing.kernel_samples_ms = times.kernel_ms;
+  timing.floor_ms = times.floor_ms;
+  timing.compile_time_ms = times.compiled_ms;
+  timing.clocks = times.clocks;
+  take(times.seen);
+  for (const std::string& finding : times.findings) add_finding(finding);
+  if (times.seen.ended) return;
+  timing.instrument = times.instrument;
+  if (times.kernel_ms.empty() || times.reference_ms.empty())
+    timing.why_null = times.why_none;
+  else
+    take_times(moved_bytes);
+}
+
+// Computes the verdict's times from the samples.
+void VerdictWriter::take_times(std::uint64_t moved_bytes) {
+  Timing& timing = verdict_.timing;
+  verdict_.reference_time_ms = midmean(timing.reference_samples_ms);
+  verdict_.kernel_time_ms = midmean(timing.kernel_samples_ms);
+  timing.reference_interval_ms = midmean_interval(timing.reference_samples_ms);
+  timing.kernel_interval_ms = midmean_interval(timing.kernel_samples_ms);
+  if (*verdict_.kernel_time_ms <= 0) {
+    timing.why_null = "the kernel's time read zero or less";
+    return;
+  }
+  verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
+  timing.why_null.reset();
+  auto least_ms = least_traffic_ms(verdict_.environment.gpu.value_or(""), moved_bytes);
+  if (!least_ms) return;
+  timing.roofline_share = *least_ms / *verdict_.kernel_time_ms;
+  if (*timing.roofline_share > 1)
+    add_finding(
+        "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the "
+        "cache");
+}
+
+void VerdictWriter::take(const Provenance& found) {
+  verdict_.launches = found.launches;
+  verdict_.triton_share = found.triton_share;
+  if (found.ended) end(*found.ended);
+}
+
+void VerdictWriter::take_audit(const Evidence& seen) {
+  if (seen.ended) return take(seen);
+  for (const Judgement& each : seen.judgements)
+    verdict_.comparison->trials = std::max(verdict_.comparison->trials, each.trials);
+  if (seen.call_speedup) verdict_.timing.call_speedup = seen.call_speedup;
+}
+
+void VerdictWriter::take_isolation(std::uint32_t layers) {
+  auto level = from_string<IsolationLevel>(engine::isolation_level(layers));
+  verdict_.isolation = Isolation{level.value_or(IsolationLevel::process), engine::layer_names(layers)};
+}
+
+void VerdictWriter::finish_right(const wire::PreparedT& task, Kernels kernels) {
+  verdict_.status = Status::correct;
+  verdict_.stage = Stage::done;
+  verdict_.fault.reset();
+  verdict_.error.reset();
+  verdict_.error_class.reset();
+  verdict_.error_detail.reset();
+  verdict_.comparison->first_mismatch.reset();
+  verdict_.counts_reason = why_it_does_not_count(task, kernels);
+  verdict_.counts = !verdict_.counts_reason.has_value();
+}
+
+std::optional<CountsReason> VerdictWriter::why_it_does_not_count(const wire::PreparedT& task,
+                                                                 Kernels kernels) {
+  if (!task.proves_nothing.empty()) {
+    add_finding("an empty answer passes this task: " + task.proves_nothing);
+    return CountsReason::proves_nothing;
+  }
+  if (task.reference_random) return CountsReason::nondeterministic;
+  if (!kernels.are_there) return CountsReason::library_only;
+  if (kernels.are_decoys) return CountsReason::decoy;
+  return std::nullopt;
+}
+
+void VerdictWriter::forgive_at_reduced_shapes() {
+  if (verdict_.shapes != Shapes::reduced || !verdict_.error_class ||
+      stands_at_reduced_shapes(*verdict_.error_class, *verdict_.error))
+    return;
+  if (!verdict_.comparison) verdict_.comparison.emplace();
+  add_finding(fmt::format("at reduced shapes: {}: {}", to_string(*verdict_.error_class), *verdict_.error));
+  verdict_.status = Status::skipped;
+  verdict_.fault.reset();
+  verdict_.error_class = ErrorClass::too_large;
+  verdict_.error =
+      "too large to interpret at the given shapes, and not right at reduced ones, which proves nothing";
+  verdict_.error_detail.reset();
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,53 @@
+// Owns the verdict of one attempt and alone writes it, from the values that the parts return.
+#pragma once
+
+#include "verify/judge/blame.h"
+#include "verify/judge/context.h"
+#include "verify/judge/provenance.h"
+
+namespace kw::verify {
+
+class VerdictWriter {
+ public:
+  VerdictWriter(const Job& job, const Settings& settings, const Environment& environment);
+
+  // The stage times that the parts add to.
+  StageTimes& stage_times() { return verdict_.stages_ms; }
+
+  // Sets the trust that holds until replays prove more.
+  void begin(Trust trust);
+  void end(const Ended& ended);
+  // Takes a newly prepared task and discards earlier comparisons.
+  void take_task(const wire::PreparedT& task);
+  void take(const Evidence& seen);
+  // Trust in replays: `facts` is of the first recording.
+  void take_replays(const wire::ReplayableT& facts, std::size_t recordings);
+  // `moved_bytes` is the least number of bytes that a call reads and writes.
+  void take(const Times& times, std::uint64_t moved_bytes);
+  void take(const Provenance& found);
+  // From an audit that finds no fault, the verdict takes only the number of trials and the claimed speed-up.
+  void take_audit(const Evidence& seen);
+  void take_isolation(std::uint32_t layers);
+
+  // Finishes a right verdict; the candidate's kernels decide whether it counts.
+  struct Kernels {
+    bool are_there = false;  // of its own
+    bool are_decoys = false;
+  };
+  void finish_right(const wire::PreparedT& task, Kernels kernels);
+  // Turns a wrong result at reduced shapes into `skipped`, since it proves nothing.
+  void forgive_at_reduced_shapes();
+
+  Verdict& verdict() { return verdict_; }
+
+ private:
+  void take(const Judgement& judgement);
+  void add_finding(std::string finding) { verdict_.comparison->findings.push_back(std::move(finding)); }
+  void take_times(std::uint64_t moved_bytes);
+  std::optional<CountsReason> why_it_does_not_count(const wire::PreparedT& task, Kernels kernels);
+
+  std::string tolerance_;
+  Verdict verdict_;
+};
+
+}  // namespace kw::verify

@@ -1,0 +1,181 @@
+#include "verify/recording/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <utility>
+
+#include "verify/recording/recording.h"
+
+namespace kw::recording {
+namespace {
+
+// A vector clock: for each stream the last step, counted from 1, that is known to have ended; 0: none.
+using Clock = std::vector<std::uint32_t>;
+
+void learn(Clock& clock, const Clock& other) {
+  for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
+}
+
+class Planner {
+ public:
+  explicit Planner(const Recording& recording)
+      : recording_(recording),
+        streams_(size_of(recording.streams()), Clock(size_of(recording.streams()))),
+        host_(streams_.size()),
+        last_(streams_.size()) {}
+
+  Plan planned() {
+    for (std::size_t i = 0; i < size_of(recording_.operations()); ++i)
+      add(i, *entry(recording_.operations(), i));
+    mark_joined();
+    return std::move(plan_);
+  }
+
+ private:
+  void add(std::size_t index, const Operation& operation) {
+    std::size_t stream = operation.stream();
+    switch (operation.work_type()) {
+      case Work::EventRecord:
+        arrive(stream);
+        events_[operation.work_as_EventRecord()->event()] = streams_[stream];
+        break;
+      case Work::EventWait: {
+        arrive(stream);
+        auto event = events_.find(operation.work_as_EventWait()->event());
+        if (event != events_.end()) learn(streams_[stream], event->second);
+        break;
+      }
+      case Work::HostWait:
+        wait(stream, *operation.work_as_HostWait());
+        break;
+      default:
+        add_step(index, stream);
+    }
+  }
+
+  // Operations on a stream run after everything that the host waited for. The legacy default stream waits for
+  // all blocking streams, and they wait for it.
+  void arrive(std::size_t stream) {
+    learn(streams_[stream], host_);
+    const Stream& self = stream_at(stream);
+    for (std::size_t other = 0; other < streams_.size(); ++other) {
+      bool waits = self.legacy_default() ? stream_at(other).blocking()
+                                         : self.blocking() && stream_at(other).legacy_default();
+      if (waits && other != stream) learn(streams_[stream], streams_[other]);
+    }
+  }
+
+  void wait(std::size_t stream, const HostWait& wait) {
+    if (wait.scope() == HostWaits::device)
+      for (const Clock& clock : streams_) learn(host_, clock);
+    if (wait.scope() == HostWaits::stream) learn(host_, streams_[stream]);
+    if (wait.scope() == HostWaits::event)
+      if (auto event = events_.find(wait.event()); event != events_.end()) learn(host_, event->second);
+  }
+
+  void add_step(std::size_t index, std::size_t stream) {
+    arrive(stream);
+    Clock& clock = streams_[stream];
+    plan_.open = plan_.open || clock != last_;
+    plan_.steps.push_back({.operation = index, .stream = stream, .after = news(stream)});
+    clock[stream] = last_[stream] = static_cast<std::uint32_t>(plan_.steps.size());
+    clocks_.insert(clocks_.end(), clock.begin(), clock.end());
+  }
+
+  // Steps of other streams that this stream's last step does not follow, without those that another of them
+  // follows.
+  std::vector<std::size_t> news(std::size_t stream) const {
+    const Clock& now = streams_[stream];
+    std::vector<std::size_t> fresh;
+    for (std::size_t other = 0; other < now.size(); ++other)
+      if (other != stream && now[other] > known(last_[stream], other)) fresh.push_back(other);
+    std::vector<std::size_t> after;
+    for (std::size_t other : fresh) {
+      auto knows = [&](std::size_t third) {
+        return third != other && known(now[third], other) >= now[other];
+      };
+      if (std::none_of(fresh.begin(), fresh.end(), knows)) after.push_back(now[other] - 1);
+    }
+    return after;
+  }
+
+  // The last step of a stream that a step (counted from 1) follows.
+  std::uint32_t known(std::uint32_t step, std::size_t stream) const {
+    return step == 0 ? 0 : clocks_[(step - 1) * streams_.size() + stream];
+  }
+
+  // The caller reads the results by later operations on its stream.
+  void mark_joined() {
+    arrive(0);
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      Step& step = plan_.steps[i];
+      step.joined = i < streams_[0][step.stream];
+      if (!step.joined) ++plan_.unjoined;
+    }
+  }
+
+  const Stream& stream_at(std::size_t index) const { return *entry(recording_.streams(), index); }
+
+  const Recording& recording_;
+  std::vector<Clock> streams_;             // steps that each stream's next operation follows
+  Clock host_;                             // steps that the host has seen end
+  Clock last_;                             // the last step of each stream
+  std::map<std::uint64_t, Clock> events_;  // clocks at their last records
+  std::vector<std::uint32_t> clocks_;      // of each step, including itself
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan(const Recording& recording) {
+  return Planner(recording).planned();
+}
+
+namespace {
+
+struct Edges {
+  std::vector<std::vector<std::size_t>> followers;
+  std::vector<std::size_t> waits_for;  // by step: number of steps before it
+};
+
+Edges edges(const Plan& plan) {
+  Edges edges{std::vector<std::vector<std::size_t>>(plan.steps.size()),
+              std::vector<std::size_t>(plan.steps.size())};
+  std::vector<std::size_t> last;  // by stream, counted from 1
+  auto follows = [&](std::size_t later, std::size_t earlier) {
+    edges.followers[earlier].push_back(later);
+    ++edges.waits_for[later];
+  };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    if (step.stream >= last.size()) last.resize(step.stream + 1);
+    if (last[step.stream] != 0) follows(i, last[step.stream] - 1);
+    for (std::size_t earlier : step.after) follows(i, earlier);
+    last[step.stream] = i + 1;
+  }
+  return edges;
+}
+
+}  // namespace
+
+// Among the steps that may come next, takes the joined one that was recorded last. Every step before a joined
+// step is joined, so a joined one is ready until all of them have come.
+std::vector<std::size_t> reversed(const Plan& plan) {
+  Edges left = edges(plan);
+  std::priority_queue<std::pair<bool, std::size_t>> ready;
+  auto offer = [&](std::size_t step) { ready.emplace(plan.steps[step].joined, step); };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i)
+    if (left.waits_for[i] == 0) offer(i);
+  std::vector<std::size_t> order;
+  while (!ready.empty()) {
+    std::size_t step = ready.top().second;
+    ready.pop();
+    order.push_back(step);
+    for (std::size_t later : left.followers[step])
+      if (--left.waits_for[later] == 0) offer(later);
+  }
+  return order;
+}
+
+}  // namespace kw::recording

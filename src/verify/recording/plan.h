@@ -1,0 +1,36 @@
+// The order of a recording's operations: the dependencies that streams and events prove, and other orders
+// that they allow. A device may reorder independent operations, so a replay may vary their order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "verify/recording/recording.h"
+
+namespace kw::recording {
+
+// One operation to enqueue. Events and waits of the host are not steps: they are dependencies.
+struct Step {
+  std::size_t operation = 0;       // index into the recording's operations
+  std::size_t stream = 0;          // index into its streams
+  std::vector<std::size_t> after;  // steps of other streams that must have ended, the last of each stream
+  bool joined = false;             // the caller's stream (or the host) waits for it
+};
+
+struct Plan {
+  std::vector<Step> steps;   // in recorded order, which is a valid one
+  std::size_t unjoined = 0;  // steps that nothing waits for: a race in the call itself
+  bool open = false;         // some pair of steps may run in either order
+};
+
+// Follows CUDA's rules: a stream is in order; an event wait depends on the operations before the event's
+// last record; the legacy default stream and blocking streams wait for each other; after a wait of the host,
+// all later operations depend on the waited ones. The caller's stream is streams[0].
+Plan plan(const Recording& recording);
+
+// Another order that the dependencies allow, as different from the recorded one as possible, all on one
+// stream. Unjoined steps come last.
+std::vector<std::size_t> reversed(const Plan& plan);
+
+}  // namespace kw::recording

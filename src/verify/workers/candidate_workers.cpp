@@ -1,0 +1,115 @@
+#include "verify/workers/candidate_workers.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "base/core/text.h"
+#include "verify/workers/worker.h"
+
+namespace kw::engine {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+}  // namespace
+
+Result<ProgressPage> ProgressPage::create() {
+  Fd fd(::memfd_create("progress", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::ftruncate(fd.get(), page_bytes) != 0)
+    return fail("cannot create a memory file: " + errno_text(errno));
+  // If a runner shrank the file, the supervisor's read would raise SIGBUS.
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return fail("cannot seal a memory file: " + errno_text(errno));
+  void* at = ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (at == MAP_FAILED) return fail("cannot map a memory file: " + errno_text(errno));
+  return ProgressPage(std::move(fd), static_cast<std::uint64_t*>(at));
+}
+
+ProgressPage::~ProgressPage() {
+  if (words_ != nullptr) ::munmap(words_, page_bytes);
+}
+
+std::uint64_t ProgressPage::word(std::size_t index) const {
+  return std::atomic_ref(words_[index]).load(std::memory_order_relaxed);
+}
+
+async::Task<std::expected<wire::LoadedT, WorkerFailure>> Runner::load(wire::LoadT request, std::string code,
+                                                                      int call_spec, int arena,
+                                                                      async::Deadline deadline) {
+  auto source = memory_file("candidate", code);
+  if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
+  std::vector<int> fds{source->get(), call_spec, page_.fd(), arena};
+  auto answer =
+      co_await exchange<wire::LoadedT>(*worker_, wire::encode(std::move(request)), std::move(fds), deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  co_return std::move(answer->message);
+}
+
+async::Task<std::expected<wire::ReturnedT, WorkerFailure>> Runner::call(wire::CallT request, int arena,
+                                                                        async::Deadline deadline) {
+  std::vector<int> fds;
+  if (arena >= 0) fds.push_back(arena);
+  auto answer = co_await exchange<wire::ReturnedT>(*worker_, wire::encode(std::move(request)), std::move(fds),
+                                                   deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  co_return std::move(answer->message);
+}
+
+async::Task<std::expected<Recorded, WorkerFailure>> Runner::record(wire::RecordT request, int arena,
+                                                                   async::Deadline deadline) {
+  auto answer =
+      co_await exchange<wire::RecordedT>(*worker_, wire::encode(std::move(request)), {arena}, deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  auto& fds = answer->fds;
+  if (fds.size() < 2 || !answer->message.returned || !answer->message.outputs)
+    co_return refused({Lost::Why::malformed, "a recording without its parts", co_await worker_->end()});
+  Recorded recorded{std::move(answer->message), std::move(fds[0]), std::move(fds[1]), {}};
+  if (fds.size() > 2) recorded.state = std::move(fds[2]);
+  co_return recorded;
+}
+
+async::Task<std::expected<wire::TimedT, WorkerFailure>> Runner::time(wire::TimeCandidateT request,
+                                                                     async::Deadline deadline) {
+  auto answer = co_await exchange<wire::TimedT>(*worker_, wire::encode(std::move(request)), {}, deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  co_return std::move(answer->message);
+}
+
+async::Task<std::expected<wire::ReplayableT, WorkerFailure>> Replayer::load(wire::LoadRecordingT request,
+                                                                            Files files,
+                                                                            async::Deadline deadline) {
+  std::vector<int> fds{files.recording, files.arena};
+  if (files.state >= 0) fds.push_back(files.state);
+  auto answer = co_await exchange<wire::ReplayableT>(*worker_, wire::encode(std::move(request)),
+                                                     std::move(fds), deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  co_return std::move(answer->message);
+}
+
+async::Task<std::expected<wire::ReplayedT, WorkerFailure>> Replayer::replay(wire::ReplayT request,
+                                                                            async::Deadline deadline) {
+  auto answer = co_await exchange<wire::ReplayedT>(*worker_, wire::encode(std::move(request)), {}, deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  co_return std::move(answer->message);
+}
+
+async::Task<std::set<std::string>> attested(std::shared_ptr<ForkServer> server, Limits limits, int kernels,
+                                            std::uint32_t capability, async::Deadline deadline) {
+  SpawnRequest request;
+  request.role = Role::broker;
+  request.limits = limits;
+  auto worker = co_await server->spawn(std::move(request), deadline);
+  if (!worker) co_return std::set<std::string>{};
+  wire::AttestT ask;
+  ask.capability = capability;
+  auto answer =
+      co_await exchange<wire::AttestedT>(**worker, wire::encode(std::move(ask)), {kernels}, deadline);
+  co_await (*worker)->end();
+  if (!answer) co_return std::set<std::string>{};
+  co_return std::set<std::string>(answer->message.sha256.begin(), answer->message.sha256.end());
+}
+
+}  // namespace kw::engine

@@ -1,0 +1,115 @@
+#include "verify/workers/oracle.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kw::engine {
+
+template <typename T>
+std::unexpected<WorkerFailure> Oracle::refusal(std::expected<T, WorkerFailure>& answer) {
+  // An oracle that was lost is not asked again; one that answered "failed" remains usable.
+  if (answer.error().lost) alive_ = false;
+  return std::unexpected(std::move(answer.error()));
+}
+
+async::Task<std::expected<PreparedTask, WorkerFailure>> Oracle::prepare(wire::PrepareT request,
+                                                                        std::string reference_code,
+                                                                        async::Deadline deadline) {
+  auto source = memory_file("reference", reference_code);
+  if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
+  task_key_ = request.task_key;
+  auto answer = co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)),
+                                                   {source->get()}, deadline);
+  if (!answer) co_return refusal(answer);
+  if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "a prepared task without its call", {}});
+  co_return PreparedTask{std::move(answer->message), std::move(answer->fds.front())};
+}
+
+async::Task<std::expected<Fd, WorkerFailure>> Oracle::draw(wire::DrawT request, async::Deadline deadline) {
+  const bool mapped = request.mapped;
+  auto answer = co_await exchange<wire::DrawnT>(*worker_, wire::encode(std::move(request)), {}, deadline);
+  if (!answer) co_return refusal(answer);
+  if (mapped) co_return Fd();
+  if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "inputs without their arena", {}});
+  co_return std::move(answer->fds.front());
+}
+
+async::Task<std::expected<wire::JudgedT, WorkerFailure>> Oracle::judge(wire::JudgeT request,
+                                                                       async::Deadline deadline) {
+  auto answer = co_await exchange<wire::JudgedT>(*worker_, wire::encode(std::move(request)), {}, deadline);
+  if (!answer) co_return refusal(answer);
+  co_return std::move(answer->message);
+}
+
+async::Task<std::expected<wire::TimedT, WorkerFailure>> Oracle::time_reference(wire::TimeReferenceT request,
+                                                                               async::Deadline deadline) {
+  auto answer = co_await exchange<wire::TimedT>(*worker_, wire::encode(std::move(request)), {}, deadline);
+  if (!answer) co_return refusal(answer);
+  co_return std::move(answer->message);
+}
+
+async::Task<> Oracle::end() {
+  alive_ = false;
+  kept.reset();
+  co_await worker_->end();
+}
+
+async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string task_key, async::Deadline deadline) {
+  Taken taken;
+  taken.place_ = co_await places_.take();
+  if (!taken.place_) co_return fail("the wait for an oracle was cancelled");
+  if (!idle_.empty()) {
+    auto known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->task_key() == task_key; });
+    if (known == idle_.end()) known = idle_.begin();
+    taken.oracle_ = std::move(known->oracle_);
+    taken.tasks_ = known->tasks_;
+    idle_.erase(known);
+    co_return taken;
+  }
+  auto oracle = co_await spawn(deadline);
+  if (!oracle) co_return std::unexpected(oracle.error());
+  taken.oracle_ = std::move(*oracle);
+  co_return taken;
+}
+
+async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline deadline) {
+  SpawnRequest request;
+  request.role = Role::oracle;
+  request.device = options_.device;
+  request.limits = options_.limits;
+  request.environment = options_.environment;
+  std::shared_ptr<ForkServer> server = server_;
+  auto worker = co_await server->spawn(std::move(request), deadline);
+  if (!worker) co_return std::unexpected(worker.error());
+  co_return std::make_unique<Oracle>(std::move(*worker));
+}
+
+async::Task<Result<>> OraclePool::renew(Taken& taken, async::Deadline deadline) {
+  auto fresh = co_await spawn(deadline);
+  if (!fresh) co_return std::unexpected(fresh.error());
+  taken.oracle_ = std::move(*fresh);
+  taken.tasks_ = 0;
+  co_return Result<>{};
+}
+
+async::Task<> OraclePool::give_back(Taken taken) {
+  ++taken.tasks_;
+  if (!taken->alive() || taken.tasks_ >= options_.tasks_before_renewal) {
+    co_await taken->end();
+    co_return;
+  }
+  const auto place = std::move(taken.place_);  // freed after the oracle is in idle_
+  idle_.push_back(std::move(taken));
+}
+
+async::Task<> OraclePool::end_idle() {
+  std::vector<Taken> idle = std::exchange(idle_, {});
+  for (Taken& each : idle) each->worker().kill();  // in parallel: the end of a GPU context takes long
+  for (Taken& each : idle) co_await each->end();
+}
+
+async::Task<> OraclePool::end() {
+  co_await end_idle();
+}
+
+}  // namespace kw::engine

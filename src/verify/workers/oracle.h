@@ -1,0 +1,106 @@
+// The oracle: it holds the reference, inputs and expected outputs, and compares outputs. A pool keeps
+// oracles for several tasks, since a GPU context costs more than most tasks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async/semaphore.h"
+#include "verify/workers/fork_server.h"
+#include "verify/workers/worker.h"
+
+namespace kw::engine {
+
+// The oracle: it holds the reference, inputs and expected outputs, and compares outputs.
+struct PreparedTask {
+  wire::PreparedT facts;
+  Fd call_spec;  // for the runner
+};
+
+class Oracle {
+ public:
+  explicit Oracle(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
+
+  async::Task<std::expected<PreparedTask, WorkerFailure>> prepare(wire::PrepareT request,
+                                                                  std::string reference_code,
+                                                                  async::Deadline deadline);
+
+  // An arena with this trial's inputs and weights, and space for outputs. On a device each slot is one
+  // arena. There is no descriptor if the request states that the arena is already mapped.
+  async::Task<std::expected<Fd, WorkerFailure>> draw(wire::DrawT request, async::Deadline deadline);
+
+  async::Task<std::expected<wire::JudgedT, WorkerFailure>> judge(wire::JudgeT request,
+                                                                 async::Deadline deadline);
+
+  async::Task<std::expected<wire::TimedT, WorkerFailure>> time_reference(wire::TimeReferenceT request,
+                                                                         async::Deadline deadline);
+
+  async::Task<> end();
+
+  // Data of the oracle's user, kept from task to task.
+  std::shared_ptr<void> kept;
+
+  const std::string& task_key() const { return task_key_; }
+  bool alive() const { return alive_; }
+  Worker& worker() { return *worker_; }
+
+ private:
+  template <typename T>
+  std::unexpected<WorkerFailure> refusal(std::expected<T, WorkerFailure>& answer);
+
+  std::unique_ptr<Worker> worker_;
+  std::string task_key_;
+  bool alive_ = true;
+};
+
+// Pool of oracles. An oracle serves several tasks, since a GPU context costs more than most tasks.
+class OraclePool {
+ public:
+  struct Options {
+    std::size_t size = 1;
+    int device = -1;  // N of /dev/nvidiaN
+    std::vector<std::string> environment = {};
+    Limits limits;
+    unsigned tasks_before_renewal = 64;  // limits what references leave behind in the process
+  };
+
+  // Exclusive use of one oracle. If it is not returned, its process is killed and its place is free.
+  class Taken {
+   public:
+    Taken() = default;
+    explicit operator bool() const { return oracle_ != nullptr; }
+    Oracle& operator*() const { return *oracle_; }
+    Oracle* operator->() const { return oracle_.get(); }
+
+   private:
+    friend class OraclePool;
+    async::Semaphore::Place place_;
+    std::unique_ptr<Oracle> oracle_;
+    unsigned tasks_ = 0;  // number that it served before
+  };
+
+  // Looks up the server at each spawn, since a dead server is replaced.
+  OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
+      : server_(server), options_(std::move(options)), places_(loop, options_.size) {}
+
+  // Prefers an oracle that has the task loaded.
+  async::Task<Result<Taken>> take(std::string task_key, async::Deadline deadline);
+  async::Task<> give_back(Taken taken);
+  // Replaces an ended process by a fresh one. The place stays reserved: otherwise a waiter for a lease would
+  // wait for waiters for an oracle.
+  async::Task<Result<>> renew(Taken& taken, async::Deadline deadline);
+  // Ends unused oracles and frees their device memory.
+  async::Task<> end_idle();
+  async::Task<> end();
+
+ private:
+  async::Task<Result<std::unique_ptr<Oracle>>> spawn(async::Deadline deadline);
+
+  const std::shared_ptr<ForkServer>& server_;
+  Options options_;
+  async::Semaphore places_;
+  std::vector<Taken> idle_;  // without a place
+};
+
+}  // namespace kw::engine

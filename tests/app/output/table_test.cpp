@@ -1,0 +1,142 @@
+#include "output/results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "output/progress.h"
+
+namespace kw {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+ResultRow row(const std::string& id, Status status) {
+  ResultRow row;
+  row.id = id;
+  row.status = status;
+  if (status == Status::correct) row.counts = true;
+  if (status == Status::incorrect) row.why = "wrong_value";
+  return row;
+}
+
+TEST(Table, NumbersAreAlignedAndNothingTrails) {
+  ResultRow fast = row("a", Status::correct);
+  fast.speedup = 12.345;
+  fast.seconds = 1;
+  EXPECT_EQ(results_table({fast, row("longer", Status::incorrect)}, {}),
+            "id      status     error class  counts  speed-up   time\n"
+            "a       correct    -            yes       12.35x  1.0 s\n"
+            "longer  incorrect  wrong_value  -              -  0.0 s\n");
+}
+TEST(Table, NoEscapesWithoutColours) {
+  EXPECT_THAT(results_table({row("a", Status::failed)}, {}), Not(HasSubstr("\x1b")));
+}
+TEST(Table, ColoursWhereWanted) {
+  EXPECT_THAT(results_table({row("a", Status::failed)}, {.colours = true}), HasSubstr("\x1b[31mfailed"));
+}
+TEST(Table, LongIdsAreCut) {
+  EXPECT_THAT(results_table({row(std::string(100, 'x'), Status::correct)}, {}), HasSubstr("x…  correct"));
+}
+TEST(Table, AnIdCannotDriveTheTerminal) {
+  EXPECT_THAT(results_table({row("\x1b[2J\u202e", Status::correct)}, {}),
+              HasSubstr("\ufffd[2J<U+202E>  correct"));
+}
+TEST(Table, WideCharactersKeepColumnsAligned) {
+  EXPECT_THAT(results_table({row("日本", Status::correct), row("abcd", Status::correct)}, {}),
+              AllOf(HasSubstr("日本  correct"), HasSubstr("abcd  correct")));
+}
+
+TEST(Explanations, OnlyOfWhatIsNotPlainlyRight) {
+  Verdict right;
+  right.status = Status::correct;
+  right.counts = true;
+  Explanations explanations({});
+  explanations.add(right, {});
+  EXPECT_EQ(explanations.text(), "");
+  Verdict slow = right;
+  slow.id = "a";
+  slow.counts = false;
+  slow.counts_reason = CountsReason::decoy;
+  explanations.add(slow, {});
+  EXPECT_THAT(explanations.text(), StartsWith("\na: correct, does not count (decoy)\n"));
+}
+TEST(Explanations, OfManyTheFirstAreExplainedAndTheOthersCounted) {
+  Explanations explanations({});
+  for (std::size_t i = 0; i < Explanations::most + 3; ++i) explanations.add({}, {});
+  EXPECT_THAT(explanations.text(), HasSubstr("\n3 more verdicts are not explained here"));
+}
+
+TEST(ResultRow, ASpeedThatIsTrustedTooLittleIsLeftOut) {
+  Verdict v;
+  v.speedup = 2;
+  v.trust = Trust::in_process;
+  EXPECT_TRUE(result_row(v, {}, Trust::in_process).speedup);
+  EXPECT_FALSE(result_row(v, {}, Trust::replay).speedup);
+}
+
+TEST(Summary, CountsEachStatus) {
+  ResultRow decoy = row("d", Status::correct);
+  decoy.counts = false;
+  Summary sum =
+      summarise({row("a", Status::correct), decoy, row("b", Status::incorrect), row("c", Status::skipped)});
+  EXPECT_EQ(sum.correct, 2U);
+  EXPECT_EQ(sum.counting, 1U);
+  EXPECT_EQ(sum.incorrect, 1U);
+  EXPECT_EQ(sum.skipped, 1U);
+}
+TEST(Summary, Fast1OnlyWhereMeasured) {
+  EXPECT_THAT(in_words(summarise({row("a", Status::correct)})), Not(HasSubstr("fast_1")));
+  ResultRow fast = row("a", Status::correct);
+  fast.speedup = 1.5;
+  EXPECT_THAT(in_words(summarise({fast, row("b", Status::failed)})), HasSubstr("50.0%"));
+}
+TEST(Summary, EachDifferenceFromTheRecordIsNamed) {
+  ResultRow agrees = row("a", Status::correct);
+  ResultRow differs = row("b", Status::incorrect);
+  ResultRow skipped = row("c", Status::skipped);
+  agrees.recorded = differs.recorded = skipped.recorded = true;
+  std::string words = in_words(summarise({agrees, differs, skipped}));
+  EXPECT_THAT(words, HasSubstr("1 of 2 agree"));
+  EXPECT_THAT(words, HasSubstr("b: recorded correct, here incorrect (wrong_value)"));
+  EXPECT_THAT(words, HasSubstr("not judged on this machine:\n  c:"));
+}
+
+TEST(Progress, ABarWithRateAndRemainingTime) {
+  EXPECT_EQ(progress_bar(5, 10, 0, 60), "[############------------]  5/10  5.0/min  1:00 left");
+}
+TEST(Progress, WhatWasDoneBeforeIsNoPartOfTheRate) {
+  EXPECT_THAT(progress_bar(6, 10, 5, 60), HasSubstr("1.0/min  4:00 left"));
+}
+TEST(Progress, WithoutATotal) {
+  EXPECT_EQ(progress_bar(30, {}, 0, 60), "30 done  30/min");
+}
+TEST(Progress, AtTheVeryBeginning) {
+  EXPECT_EQ(progress_bar(0, 2, 0, 0), "[------------------------] 0/2");
+}
+
+// The output of a Progress.
+std::string shown(bool terminal) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  Progress progress({.out = out, .terminal = terminal, .quiet = false}, 2);
+  progress.done("a", "correct", 1);
+  progress.say("note");
+  progress.finish();
+  std::fclose(out);
+  std::string all(text, size);
+  std::free(text);
+  return all;
+}
+TEST(Progress, PlainLinesWithoutATerminal) {
+  EXPECT_EQ(shown(false), "1/2 a: correct\nnote\n");
+}
+TEST(Progress, ABarThatIsClearedForAMessage) {
+  EXPECT_THAT(shown(true), HasSubstr("\r\x1b[Knote\n"));
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,289 @@
+"""`dataset build`: a small set of packages, from the command line to every file of the folder."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from . import dataset
+
+CONVERSATIONS = Path(__file__).resolve().parents[2] / "examples/loop/conversations.json"
+OPTIONS = ("--targets", "90", "--validation", "0", "--no-figures")
+
+
+@pytest.fixture(scope="module")
+def world(scratch):
+    root = scratch / "dataset"
+    dataset.package(root / "package")
+    dataset.wheel(root / "wheely-1.2-py3-none-any.whl")
+    dataset.write(root / "KernelBench", {"KernelBench/level1/7_Gate.py": dataset.BENCHMARK})
+    yield root
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def built(world, run):
+    """The folder of a build of all packages, and its output."""
+    out = world / "built"
+    code, stdout, stderr = run("dataset", "build", world / "package", world / "wheely-1.2-py3-none-any.whl", "--out", out,
+                               *OPTIONS)
+    assert code == 0, stderr
+    return out, stdout
+
+
+def names(folder):
+    return {row["name"] for row in dataset.lines(folder)}
+
+
+def test_every_file_is_there(built):
+    out, stdout = built
+    for name in ("fim_sft.csv", "cu2triton_sft.csv", "torch2triton_sft.csv", "fim.jsonl", "fim_sft.meta.jsonl",
+                 "ANALYSIS.json", "ANALYSIS.md", "PROVENANCE.md", "README.md", "review.csv", "duplicates.jsonl",
+                 "left_out.jsonl", "skipped.jsonl"):
+        assert (out / name).is_file(), name
+    assert "rows in" in stdout
+    assert not (out / ".new").exists()
+
+
+def test_csv_metadata_json_and_parquet_hold_the_same_rows(built):
+    out, _ = built
+    rows = dataset.rows(out / "fim_sft.csv")
+    whole = dataset.lines(out / "fim.jsonl")
+    assert rows and list(rows[0]) == ["prompt", "completion"]
+    assert [(row["prompt"], row["completion"]) for row in rows] == [(row["prompt"], row["completion"]) for row in whole]
+    metadata = dataset.lines(out / "fim_sft.meta.jsonl")
+    assert [row["id"] for row in metadata] == [row["id"] for row in whole]
+    table = pyarrow.parquet.read_table(out / "data/fim/train-00000-of-00001.parquet").to_pylist()
+    assert [row["completion"] for row in table] == [row["completion"] for row in rows]
+
+
+def test_a_hole_and_its_sides_are_the_bytes_of_the_file(built, world):
+    out, _ = built
+    seen = 0
+    for row in dataset.lines(out / "fim.jsonl"):
+        hole, source = row["hole"], row["source"]
+        if source["name"] != "package" or source["block"] is not None:
+            continue
+        data = (world / "package" / source["path"]).read_bytes()
+        begin, end = hole["middle"]
+        assert data[begin:end].decode() == row["completion"]
+        if hole["rendering"] != "plain":
+            first, last = hole["region"]
+            prefix, suffix = data[first:begin].decode(), data[end:last].decode()
+            assert row["prompt"] in (f"<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>",
+                                     f"<|fim_suffix|>{suffix}<|fim_prefix|>{prefix}<|fim_middle|>")
+            seen += 1
+    assert seen > 3
+
+
+def test_of_equal_renamed_and_nearly_equal_kernels_one_is_kept(built):
+    out, _ = built
+    dropped = {row["name"]: row["how"] for row in dataset.lines(out / "duplicates.jsonl")}
+    kept = {row["source"]["path"] for row in dataset.lines(out / "fim.jsonl")}
+    assert len(kept & {"pack/scale.py", "pack/copy_of_scale.py", "pack/renamed.py", "pack/nearly.py"}) == 1
+    assert {"exact", "renamed"} <= set(dropped.values())
+    near = [row for row in dataset.lines(out / "duplicates.jsonl") if row["how"] == "near"]
+    assert near and all(0.8 <= row["jaccard"] < 1 for row in near)
+
+
+def test_a_licence_that_is_not_allowed_is_left_out_and_listed(built):
+    out, _ = built
+    assert all("gpl_scale" not in row["prompt"] + row["completion"] for row in dataset.lines(out / "fim.jsonl"))
+    left = {row["name"]: row["licence"]["spdx"] for row in dataset.lines(out / "left_out.jsonl")}
+    assert left["gpl_scale_kernel"] == "GPL-3.0-only"
+    assert {row["licence"]["spdx"] for row in dataset.lines(out / "fim.jsonl")} == {"MIT"}
+
+
+def test_the_cuda_kernel_finds_its_triton_twin(built):
+    out, _ = built
+    pairs = dataset.lines(out / "cu2triton.jsonl")
+    assert len(pairs) == 1
+    assert "__global__ void softmax_rows_kernel" in pairs[0]["prompt"]
+    assert "def softmax_rows_kernel" in pairs[0]["completion"]
+    assert pairs[0]["pair"]["confidence"] >= 0.6 and pairs[0]["pair"]["reasons"]
+
+
+def test_kernels_are_compiled_for_the_target(built):
+    out, _ = built
+    labels = {row["source"]["path"]: row["labels"] for row in dataset.lines(out / "fim.jsonl")}
+    scale = next(labels[path] for path in labels if path.startswith("pack/") and path != "pack/softmax.py")
+    assert scale["compile"] == "compilable" and scale["compiled_for"] == ["sm_90"]
+    assert scale["masked_loads"] and scale["self_contained"]
+    assert all(row["labels"]["compile"] != "fails" for row in dataset.lines(out / "fim.jsonl"))
+
+
+def test_code_of_a_document_becomes_rows_with_its_place(built, world):
+    out, _ = built
+    rows = [row for row in dataset.lines(out / "fim.jsonl") if row["source"]["path"] == "docs/notes.md"]
+    assert rows
+    begin, end = rows[0]["source"]["block"]["span"]
+    assert "add_from_the_notes" in (world / "package/docs/notes.md").read_bytes()[begin:end].decode()
+
+
+def test_tokens_are_counted_and_the_tokenizer_named(built):
+    out, _ = built
+    assert all(row["tokens"] > 0 for row in dataset.lines(out / "fim.jsonl"))
+    assert json.loads((out / "ANALYSIS.json").read_text())["tokenizer"]
+
+
+def test_the_same_bytes_for_any_number_of_threads_and_again(built, world, run):
+    out, _ = built
+    other = world / "single"
+    code, _, stderr = run("dataset", "build", world / "package", world / "wheely-1.2-py3-none-any.whl", "--out", other,
+                          "--threads", "1", *OPTIONS)
+    assert code == 0, stderr
+    assert dataset.digest(other) == dataset.digest(out)
+    before = dataset.digest(out)
+    code, stdout, stderr = run("dataset", "build", world / "package", world / "wheely-1.2-py3-none-any.whl", "--out",
+                               out, *OPTIONS)
+    assert code == 0, stderr
+    assert dataset.digest(out) == before
+
+
+def test_a_busy_machine_gives_the_same_bytes(built, world, run):
+    out, _ = built
+    busy = world / "busy"
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * os.cpu_count())]
+    try:
+        code, _, stderr = run("dataset", "build", world / "package", world / "wheely-1.2-py3-none-any.whl", "--out", busy,
+                              *OPTIONS)
+    finally:
+        for each in others:
+            each.kill()
+            each.wait()
+    assert code == 0, stderr
+    assert dataset.digest(busy) == dataset.digest(out)
+
+
+def test_how_long_it_took_is_no_part_of_the_set(built):
+    out, _ = built
+    times = json.loads((out / ".state/times.json").read_text())
+    assert {"collect and parse", "compile", "write"} <= {stage["name"] for stage in times["stages"]}
+    assert "timing" not in json.loads((out / "ANALYSIS.json").read_text())
+
+
+def test_adding_a_package_gives_what_both_together_give(built, world, run):
+    out, _ = built
+    grown = world / "grown"
+    code, _, stderr = run("dataset", "build", world / "package", "--out", grown, *OPTIONS)
+    assert code == 0, stderr
+    code, _, stderr = run("dataset", "build", "--add", world / "wheely-1.2-py3-none-any.whl", "--out", grown, *OPTIONS)
+    assert code == 0, stderr
+    assert dataset.digest(grown) == dataset.digest(out)
+
+
+def test_what_a_person_drops_stays_out(built, world, run):
+    out, _ = built
+    folder = world / "reviewed"
+    victim = dataset.lines(out / "fim.jsonl")[0]["id"]
+    dataset.write(folder, {"decisions.csv": f"id,decision,reviewer,note\n{victim},drop,anna,a poor example\n"})
+    for _ in range(2):
+        code, _, stderr = run("dataset", "build", world / "package", world / "wheely-1.2-py3-none-any.whl", "--out",
+                              folder, "--review", folder / "decisions.csv", "--no-compile", "--no-tokens", *OPTIONS)
+        assert code == 0, stderr
+        assert victim not in {row["id"] for row in dataset.lines(folder / "fim.jsonl")}
+
+
+def test_hostile_members_are_skipped_with_reasons_and_nothing_escapes(world, run):
+    root = world / "hostile"
+    root.mkdir()
+    archive = dataset.hostile_tar(root / "bad-1.0.tar.gz")
+    out = root / "inside/out"
+    code, _, stderr = run("dataset", "build", archive, "--out", out, "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    assert "kept_scale_kernel" in (out / "fim_sft.csv").read_text()
+    skipped = {row["path"].split("/")[-1]: row["reason"] for row in dataset.lines(out / "skipped.jsonl")}
+    assert {"outside.py", "absolute.py", "link.py", "latin.py", "bomb.py"} <= set(skipped)
+    assert not list(world.parent.rglob("bait")) and not list(root.glob("*.py"))
+
+
+def test_a_benchmark_problem_in_a_row_is_flagged_and_waits_if_asked(world, run):
+    root = world / "leaky"
+    kernel = dataset.SCALE.replace("scale", "leaky_scale")
+    stolen = dataset.BENCHMARK.replace("Model", "Projection").replace("gate", "door").replace("width", "breadth")
+    dataset.write(root / "tree", {"LICENSE": dataset.MIT, "leaky.py": stolen + kernel})
+    common = ("--no-compile", "--no-tokens", "--against", world / "KernelBench", *OPTIONS)
+    code, _, stderr = run("dataset", "build", root / "tree", "--out", root / "kept", *common)
+    assert code == 0, stderr
+    flagged = [row for row in dataset.lines(root / "kept/fim.jsonl") if row["leakage"]]
+    assert {leak["row"] for row in flagged for leak in row["leakage"] if leak["against"] == "KernelBench"} == {
+        "level1/7_Gate.py"}
+    assert flagged[0]["id"] in (root / "kept/review.csv").read_text()
+    code, _, stderr = run("dataset", "build", root / "tree", "--out", root / "held", "--hold-flagged", *common)
+    assert code == 0, stderr
+    held = {row["id"] for row in flagged if any(leak["relation"] == "benchmark" for leak in row["leakage"])}
+    assert held and not held & {row["id"] for row in dataset.lines(root / "held/fim.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def verified(world, run):
+    """A run of two recorded conversations, judged by the engine: its folder, and its exported file."""
+    recorded = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))[:2]
+    (world / "recorded.json").write_text(json.dumps(recorded), encoding="utf-8")
+    code, _, stderr = run("run", "--traces", world / "recorded.json", "--model-replay", world / "recorded.json",
+                          "--multi-turn", "--output", world / "judged.json")
+    assert code == 0, stderr
+    return world / "judged.run", world / "judged.json"
+
+
+def test_verified_answers_enter_with_their_verdicts_from_a_run_and_from_its_export(verified, world, run):
+    completions = []
+    for source in verified:
+        out = world / f"from-{source.suffix[1:]}"
+        code, _, stderr = run("dataset", "build", source, "--out", out, "--licence-of", f"{source.name}=MIT", "--no-compile",
+                              "--no-tokens", *OPTIONS)
+        assert code == 0, stderr
+        rows = dataset.lines(out / "trace.jsonl")
+        assert rows and all(row["verdict"]["correctness"] and row["verdict"]["counts"] for row in rows)
+        assert {row["licence"]["spdx"] for row in rows} == {"MIT"}
+        completions.append([row["completion"] for row in rows])
+    assert completions[0] == completions[1]
+
+
+def test_an_answer_that_the_review_drops_stays_out(verified, world, run):
+    out, source = world / "from-run", verified[0]
+    victim = dataset.lines(out / "trace.jsonl")[0]["id"]
+    dataset.write(world, {"drop.csv": f"id,decision\n{victim},drop\n"})
+    code, _, stderr = run("dataset", "build", source, "--out", out, "--review", world / "drop.csv", "--licence-of",
+                          f"{source.name}=MIT", "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    assert victim not in {row["id"] for row in dataset.lines(out / "trace.jsonl")}
+
+
+def test_a_run_without_an_answer_that_counts_says_why(world, run):
+    code, _, stderr = run("dataset", "build", CONVERSATIONS, "--out", world / "none", "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0 and "no answer became a row" in stderr and "not known to count" in stderr
+
+
+def test_a_stated_licence_is_in_rows_and_reports(world, run):
+    root = world / "bare"
+    dataset.write(root / "mycode", {"scale.py": dataset.SCALE})
+    dataset.write(root / "twins", {"add.cu": "__global__ void add(float* x) { x[0] += 1; }\n", "add.py": dataset.SCALE})
+    out = root / "out"
+    code, _, stderr = run("dataset", "build", root / "mycode", "--pairs", root / "twins", "--out", out, "--licence-of",
+                          "mycode=mit", "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    rows = dataset.lines(out / "fim.jsonl")
+    assert rows and all(row["licence"] == {"spdx": "MIT", "evidence": "--licence-of"} for row in rows)
+    provenance = (out / "PROVENANCE.md").read_text(encoding="utf-8")
+    assert "| MIT | 1 | 1 --licence-of |" in provenance
+    assert "2 sources." in provenance and "## twins" in provenance and "- units: 1 pair" in provenance
+    assert "figs/" not in (out / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("stated, words", [("mycod=MIT", "the sources are: mycode"),
+                                           ("mycode=MITT", "MITT is no known SPDX identifier")])
+def test_a_stated_licence_needs_a_source_and_an_identifier(world, run, stated, words):
+    dataset.write(world / "stated/mycode", {"scale.py": dataset.SCALE})
+    out = world / "stated/out"
+    code, _, stderr = run("dataset", "build", world / "stated/mycode", "--out", out, "--licence-of", stated, *OPTIONS)
+    assert code == 2 and words in stderr and not (out / "README.md").exists()
+
+
+def test_a_source_that_is_not_there_is_named(world, run):
+    code, _, stderr = run("dataset", "build", world / "nowhere", "--out", world / "never")
+    assert code == 1 and "nowhere" in stderr and "--pypi" in stderr

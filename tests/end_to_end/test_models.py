@@ -1,0 +1,53 @@
+"""Verbs and options that judge nothing: model servers, launch lines, configuration."""
+import pytest
+
+from . import program
+
+SCRIPTS = {"glm-4.5-air": "run_glm45_air.sh", "gpt-oss-120b": "run_gpt_oss.sh", "qwen3-235b": "serve_qwen3_235b.sh"}
+
+
+def test_list_names_every_server(run):
+    code, stdout, _ = run("models", "list", limit=10)
+    assert code == 0
+    for name, script in SCRIPTS.items():
+        assert name in stdout and script in stdout
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_show_gives_the_line(run, name):
+    code, stdout, _ = run("models", "show", name, limit=10)
+    assert code == 0 and "vllm serve " in stdout
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script_is_the_one_of_the_tree(run, name, tmp_path):
+    file = tmp_path / "serve.sh"
+    code, stdout, stderr = run("models", "script", name, "--output", str(file), limit=10)
+    assert (code, stdout) == (0, ""), stderr
+    assert file.stat().st_mode & 0o111
+    assert run("models", "script", name, limit=10)[1] == file.read_text(encoding="utf-8")
+    in_tree = program.ROOT / "scripts" / SCRIPTS[name]
+    if in_tree.exists():  # absent where tests are unpacked on another machine
+        assert file.read_text(encoding="utf-8") == in_tree.read_text(encoding="utf-8")
+
+
+def test_an_unknown_server_is_an_error(run):
+    code, _, stderr = run("models", "show", "nope", limit=10)
+    assert code == 1 and "glm-4.5-air" in stderr
+
+
+def test_doctor_reads_a_launch_line(run):
+    code, stdout, _ = run("doctor", "--launch", "vllm serve zai-org/GLM-4.5-Air --enable-reasoning", limit=10)
+    assert code == 1 and "--enable-reasoning" in stdout and "--reasoning-parser glm45" in stdout
+
+
+def test_doctor_says_that_nobody_is_there(run):
+    code, stdout, _ = run("doctor", "--vllm-url", "http://127.0.0.1:9/v1", limit=60)
+    assert code == 1 and "cannot reach" in stdout
+
+
+def test_a_misspelt_key_is_an_error(run, tmp_path):
+    file = tmp_path / "c.toml"
+    file.write_text("[timing]\ntiming-trails = 3\n", encoding="utf-8")
+    code, _, stderr = run("verify", "--config", str(file), "x", limit=10)
+    assert code == 2 and "c.toml:2: timing-trails" in stderr and "timing-trials" in stderr

@@ -1,0 +1,107 @@
+#include "loop/tasks/kernelbench.h"
+
+#include <gtest/gtest.h>
+
+#include "base/core/files.h"
+#include "base/core/json.h"
+#include "loop/tasks/formats.h"
+#include "task_world.h"
+
+namespace kw {
+namespace {
+
+TEST(KernelBench, ACheckoutsProblems) {
+  Folder folder;
+  folder.write("KernelBench/level1/19_ReLU.py", "relu");
+  folder.write("KernelBench/level2/9_Matmul.py", "matmul");
+  folder.write("KernelBench/level2/README.md", "");
+  auto tasks = KernelBenchTasks::from_checkout(folder.path());
+  ASSERT_TRUE(tasks);
+  EXPECT_EQ(tasks->keys(), (std::vector<KernelBenchTasks::Key>{{1, 19}, {2, 9}}));
+  EXPECT_EQ(tasks->find(1, 19)->task_id, "kernelbench/1/19");
+  EXPECT_EQ(tasks->find(1, 19)->reference_code, "relu");
+}
+TEST(KernelBench, OneLevelsFolderItself) {
+  Folder folder;
+  folder.write("level3/1_A.py", "a");
+  auto tasks = KernelBenchTasks::from_checkout(folder.path("level3"));
+  ASSERT_TRUE(tasks);
+  EXPECT_TRUE(tasks->find(3, 1));
+}
+TEST(KernelBench, ATable) {
+  Folder folder;
+  auto path = folder.write("t.jsonl", R"({"code":"c","level":1,"name":"19_ReLU","problem_id":19.0})"
+                                      "\n{\"code\":1}\n");
+  auto tasks = KernelBenchTasks::open(path, {});
+  ASSERT_TRUE(tasks);
+  EXPECT_EQ(tasks->find(1, 19)->reference_code, "c");
+  EXPECT_EQ(tasks->errors().size(), 1U);
+}
+TEST(KernelBench, NamesOfKernels) {
+  EXPECT_EQ(run_kernel_of("x/level_1_problem_19_sample_3_kernel.py")->sample_id, 3);
+  EXPECT_FALSE(run_kernel_of("level_1_problem_19_kernel.py"));
+}
+TEST(KernelBench, ARunOnItsTasks) {
+  Folder folder;
+  folder.write("kb/level1/19_ReLU.py", "relu");
+  folder.write("runs/mine/level_1_problem_19_sample_0_kernel.py", "k");
+  folder.write("runs/mine/level_1_problem_20_sample_0_kernel.py", "k");
+  OpenOptions options;
+  options.kernelbench = folder.path("kb");
+  for (const char* run : {"runs", "runs/mine"}) {
+    Yield yield = drain(open_source(folder.path(run), options));
+    ASSERT_EQ(yield.jobs.size(), 1U) << yield.broken;
+    EXPECT_EQ(yield.jobs[0].id, "level_1_problem_19_sample_0");
+    ASSERT_EQ(yield.errors.size(), 1U);
+    EXPECT_NE(yield.errors[0].what.find("problem 20"), std::string::npos);
+  }
+}
+TEST(KernelBench, ARunWithoutTasksSaysWhatToGive) {
+  Folder folder;
+  folder.write("level_1_problem_19_sample_0_kernel.py", "k");
+  auto source = open_source(folder.path(), {});
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().remedy.find("--kernelbench"), std::string::npos);
+}
+
+KernelBenchResult result(int sample, Status status, Stage stage) {
+  KernelBenchResult result{1, 19, sample, {}};
+  result.verdict.status = status;
+  result.verdict.stage = stage;
+  return result;
+}
+
+TEST(KernelBenchResults, HaveKernelBenchsForm) {
+  Folder folder;
+  KernelBenchResult right = result(0, Status::correct, Stage::done);
+  right.verdict.kernel_time_ms = 0.5;
+  right.verdict.timing.kernel_samples_ms = {0.4, 0.6};
+  ASSERT_TRUE(write_kernelbench_results(folder.path(), {right}));
+  auto file = parse_json(*read_file(folder.path("eval_results.json")));
+  ASSERT_TRUE(file);
+  const auto& entry = file->at("19").at(0);
+  EXPECT_EQ(entry.at("compiled"), true);
+  EXPECT_EQ(entry.at("correctness"), true);
+  EXPECT_EQ(entry.at("runtime"), 0.5);
+  EXPECT_EQ(entry.at("runtime_stats").at("num_trials"), 2);
+}
+TEST(KernelBenchResults, KeepOtherSamplesAndReplaceTheirOwn) {
+  Folder folder;
+  ASSERT_TRUE(write_kernelbench_results(
+      folder.path(), {result(0, Status::failed, Stage::compile), result(1, Status::correct, Stage::done)}));
+  ASSERT_TRUE(write_kernelbench_results(folder.path(), {result(0, Status::correct, Stage::done)}));
+  auto file = parse_json(*read_file(folder.path("eval_results.json")));
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->at("19").as_array().size(), 2U);
+  EXPECT_EQ(file->at("19").at(0).at("correctness"), true);
+}
+TEST(KernelBenchResults, OneFileALevelWhereThereAreSeveral) {
+  Folder folder;
+  KernelBenchResult other = result(0, Status::correct, Stage::done);
+  other.level = 2;
+  ASSERT_TRUE(write_kernelbench_results(folder.path(), {result(0, Status::correct, Stage::done), other}));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("eval_results_level_2.json")));
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,147 @@
+// Verdicts without a GPU: compiled, reduced, interpreted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "verdict_world.h"
+
+namespace kw::verify {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+using wire::Body;
+
+struct CpuWorld : VerdictWorld {
+  CpuWorld() : VerdictWorld(Device::cpu) {}
+};
+
+React programs(std::uint64_t count) {
+  return says<wire::ReturnedT>([=](auto& answer) { answer.program_count = count; });
+}
+
+// Halves sizes as an oracle does; the sizes say how often.
+React halves(std::uint32_t most) {
+  return [=](const wire::BodyUnion& asked, Reaction& usual) {
+    auto& prepared = *usual.answer.AsPrepared();
+    const auto times = std::min(most, asked.AsPrepare()->halvings);
+    prepared.reduced = times > 0;
+    prepared.sizes = "{\"n\": " + std::to_string(1024 >> times) + "}";
+  };
+}
+
+TEST(CpuVerdict, ARightCandidateIsCompiledOnceAndInterpreted) {
+  CpuWorld world;
+  world.settings.correctness_trials = 2;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.trust, Trust::interpreter);
+  EXPECT_EQ(verdict.shapes, Shapes::given);
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(world.exchange(),
+            "oracle 0 Spawn, oracle 0 Prepare, "
+            "runner 0 Spawn, oracle 0 Draw, runner 0 Load, runner 0 Call, oracle 0 Judge, "
+            "runner 1 Spawn, oracle 0 Draw, runner 1 Load, runner 1 Call, oracle 0 Judge, "
+            "oracle 0 Draw, runner 1 Call, oracle 0 Judge");
+}
+
+TEST(CpuVerdict, AWrongOneIsIncorrect) {
+  CpuWorld world;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 2);
+  EXPECT_EQ(world.run().status, Status::incorrect);
+}
+
+TEST(CpuVerdict, RightAsConstructedIsRight) {
+  for (int last_wrong : {1, 2}) {
+    CpuWorld world;
+    world.fake.when("runner", Body::Load,
+                    says<wire::LoadedT>([](auto& loaded) { loaded.weights_differ = true; }));
+    for (int nth = 1; nth <= last_wrong; ++nth) world.fake.when("oracle", Body::Judge, judges_wrong(), nth);
+    EXPECT_EQ(world.run().status, last_wrong == 1 ? Status::correct : Status::incorrect);
+  }
+}
+
+TEST(CpuVerdict, TooManyProgramsAreHalved) {
+  CpuWorld world;
+  world.fake.when("oracle", Body::Prepare, halves(20));
+  world.fake.when("runner", Body::Call, programs(100'000), 0);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.shapes, Shapes::reduced);
+}
+
+TEST(CpuVerdict, TooManyProgramsThatCannotBeHalvedAreSkipped) {
+  for (bool reduce : {true, false}) {
+    CpuWorld world;
+    world.settings.reduce_shapes = reduce;
+    world.fake.when("oracle", Body::Prepare, halves(0));
+    world.fake.when("runner", Body::Call, programs(100'000));
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.error_class, ErrorClass::too_large);
+    EXPECT_EQ(verdict.stage, Stage::compile);
+  }
+}
+
+TEST(CpuVerdict, WhatDoesNotCompileFails) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Call, fails("compile", "compile_error", "no such type"), 0);
+  EXPECT_EQ(world.run().error_class, ErrorClass::compile_error);
+}
+
+// The launches wrote nothing there.
+TEST(CpuVerdict, WhatElseFailsWithoutItsLaunchesProvesNothing) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Call, fails("run", "runtime_error", "a NaN"), 0);
+  EXPECT_EQ(world.run().status, Status::correct);
+}
+
+TEST(CpuVerdict, RightWithoutItsLaunchesDoesNotCount) {
+  CpuWorld world;
+  world.fake.when("oracle", Body::Judge, says<wire::JudgedT>([](auto& judged) { judged.right = true; }), 0);
+  EXPECT_EQ(world.run().counts_reason, CountsReason::decoy);
+}
+
+TEST(CpuVerdict, ALaunchThatTakesTooLongIsInterpretedAtSmallerShapes) {
+  for (std::uint32_t most : {20U, 0U}) {
+    CpuWorld world;
+    world.fake.when("oracle", Body::Prepare, halves(most));
+    world.fake.when("runner", Body::Call, fails("run", "too_large", "it takes too long"), 1);
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.status, most > 0 ? Status::correct : Status::skipped);
+  }
+}
+
+TEST(CpuVerdict, WrongAtReducedShapesProvesNothing) {
+  CpuWorld world;
+  world.fake.when("oracle", Body::Prepare, halves(20));
+  world.fake.when("runner", Body::Call, programs(100'000), 0);
+  world.fake.when("oracle", Body::Judge, judges_wrong());
+  EXPECT_EQ(world.run().status, Status::skipped);
+}
+
+TEST(CpuVerdict, AProcessThatCannotBeStartedIsOurs) {
+  for (int nth : {0, 1}) {
+    CpuWorld world;
+    world.fake.when("runner", Body::Spawn, ends(Ending::closes), nth);
+    EXPECT_EQ(world.run().fault, Fault::infrastructure);
+  }
+}
+
+TEST(CpuVerdict, ARefusedTaskIsTheTasks) {
+  CpuWorld world;
+  world.fake.when("oracle", Body::Prepare, fails("prepare", "runtime_error", "it raised"));
+  EXPECT_EQ(world.run().fault, Fault::task);
+}
+
+TEST(CpuVerdict, AStopWhileItCompilesIsNoVerdict) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Call, [&](const auto&, Reaction& usual) {
+    usual.ending = Ending::hangs;
+    world.job_stop.request("the client left");
+  });
+  world.run();
+  EXPECT_TRUE(world.stopped);
+}
+
+}  // namespace
+}  // namespace kw::verify

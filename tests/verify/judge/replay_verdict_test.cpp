@@ -1,0 +1,412 @@
+// Verdicts by replays: live calls, recordings, replays and the findings on them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "verdict_world.h"
+
+namespace kw::verify {
+namespace {
+
+using namespace test;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using wire::Body;
+
+std::string why_not(const Verdict& verdict) {
+  return verdict.replay ? verdict.replay->why_not.value_or("") : "no replay";
+}
+
+TEST(ReplayVerdict, ARightCandidateIsReplayedTimedAndCounts) {
+  VerdictWorld world;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.stage, Stage::done);
+  EXPECT_EQ(verdict.trust, Trust::replay);
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(verdict.timing.instrument, "replay");
+  EXPECT_DOUBLE_EQ(verdict.speedup.value_or(0), 2);
+  EXPECT_DOUBLE_EQ(verdict.triton_share.value_or(0), 1);
+  ASSERT_TRUE(verdict.replay);
+  EXPECT_EQ(verdict.replay->recordings, 2U);
+  EXPECT_EQ(verdict.comparison->trials, 6U + 5U);
+}
+
+// The order is guaranteed: a reference is recorded before a candidate runs, and a candidate's process has
+// ended before a replayer receives its recordings.
+TEST(ReplayVerdict, TheReferenceIsRecordedFirstThenTheCandidateThenBothArePlayed) {
+  VerdictWorld world;
+  world.settings.timing_trials = 0;
+  world.settings.correctness_trials = 2;
+  world.run();
+  EXPECT_EQ(
+      world.exchange(),
+      "oracle 0 Spawn, oracle 0 Prepare, "
+      "runner 0 Spawn, oracle 0 Draw, runner 0 Load, runner 0 Call, runner 0 Record, "
+      "replayer 0 Spawn, oracle 0 Draw, replayer 0 LoadRecording, "
+      "oracle 0 Draw, replayer 0 Replay, oracle 0 Judge, oracle 0 Draw, replayer 0 Replay, oracle 0 Judge, "
+      "runner 1 Spawn, oracle 0 Draw, runner 1 Load, "
+      "runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
+      "runner 1 Call, oracle 0 Judge, "
+      "oracle 0 Draw, runner 1 Record, oracle 0 Judge, oracle 0 Draw, runner 1 Record, oracle 0 Judge, "
+      "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
+      "replayer 1 Spawn, oracle 0 Draw, replayer 1 LoadRecording, oracle 0 Draw, replayer 1 LoadRecording, "
+      "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, "
+      "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge");
+}
+
+TEST(ReplayVerdict, WhatCannotBeRightIsNeverStarted) {
+  VerdictWorld world;
+  world.job.candidate.code = "def nothing():\n    pass\n";
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.error_class, ErrorClass::missing_entry);
+  EXPECT_EQ(world.exchange(), "");
+}
+
+// ---- live calls
+
+class WrongCall : public ::testing::TestWithParam<int> {};
+
+// The reference's two checks are the first judgements; then come two calls, the first result again, and two
+// recorded calls.
+TEST_P(WrongCall, MakesTheVerdictIncorrectAndNothingIsReplayed) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), GetParam());
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error_class, ErrorClass::wrong_value);
+  EXPECT_EQ(verdict.stage, Stage::judge);
+  EXPECT_EQ(world.fake.count("replayer", Body::LoadRecording), 1);
+  EXPECT_FALSE(verdict.speedup);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, WrongCall, ::testing::Values(2, 3, 4, 5, 6, 7));
+
+TEST(LiveCalls, AResultThatALaterCallChangesIsSaidToBe) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 4);
+  EXPECT_THAT(world.run().error.value_or(""), StartsWith("the result of a call changed when a later call"));
+}
+
+TEST(LiveCalls, AnInputHandedBackIsNotJudgedAgain) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Call, [](const wire::BodyUnion& asked, Reaction& usual) {
+    if (asked.AsCall()->previous) usual.answer.AsReturned()->outputs.reset();
+  });
+  world.settings.timing_trials = 0;
+  EXPECT_EQ(world.run().status, Status::correct);
+}
+
+TEST(LiveCalls, ACandidateThatDiesWhileItsEarlierResultIsAskedForIsBlamed) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Call, dies(SIGKILL), 3);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.error_class, ErrorClass::process_died);
+  EXPECT_EQ(verdict.fault, Fault::kernel);
+}
+
+TEST(LiveCalls, AnOracleThatCannotJudgeTheEarlierResultIsNotTheCandidates) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, fails("judge", "infrastructure", "no"), 4);
+  EXPECT_EQ(world.run().fault, Fault::infrastructure);
+}
+
+TEST(LiveCalls, RightAsConstructedIsRight) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Load,
+                  says<wire::LoadedT>([](auto& loaded) { loaded.weights_differ = true; }));
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 2);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(world.fake.count("runner", Body::Load), 3);
+}
+
+TEST(LiveCalls, WrongEitherWayIsWrongAsItWasLoaded) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Load,
+                  says<wire::LoadedT>([](auto& loaded) { loaded.weights_differ = true; }));
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 2);
+  world.fake.when("oracle", Body::Judge,
+                  all({judges_wrong(), says<wire::JudgedT>([](auto& judged) { judged.error = "second"; })}),
+                  3);
+  EXPECT_EQ(world.run().error, "values differ");
+}
+
+// ---- recordings
+
+TEST(Recording, ACallThatTheRecorderRefusesIsJudgedInItsProcess) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Record, fails("record", "unsupported_candidate", "a graph is captured"), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.trust, Trust::in_process);
+  EXPECT_EQ(why_not(verdict), "a graph is captured");
+}
+
+TEST(Recording, ACandidateThatDiesUnderTheRecorderIsBlamed) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Record, dies(SIGSEGV), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.error_class, ErrorClass::process_died);
+  EXPECT_EQ(verdict.stage, Stage::record);
+}
+
+TEST(Recording, ARecordingWithoutItsPartsIsNoMessage) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Record, [](const auto&, Reaction& usual) { usual.fds.clear(); }, 1);
+  EXPECT_THAT(world.run().error.value_or(""), HasSubstr("a recording without its parts"));
+}
+
+TEST(Recording, AnOutputOnTheHostIsJudgedInItsProcess) {
+  VerdictWorld world;
+  world.fake.when("runner", Body::Record,
+                  says<wire::RecordedT>([](auto& recorded) { recorded.outputs->tensor->device = "cpu"; }), 2);
+  EXPECT_EQ(why_not(world.run()), "an output lies on the host");
+}
+
+TEST(Recording, InputsThatCannotBeDrawnForItAreNotTheCandidates) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Draw, fails("prepare", "infrastructure", "no memory"), 6);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.fault, Fault::infrastructure);
+  EXPECT_EQ(verdict.stage, Stage::prepare);
+}
+
+TEST(Recording, IsKeptWhereAFolderIsNamed) {
+  VerdictWorld world;
+  auto folder = std::filesystem::temp_directory_path() / "kw_kept_recordings";
+  std::filesystem::remove_all(folder);
+  world.settings.recordings = folder;
+  world.settings.timing_trials = 0;
+  world.job.id = "a/b c";
+  world.run();
+  EXPECT_TRUE(std::filesystem::exists(folder / "a_b_c.0.kwr"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "a_b_c.1.kwr"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Recording, ThatCannotBeKeptIsAFindingAndNoMore) {
+  VerdictWorld world;
+  world.settings.recordings = "/proc/none";
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "the recording was not kept"));
+}
+
+// ---- replays
+
+// The reference's replays are 0 and 1; the candidate's follow.
+constexpr int first_replay = 2;
+
+TEST(Replays, OtherValuesThanThoseOfTheCallsProveNothing) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 9);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.trust, Trust::in_process);
+  EXPECT_THAT(why_not(verdict), StartsWith("its replay gives other values than its calls: values differ"));
+}
+
+TEST(Replays, AHostThatDependsOnTheDeviceIsJudgedInItsProcess) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay,
+                  says<wire::ReplayedT>([](auto& facts) { facts.downloads_equal = false; }), first_replay);
+  EXPECT_THAT(why_not(world.run()), StartsWith("what its host does depends on"));
+}
+
+TEST(Replays, AWriteBehindAnAllocationFails) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay,
+                  says<wire::ReplayedT>([](auto& facts) { facts.overrun = "output 0"; }), first_replay);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
+  EXPECT_EQ(verdict.error, "a kernel wrote behind the end of output 0");
+}
+
+React two_orders(std::uint32_t unjoined) {
+  return says<wire::ReplayableT>([=](auto& facts) {
+    facts.orders = 2;
+    facts.unjoined = unjoined;
+  });
+}
+
+// Wrong only where its operations run in another order.
+TEST(Replays, AResultThatNobodyWaitsForIsAMismatch) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::LoadRecording, two_orders(3), 1);
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error_class, ErrorClass::live_replay_mismatch);
+  EXPECT_EQ(verdict.stage, Stage::replay);
+  EXPECT_THAT(verdict.error.value_or(""), StartsWith("3 operations run on a stream"));
+}
+
+TEST(Replays, InAnotherOrderWithAllJoinedProveNothing) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::LoadRecording, two_orders(0), 1);
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
+  EXPECT_EQ(world.run().trust, Trust::in_process);
+}
+
+TEST(Replays, OfSeveralStreamsHaveAQueueForEach) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::LoadRecording,
+                  says<wire::ReplayableT>([](auto& facts) { facts.streams = 2; }), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.trust, Trust::replay);
+  EXPECT_EQ(world.fake.count("wide replayer", Body::LoadRecording), 2);
+}
+
+TEST(Replays, ARecordingThatCouldNotBeLoadedOnceIsLoadedAgain) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::LoadRecording, fails("replay", "infrastructure", "no memory"), 1);
+  EXPECT_EQ(world.run().trust, Trust::replay);
+}
+
+TEST(Replays, ARecordingThatCannotBeLoadedIsJudgedInItsProcess) {
+  VerdictWorld world;
+  for (int nth : {1, 2})
+    world.fake.when("replayer", Body::LoadRecording,
+                    fails("replay", "unsupported_candidate", "an address is not known"), nth);
+  EXPECT_EQ(why_not(world.run()), "an address is not known");
+}
+
+TEST(Replays, ALostReplayerIsOneMoreReasonWhyNot) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, dies(SIGKILL), first_replay);
+  EXPECT_THAT(why_not(world.run()), StartsWith("the replayer was lost: "));
+}
+
+TEST(Replays, ThatDoNotEndAreOneMoreReasonWhyNot) {
+  VerdictWorld world;
+  world.settings.timeout = std::chrono::milliseconds(300);
+  world.fake.when("replayer", Body::Replay, ends(Ending::hangs), first_replay);
+  EXPECT_EQ(why_not(world.run()), "its replay does not end");
+}
+
+TEST(Replays, AReplayerThatCannotBeStartedIsOurs) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Spawn, ends(Ending::closes), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.fault, Fault::infrastructure);
+  EXPECT_EQ(verdict.stage, Stage::replay);
+}
+
+TEST(Replays, AnOracleThatIsLostThenIsOurs) {
+  for (auto lost : {std::pair{Body::Judge, 9}, std::pair{Body::Draw, 13}}) {
+    VerdictWorld world;
+    world.fake.when("oracle", lost.first, dies(SIGKILL), lost.second);
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.fault, Fault::infrastructure);
+    EXPECT_EQ(verdict.stage, Stage::replay);
+  }
+}
+
+TEST(Replays, AStopInTheMiddleIsNoVerdict) {
+  VerdictWorld world;
+  world.fake.when(
+      "replayer", Body::Replay,
+      [&](const auto&, Reaction& usual) {
+        usual.ending = Ending::hangs;
+        world.job_stop.request("the client left");
+      },
+      first_replay);
+  world.run();
+  EXPECT_TRUE(world.stopped);
+}
+
+TEST(Replays, OfABigTaskAreLoadedOnceTheCandidateHasEnded) {
+  VerdictWorld world;
+  world.fake.spec.input_bytes = std::uint64_t{1} << 31;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.trust, Trust::replay);
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
+}
+
+// ---- the audit
+
+TEST(Audit, OfARightCandidateGivesTheSpeedUpOfWholeCalls) {
+  VerdictWorld world;
+  world.settings.audit = 1;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_DOUBLE_EQ(verdict.timing.call_speedup.value_or(0), 2);
+  EXPECT_EQ(world.fake.count("plain runner", Body::TimeCandidate), 1);
+}
+
+TEST(Audit, OfACandidateThatIsRightOnlyUnderTheRecorderIsIncorrect) {
+  VerdictWorld world;
+  world.settings.audit = 1;
+  world.fake.when("plain runner", Body::Call,
+                  [&](const auto&, Reaction&) { world.fake.when("oracle", Body::Judge, judges_wrong()); });
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error, "without the recorder in its process: values differ");
+  EXPECT_FALSE(verdict.speedup);
+  EXPECT_EQ(verdict.timing.why_null, "the candidate is not right where it is not recorded");
+}
+
+TEST(Audit, WithoutAProcessForItIsOurs) {
+  VerdictWorld world;
+  world.settings.audit = 1;
+  world.fake.when("plain runner", Body::Spawn, ends(Ending::closes));
+  EXPECT_EQ(world.run().fault, Fault::infrastructure);
+}
+
+TEST(Audit, ThatIsStoppedIsNoVerdict) {
+  VerdictWorld world;
+  world.settings.audit = 1;
+  world.fake.when("plain runner", Body::Load, [&](const auto&, Reaction& usual) {
+    usual.ending = Ending::hangs;
+    world.job_stop.request("the client left");
+  });
+  world.run();
+  EXPECT_TRUE(world.stopped);
+}
+
+TEST(Audit, WithoutTimingMakesNoClaim) {
+  VerdictWorld world;
+  world.settings.audit = 1;
+  world.settings.timing_trials = 0;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(world.fake.count("plain runner", Body::TimeCandidate), 0);
+  EXPECT_FALSE(verdict.timing.call_speedup);
+}
+
+TEST(Audit, WhoseTimesAreMissingMakesNoClaim) {
+  VerdictWorld world;
+  world.settings.audit = 1;
+  world.fake.when("plain runner", Body::TimeCandidate, fails("time", "runtime_error", "no"));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_FALSE(verdict.timing.call_speedup);
+}
+
+// ---- tasks without evidence
+
+TEST(Counting, ATaskThatAnEmptyAnswerPassesProvesNothing) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Prepare,
+                  says<wire::PreparedT>([](auto& task) { task.proves_nothing = "zeros"; }));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts_reason, CountsReason::proves_nothing);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "an empty answer passes this task: zeros"));
+}
+
+TEST(Counting, AReferenceThatDrawsIsTimedInTheOracle) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Prepare,
+                  says<wire::PreparedT>([](auto& task) { task.reference_random = true; }));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts_reason, CountsReason::nondeterministic);
+  EXPECT_EQ(verdict.timing.instrument, "replay, reference by cuda-events");
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "cannot be replayed: it draws random numbers"));
+}
+
+}  // namespace
+}  // namespace kw::verify

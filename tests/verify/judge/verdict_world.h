@@ -1,0 +1,56 @@
+// A machine with one fake GPU: the whole engine without its processes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/async/wait.h"
+#include "fake_engine.h"
+#include "types/job.h"
+#include "verify/judge/attempt.h"
+#include "verify/judge/context.h"
+#include "verify/judge/replays.h"
+#include "verify/judge/statistics.h"
+
+namespace kw::test {
+
+struct VerdictWorld {
+  explicit VerdictWorld(verify::Device device = verify::Device::cuda);
+  // Ends all, and checks that nothing is left: no worker, no waiting coroutine.
+  ~VerdictWorld();
+
+  // One try at one verdict. Pools, tapes and servers stay for the next.
+  Verdict run();
+  // The parts that run() starts by itself, for tests that remove some of them first.
+  void start_servers();
+  void end_idle_oracles();
+
+  // "oracle 0 Prepare, oracle 0 Draw, runner 0 Load": the messages since the last run began, without those to
+  // brokers, which run concurrently. Equal neighbours are merged with a number: "oracle 0 Draw x2".
+  std::string exchange() const;
+  // Whether a finding of the verdict contains this.
+  static bool finds(const Verdict& verdict, std::string_view words);
+
+  async::Loop loop;
+  async::Stop stop{loop};
+  async::Stop job_stop{loop, stop};
+  verify::Settings settings;
+  Job job;
+  FakeEngine fake{loop};
+  verify::Servers servers;
+  SecretSeeds seeds{"a secret"};
+  engine::OraclePool oracles{loop, servers.oracle, {.size = 2, .limits = {}}};
+  engine::SpareWorkers runners{loop, servers.cuda, {.limits = {}}};
+  engine::SpareWorkers plain_runners{loop, servers.cuda, {.limits = {}, .environment = {"KIND=plain"}}};
+  engine::SpareWorkers replayers{loop, servers.replayer, {.role = engine::Role::replayer, .limits = {}}};
+  engine::SpareWorkers wide_replayers{
+      loop, servers.replayer, {.role = engine::Role::replayer, .limits = {}, .environment = {"KIND=wide"}}};
+  engine::DeviceLeases leases{loop, 4};
+  engine::DeviceLeases timing_turns{loop, 1};
+  verify::ReferenceTapes tapes;
+  verify::ClockFloor clock_floor;
+  verify::Context context;
+  bool stopped = false;  // whether the last run was stopped
+};
+
+}  // namespace kw::test

@@ -1,0 +1,174 @@
+#include "verify/workers/device_leases.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <string>
+
+#include "base/async/loop.h"
+#include "base/async/wait.h"
+#include "support/run_task.h"
+
+namespace kw::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct World {
+  async::Loop loop;
+  DeviceLeases leases{loop, 2};
+  std::string order;
+  int shared = 0;
+  int most_shared = 0;
+  bool alone = true;
+
+  async::Task<> share(char name, std::chrono::milliseconds hold) {
+    Lease lease = co_await leases.share();
+    order += name;
+    most_shared = std::max(most_shared, ++shared);
+    co_await async::sleep_until(async::Deadline::in(hold));
+    --shared;
+  }
+  async::Task<> all(char name, std::chrono::milliseconds hold) {
+    Lease lease = co_await leases.all();
+    order += name;
+    alone = alone && shared == 0;
+    co_await async::sleep_until(async::Deadline::in(hold));
+    alone = alone && shared == 0;
+  }
+  void go(async::Task<> task) { boost::asio::co_spawn(loop, std::move(task), boost::asio::detached); }
+};
+
+TEST(DeviceLeases, GivesAsManySharesAsThereAre) {
+  World world;
+  for (char name : {'a', 'b', 'c', 'd'}) world.go(world.share(name, 2ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abcd");
+  EXPECT_EQ(world.most_shared, 2);
+}
+
+TEST(DeviceLeases, AllMeansAlone) {
+  World world;
+  world.go(world.share('a', 5ms));
+  world.go(world.all('X', 5ms));
+  world.go(world.share('b', 5ms));
+  world.loop.run();
+  EXPECT_TRUE(world.alone);
+}
+
+TEST(DeviceLeases, WhoWaitsForAllIsNotOvertakenByShares) {
+  World world;
+  world.go(world.share('a', 5ms));
+  world.go(world.all('X', 1ms));
+  world.go(world.share('b', 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "aXb");
+}
+
+TEST(DeviceLeases, OneDrainServesAllWhoWaitForAll) {
+  World world;
+  world.go(world.share('a', 5ms));
+  world.go(world.all('X', 1ms));
+  world.go(world.share('b', 1ms));
+  world.go(world.all('Y', 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "aXYb");
+}
+
+TEST(DeviceLeases, AShareThatBecomesAllIsNotOvertaken) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    in->order += 'a';
+    lease = co_await in->leases.all_instead_of(std::move(lease));
+    in->order += 'A';
+  }(&world));
+  for (char name : {'b', 'c', 'd'}) world.go(world.share(name, 1ms));
+  world.loop.run();
+  EXPECT_LT(world.order.find('A'), world.order.find('c'));
+}
+
+TEST(DeviceLeases, OneShareAloneHasNoOthers) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    in->order += in->leases.has_others() ? 'o' : '-';
+    Lease second = co_await in->leases.share();
+    in->order += in->leases.has_others() ? 'o' : '-';
+    second.give_back();
+    in->order += in->leases.has_others() ? 'o' : '-';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "-o-");
+}
+
+TEST(DeviceLeases, WhoWaitsForAllIsAnother) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    in->go(in->all('X', 1ms));
+    co_await async::sleep_until(async::Deadline::in(1ms));
+    in->order += in->leases.has_others() ? 'o' : '-';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "oX");
+}
+
+// A waiter that gave up does not block others.
+TEST(DeviceLeases, AWaitThatIsCancelledLeavesTheLine) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease first = co_await in->leases.share();
+    auto waited = co_await async::within(async::Deadline::in(2ms), nullptr, in->leases.all());
+    EXPECT_FALSE(waited.value);
+    EXPECT_FALSE(in->leases.has_others());
+    auto second = co_await async::within(async::Deadline::in(50ms), nullptr, in->leases.share());
+    in->order += second.value ? 's' : '-';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "s");
+}
+
+TEST(DeviceLeases, WhoGivesUpWaitingForAllLetsSharesPass) {
+  World world;
+  world.go(world.share('a', 20ms));
+  world.go([](World* in) -> async::Task<> {
+    (void)co_await async::within(async::Deadline::in(2ms), nullptr, in->leases.all());
+    in->order += 'x';
+  }(&world));
+  world.go(world.share('b', 1ms));
+  world.go([](World* in) -> async::Task<> {
+    co_await async::sleep_until(async::Deadline::in(10ms));
+    in->order += '.';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abx.");
+}
+
+TEST(Lease, MayOutliveItsLeases) {
+  async::Loop loop;
+  Lease lease;
+  {
+    DeviceLeases leases(loop, 1);
+    lease = test::run_task(loop, leases.share());
+  }
+  EXPECT_TRUE(lease);
+  lease.give_back();
+}
+
+TEST(Lease, GivenBackTwiceCountsOnce) {
+  World world;
+  world.go([](World* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    lease.give_back();
+    lease.give_back();
+    Lease all = co_await in->leases.all();
+    in->order += 'X';
+  }(&world));
+  world.loop.run();
+  EXPECT_EQ(world.order, "X");
+}
+
+}  // namespace
+}  // namespace kw::engine
