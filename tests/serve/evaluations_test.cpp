@@ -374,11 +374,13 @@ TEST(Evaluations, AClientThatGoesInALongPollLeavesNothing) {
   world.submit("a");
   std::optional<Answer> answer;
   auto gone = world.begin({"GET", "/v1/evaluations/a?wait_s=60"}, &answer);
-  world.settle();
-  EXPECT_THAT(world.get("/metrics").text, HasSubstr("kernelwright_watching 1\n"));
+  auto watching = [&](int clients) {
+    return world.get("/metrics").text.contains("kernelwright_watching " + std::to_string(clients) + "\n");
+  };
+  world.until([&] { return watching(1); });
   gone->set();
   world.until([&] { return answer.has_value(); });
-  EXPECT_THAT(world.get("/metrics").text, HasSubstr("kernelwright_watching 0\n"));
+  EXPECT_TRUE(watching(0));
   world.verifier.release();
   world.until_state("a", "done");
 }

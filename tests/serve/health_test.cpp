@@ -44,6 +44,8 @@ TEST(Health, NothingIsJudgedBeforeItIsReady) {
   world.verifier.hold();
   world.judge();
   world.submit("a");
+  world.until([&] { return !world.verifier.begun.empty(); });
+  world.settle();
   EXPECT_THAT(world.verifier.begun, ElementsAre("probe"));
   world.verifier.release();
   world.until_state("a", "done");

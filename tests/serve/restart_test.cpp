@@ -18,14 +18,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+// SQLite waits this long for the service's own write to end.
+constexpr int busy_ms = 10'000;
+
 // SQL's result on the store while no service has it open.
 std::int64_t count(const World& world, const std::string& what) {
-  SQLite::Database database(world.options.store.string(), SQLite::OPEN_READWRITE);
+  SQLite::Database database(world.options.store.string(), SQLite::OPEN_READWRITE, busy_ms);
   return database.execAndGet(what).getInt64();
 }
 
 void change(const World& world, const std::string& what) {
-  SQLite::Database database(world.options.store.string(), SQLite::OPEN_READWRITE);
+  SQLite::Database database(world.options.store.string(), SQLite::OPEN_READWRITE, busy_ms);
   database.exec(what);
 }
 
@@ -160,11 +163,10 @@ TEST(Restart, ADrainedServiceStoresWhatEndsAndLeavesTheRest) {
   bool drained = false;
   boost::asio::co_spawn(world.loop, world.service->drain(10s),
                         [&](const std::exception_ptr&) { drained = true; });
-  world.settle();
+  world.until([&] { return world.get("/health").at("status") == "draining"; });
   auto refused = world.submit("c");
   EXPECT_EQ(refused.status, 503);
   EXPECT_NE(refused.header("Retry-After"), "");
-  EXPECT_EQ(world.get("/health").at("status"), "draining");
   world.verifier.release();
   world.until([&] { return drained; });
   EXPECT_EQ(world.state_of("a"), "done");
@@ -256,7 +258,7 @@ TEST(Restart, AFullDiskRefusesSubmissionsAndLosesNoVerdict) {
   World world;
   world.end();
   {
-    SQLite::Database database(world.options.store.string(), SQLite::OPEN_READWRITE);
+    SQLite::Database database(world.options.store.string(), SQLite::OPEN_READWRITE, busy_ms);
     // Every inserted or changed row meets an error until the trigger is dropped.
     database.exec(
         "CREATE TRIGGER full BEFORE INSERT ON evaluations BEGIN SELECT RAISE(ABORT, 'disk full'); END");
@@ -282,7 +284,7 @@ TEST(Restart, AVerdictThatCannotBeWrittenIsNotToldAndIsWrittenLater) {
   World world;
   world.verifier.hold();
   world.submit("a");
-  auto other = std::make_unique<SQLite::Database>(world.options.store.string(), SQLite::OPEN_READWRITE);
+  auto other = std::make_unique<SQLite::Database>(world.options.store.string(), SQLite::OPEN_READWRITE, busy_ms);
   other->exec("CREATE TRIGGER full BEFORE UPDATE ON evaluations BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   world.verifier.release();
   world.until([&] { return world.get("/health").status == 503; });
