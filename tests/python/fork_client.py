@@ -108,10 +108,16 @@ class Runner:
 
     def load(self, code, task, **more):
         """Load a candidate for a Task."""
-        fds = [memory_file(code.encode()), memory_file(wire.to_bytes(task.spec)), self.page]
-        fds += [task.arena.export_fd()] if more.pop("with_arena", True) else []
-        more = {"file_name": "kernel.py", "poison": "nan", **more}
-        return self.ask(made(wire.LoadT, mode=getattr(Mode, self.mode), **more), fds)
+        opened = self.open(task, with_arena=more.pop("with_arena", True), poison_seed=more.pop("poison_seed", None),
+                           poison=more.pop("poison", "nan"))
+        if not isinstance(opened, wire.OpenedT):
+            return opened
+        return self.ask(made(wire.LoadT, **{"file_name": "kernel.py", **more}), [memory_file(code.encode())])
+
+    def open(self, task, with_arena=True, **more):
+        """The judge's part of a load."""
+        fds = [memory_file(wire.to_bytes(task.spec)), self.page, *([task.arena.export_fd()] if with_arena else [])]
+        return self.ask(made(wire.OpenT, **{"mode": getattr(Mode, self.mode), **more}), fds)
 
     def call(self, task, seed=7, **more):
         """One call on the task's inputs."""

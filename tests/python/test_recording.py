@@ -87,11 +87,12 @@ def world(monkeypatch):
 
     def start(code=SUM, recorder=None, **how):
         one = runner.Runner(Backend(recorder if recorder is not None else Recorder(events, **how)), -1)
-        fds = [memory_file(code.replace("EVENTS", "torch.EVENTS").encode()), memory_file(wire.to_bytes(task.spec)),
-               os.memfd_create("page"), task.arena.export_fd()]
-        os.ftruncate(fds[2], 4096)
+        source = memory_file(code.replace("EVENTS", "torch.EVENTS").encode())
+        fds = [memory_file(wire.to_bytes(task.spec)), os.memfd_create("page"), task.arena.export_fd()]
+        os.ftruncate(fds[1], 4096)
         monkeypatch.setattr(torch, "EVENTS", events, raising=False)
-        loaded = one.load(made(wire.LoadT, mode=wire.Mode.cuda, file_name="kernel.py"), fds)
+        assert isinstance(one.open(made(wire.OpenT, mode=wire.Mode.cuda), fds), wire.OpenedT)
+        loaded = one.load(made(wire.LoadT, file_name="kernel.py"), [source])
         assert isinstance(loaded, wire.LoadedT)
         del events[:]
         return one

@@ -297,6 +297,8 @@ def test_without_a_device_no_call_is_timed(interpreter, task):
 def test_faults_of_ours_are_no_candidates(interpreter, task):
     runner = interpreter.spawn()
     assert failure(runner.call(task))[1] == "infrastructure"
+    assert failure(runner.ask(wire.made(wire.LoadT), [runner.page]))[1] == "infrastructure", "before Open"
+    assert failure(runner.open(task, mode=wire.Mode.cuda))[1] == "infrastructure", "a process of another mode"
     assert failure(runner.ask(wire.made(wire.DrawT)))[1] == "infrastructure"
     loaded(runner, ADD, task)
     assert failure(runner.ask(wire.made(wire.CallT), [runner.page]))[1] == "infrastructure"
@@ -328,8 +330,8 @@ def test_a_confined_runner_does_the_same(interpreter, task):
     loaded(runner, "import os\nos.makedirs('here')\nprint(len(os.listdir('/proc/self/fd')))\n" + ADD, task)
     x, y = (task.arena.tensor(each.tensor) for each in task.spec.inputs.items)
     assert torch.equal(task.result(runner.call(task)), x + y)
-    # 0, 1, 2, the socket, the descriptors of Load, two copies of those, and the listed folder.
-    assert runner.exited() == 0 and int(runner.printed().split()[0]) == 3 + 1 + 4 + 2 + 1
+    # 0, 1, 2, the socket, the source, copies of the page and the arena, and the listed folder.
+    assert runner.exited() == 0 and int(runner.printed().split()[0]) == 3 + 1 + 1 + 2 + 1
 
 
 BUFFER = HEAD + """

@@ -29,7 +29,7 @@ def serve(channel, backend, device=-1):
     """Answer messages until the other end closes."""
     backend.start(device)
     runner = Runner(backend, device)
-    handlers = {wire.LoadT: runner.load, wire.CallT: runner.call, wire.RecordT: runner.record,
+    handlers = {wire.OpenT: runner.open, wire.LoadT: runner.load, wire.CallT: runner.call, wire.RecordT: runner.record,
                 wire.TimeCandidateT: runner.time}
     while True:
         message, fds = channel.receive()
@@ -74,27 +74,33 @@ class Runner:
         self._backend, self._device = backend, device
         self._torch_device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
         self._file, self._spec, self._callee, self._arena = "", None, None, None
-        self._stage = None
+        self._stage, self._loading = None, False
         self._values = []  # results of the first calls
         self._recorded_arena, self._flush, self._host_ms = None, None, timing.GATE_MS[1]
 
     # ---- load ----------------------------------------------------------------------------------
 
-    def load(self, message, fds):
-        """Import the candidate and construct what will be called; descriptors: source, CallSpec, page[, arena]."""
-        if len(fds) not in (3, 4) or self._spec is not None:
-            return _unexpected(f"Load with {len(fds)} descriptors, or for the second time")
+    def open(self, message, fds):
+        """The judge's part of a load, before foreign code runs; descriptors: CallSpec, page[, arena]."""
+        if len(fds) not in (2, 3) or self._spec is not None:
+            return _unexpected(f"Open with {len(fds)} descriptors, or for the second time")
         if backend_of(message.mode) != self._backend.name:
             return _unexpected(f"this process is for mode {self._backend.name}")
+        self._spec = wire.from_bytes("CallSpec", _contents(fds[0]))
+        self._attach(fds[1])
+        self._open(fds[2:])
+        self._backend.poison(text(message.poison), message.poisonSeed)
+        errors.take_raised()
+        return made(wire.OpenedT)
+
+    def load(self, message, fds):
+        """Import the candidate and construct what will be called; descriptor: the source."""
+        if len(fds) != 1 or self._spec is None or self._loading:
+            return _unexpected(f"Load with {len(fds)} descriptors, before Open, or for the second time")
+        self._loading = True
         name = text(message.fileName) or "candidate.py"
         self._file = as_reference.file_of(name) if message.reference else name
-        self._spec = wire.from_bytes("CallSpec", _contents(fds[1]))
-        self._attach(fds[2])
-        self._open(fds[3:])
-        return self._loaded(message, _contents(fds[0]))
-
-    def _loaded(self, message, data):
-        name, entry = self._entry(self._imported(message, data), message)
+        name, entry = self._entry(self._imported(message, _contents(fds[0])), message)
         self._stage[0] = CONSTRUCT
         with self._guarding("import"), torch.no_grad(), self._backend.scope():
             callee = self._callee = self._made(name, entry, message)
@@ -113,8 +119,6 @@ class Runner:
             code = source.parse(data, self._file)
         except source.NotPython as exc:
             raise Stop(failed_by("parse", exc.cause, self._file, "syntax_error")) from None
-        self._backend.poison(text(message.poison), message.poisonSeed)
-        errors.take_raised()
         with self._guarding("import"), self._backend.scope():
             if message.reference:
                 return as_reference.run(data, self._file)

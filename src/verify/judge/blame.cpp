@@ -70,14 +70,13 @@ Blame blame_deadline(const RunnerLoss& where) {
                    where.in_launch ? "a launch did not end in time" : "the candidate did not return in time");
 }
 
-// The runner reports the fault. After the import the candidate may hold the channel, so the report cannot
-// make the fault the infrastructure's.
+// The runner reports the fault. From the import on the candidate may hold the channel, so the report cannot
+// make the fault the infrastructure's: Open has ended before the candidate's source is there.
 Blame blame_failure(const wire::FailedT& failed, Stage stage) {
   const ErrorClass error_class = class_of(failed);
   const std::string error = to_plain_text(failed.error);
-  if (error_class == ErrorClass::infrastructure && stage != Stage::import_)
+  if (error_class == ErrorClass::infrastructure)
     return of_kernel(stage, ErrorClass::process_died, "the candidate's process broke: " + error);
-  if (error_class == ErrorClass::infrastructure) return blame_infrastructure(stage, Error{error, ""});
   if (error_class == ErrorClass::unsupported_candidate) return skipped(stage, error_class, error);
   Blame blame = of_kernel(stage, error_class, error);
   // The candidate ran, and its result cannot be transferred.
@@ -86,6 +85,11 @@ Blame blame_failure(const wire::FailedT& failed, Stage stage) {
 }
 
 }  // namespace
+
+std::string refusal_words(const engine::WorkerFailure& refusal) {
+  if (refusal.failed) return to_plain_text(refusal.failed->error);
+  return "its process was lost: " + refusal.lost->detail;
+}
 
 bool was_stopped(const engine::WorkerFailure& refusal) {
   return refusal.lost && refusal.lost->why == Lost::Why::stopped;

@@ -41,7 +41,7 @@ struct RunnerLoss {
   bool in_launch = false;
   std::string printed;  // the end of its output
 };
-// The kernel's fault, unless the runner reports a fault of the infrastructure. A feature that the interpreter
+// The kernel's fault, whatever its process says: it may speak for the candidate from the import on. A feature that the interpreter
 // does not support, and its deadline, end as `skipped` without a fault.
 Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where);
 
@@ -54,6 +54,9 @@ std::unexpected<Ended> could_not_start(Stage stage, const Error& error, const as
 
 // The oracle found the result wrong.
 Blame blame_result(const wire::JudgedT& judged);
+
+// The failure in words, without blame.
+std::string refusal_words(const engine::WorkerFailure& refusal);
 
 // True if a stop caused the failure; then there is no verdict.
 bool was_stopped(const engine::WorkerFailure& refusal);

@@ -60,19 +60,31 @@ std::unexpected<Ended> LiveCalls::ended(const engine::WorkerFailure& refusal, St
       blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(), runner_->printed()}));
 }
 
+// The candidate's code is not in the process yet, so no failure is the candidate's.
+async::Task<Outcome<>> LiveCalls::open(wire::Mode mode, std::string poison) {
+  wire::OpenT request;
+  request.mode = mode;
+  request.poison = std::move(poison);
+  request.poison_seed = case_.context.seeds.next();
+  auto opened = co_await runner_->open(std::move(request), case_.job.candidate.code, oracle_.call_spec(),
+                                       drawn_.arena.get(), deadline_.or_in(load_limit));
+  if (opened) co_return Outcome<>{};
+  if (was_stopped(opened.error())) co_return std::unexpected<Ended>(Stopped{});
+  co_return std::unexpected<Ended>(blame_infrastructure(
+      Stage::import_,
+      Error{"the candidate's process could not be prepared: " + refusal_words(opened.error()), ""}));
+}
+
 async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evidence& seen) {
   if (auto drawn = co_await draw(0); !drawn) co_return drawn;
   StageTimer timer(case_.times, Stage::import_);
+  if (auto opened = co_await open(mode, std::move(poison)); !opened) co_return opened;
   wire::LoadT request;
-  request.mode = mode;
   request.entry = case_.job.candidate.entry;
   request.file_name = "kernel.py";
   request.weights = seen.weights;
   request.tf32 = case_.settings.tf32;
-  request.poison = std::move(poison);
-  request.poison_seed = case_.context.seeds.next();
-  auto loaded = co_await runner_->load(std::move(request), case_.job.candidate.code, oracle_.call_spec(),
-                                       drawn_.arena.get(), deadline_.or_in(load_limit));
+  auto loaded = co_await runner_->load(std::move(request), deadline_.or_in(load_limit));
   if (!loaded) co_return ended(loaded.error(), Stage::import_);
   seen.loaded = std::move(*loaded);
   co_return Outcome<>{};

@@ -57,6 +57,7 @@ class LiveCalls {
   std::optional<std::uint32_t> layers() const { return layers_; }  // around the process started last
 
  private:
+  async::Task<Outcome<>> open(wire::Mode mode, std::string poison);
   Outcome<> take(Result<std::unique_ptr<engine::Worker>> worker, std::shared_ptr<engine::ForkServer> from);
   std::unexpected<Ended> ended(const engine::WorkerFailure& refusal, Stage stage) const;
   void count(const wire::ReturnedT& returned);

@@ -48,11 +48,6 @@ namespace {
 constexpr std::uint64_t most_kept_state_bytes = std::uint64_t{256} << 20;
 constexpr int checks = 2;  // judged replays of a reference before its times count
 
-std::string refusal_words(const engine::WorkerFailure& refusal) {
-  if (refusal.failed) return to_plain_text(refusal.failed->error);
-  return "its process was lost: " + refusal.lost->detail;
-}
-
 }  // namespace
 
 // In a process that has never run the candidate: loads, makes one warm-up call, and one under the recorder.
@@ -76,8 +71,9 @@ async::Task<std::expected<engine::Recorded, std::string>> ReferenceReplays::reco
     engine::Runner& runner, bool compiled) {
   auto arena = co_await drawn();
   if (!arena) co_return std::unexpected(refusal_words(arena.error()));
+  wire::OpenT open;
+  open.mode = wire::Mode::cuda;
   wire::LoadT load;
-  load.mode = wire::Mode::cuda;
   load.entry = oracle_.spec().entry_point;
   load.file_name = "reference.py";
   load.weights = wire::Weights::automatic;
@@ -85,8 +81,10 @@ async::Task<std::expected<engine::Recorded, std::string>> ReferenceReplays::reco
   load.tf32 = case_.settings.tf32;
   load.compiled = compiled;
   auto limit = std::chrono::seconds(compiled ? 120 : 60);
-  auto loaded = co_await runner.load(std::move(load), case_.job.task.reference_code, oracle_.call_spec(),
+  auto opened = co_await runner.open(std::move(open), case_.job.task.reference_code, oracle_.call_spec(),
                                      arena->get(), Deadline::in(limit));
+  if (!opened) co_return std::unexpected(refusal_words(opened.error()));
+  auto loaded = co_await runner.load(std::move(load), Deadline::in(limit));
   if (!loaded) co_return std::unexpected(refusal_words(loaded.error()));
   wire::CallT call;
   call.seed = case_.context.seeds.next();

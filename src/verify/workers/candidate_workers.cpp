@@ -36,14 +36,23 @@ std::uint64_t ProgressPage::word(std::size_t index) const {
   return std::atomic_ref(words_[index]).load(std::memory_order_relaxed);
 }
 
-async::Task<std::expected<wire::LoadedT, WorkerFailure>> Runner::load(wire::LoadT request, std::string code,
+async::Task<std::expected<wire::OpenedT, WorkerFailure>> Runner::open(wire::OpenT request, std::string code,
                                                                       int call_spec, int arena,
                                                                       async::Deadline deadline) {
   auto source = memory_file("candidate", code);
   if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
-  std::vector<int> fds{source->get(), call_spec, page_.fd(), arena};
+  source_ = std::move(*source);
+  std::vector<int> fds{call_spec, page_.fd(), arena};
   auto answer =
-      co_await exchange<wire::LoadedT>(*worker_, wire::encode(std::move(request)), std::move(fds), deadline);
+      co_await exchange<wire::OpenedT>(*worker_, wire::encode(std::move(request)), std::move(fds), deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  co_return std::move(answer->message);
+}
+
+async::Task<std::expected<wire::LoadedT, WorkerFailure>> Runner::load(wire::LoadT request,
+                                                                      async::Deadline deadline) {
+  auto answer =
+      co_await exchange<wire::LoadedT>(*worker_, wire::encode(std::move(request)), {source_.get()}, deadline);
   if (!answer) co_return std::unexpected(std::move(answer.error()));
   co_return std::move(answer->message);
 }

@@ -49,8 +49,12 @@ class Runner {
   Runner(std::unique_ptr<Worker> worker, ProgressPage page)
       : worker_(std::move(worker)), page_(std::move(page)) {}
 
-  async::Task<std::expected<wire::LoadedT, WorkerFailure>> load(wire::LoadT request, std::string code,
+  // The part of a load that runs none of `code`.
+  async::Task<std::expected<wire::OpenedT, WorkerFailure>> open(wire::OpenT request, std::string code,
                                                                 int call_spec, int arena,
+                                                                async::Deadline deadline);
+  // After open(): imports the code, and constructs what will be called.
+  async::Task<std::expected<wire::LoadedT, WorkerFailure>> load(wire::LoadT request,
                                                                 async::Deadline deadline);
   async::Task<std::expected<wire::ReturnedT, WorkerFailure>> call(wire::CallT request, int arena,
                                                                   async::Deadline deadline);
@@ -69,6 +73,7 @@ class Runner {
  private:
   std::unique_ptr<Worker> worker_;
   ProgressPage page_;
+  Fd source_;
 };
 
 // The replayer launches and times the recordings of one candidate or one reference. It never runs their host

@@ -78,14 +78,13 @@ TEST(Blame, AResultThatCannotBeCarriedOverIsIncorrect) {
   EXPECT_EQ(blamed(said("wrong_structure")).status, Status::incorrect);
 }
 
-TEST(Blame, AfterTheImportACandidateCannotPleadOurFault) {
-  EXPECT_EQ(blamed(said("infrastructure")).fault, Fault::kernel);
-}
-
-TEST(Blame, OurOwnMistakeIsNeverTheKernels) {
-  Blame blame = blame_candidate(said("infrastructure", "import"), {Stage::import_, Device::cpu, false, ""});
-  EXPECT_EQ(blame.status, Status::error);
-  EXPECT_EQ(blame.fault, Fault::infrastructure);
+TEST(Blame, ACandidateCannotPleadOurFault) {
+  for (Stage stage : {Stage::import_, Stage::run, Stage::record}) {
+    Blame blame = blame_candidate(said("infrastructure", "import"), {stage, Device::cpu, false, ""});
+    EXPECT_EQ(blame.status, Status::failed);
+    EXPECT_EQ(blame.fault, Fault::kernel);
+    EXPECT_EQ(blame.error_class, ErrorClass::process_died);
+  }
 }
 
 TEST(Blame, AReferenceThatRaisesIsTheTasksFault) {

@@ -40,8 +40,8 @@ TEST(CpuVerdict, ARightCandidateIsCompiledOnceAndInterpreted) {
   EXPECT_EQ(verdict.counts, true);
   EXPECT_EQ(world.exchange(),
             "oracle 0 Spawn, oracle 0 Prepare, "
-            "runner 0 Spawn, oracle 0 Draw, runner 0 Load, runner 0 Call, oracle 0 Judge, "
-            "runner 1 Spawn, oracle 0 Draw, runner 1 Load, runner 1 Call, oracle 0 Judge, "
+            "runner 0 Spawn, oracle 0 Draw, runner 0 Open, runner 0 Load, runner 0 Call, oracle 0 Judge, "
+            "runner 1 Spawn, oracle 0 Draw, runner 1 Open, runner 1 Load, runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge");
 }
 

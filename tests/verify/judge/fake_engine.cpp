@@ -304,10 +304,12 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
       answer.call_ms = 0.4;
       return {body(std::move(answer)), {}};
     }
+    case Body::Open:
+      worker.page = std::move(fds.at(1));
+      worker.compiles = asked.AsOpen()->mode == wire::Mode::compile;
+      return {body(wire::OpenedT{}), {}};
     case Body::Load: {
-      worker.page = std::move(fds.at(2));
       worker.reference = asked.AsLoad()->reference;
-      worker.compiles = asked.AsLoad()->mode == wire::Mode::compile;
       wire::LoadedT answer;
       answer.entry = "ModelNew";
       answer.convention = "module";

@@ -44,10 +44,10 @@ TEST(ReplayVerdict, TheReferenceIsRecordedFirstThenTheCandidateThenBothArePlayed
   EXPECT_EQ(
       world.exchange(),
       "oracle 0 Spawn, oracle 0 Prepare, "
-      "runner 0 Spawn, oracle 0 Draw, runner 0 Load, runner 0 Call, runner 0 Record, "
+      "runner 0 Spawn, oracle 0 Draw, runner 0 Open, runner 0 Load, runner 0 Call, runner 0 Record, "
       "replayer 0 Spawn, oracle 0 Draw, replayer 0 LoadRecording, "
       "oracle 0 Draw, replayer 0 Replay, oracle 0 Judge, oracle 0 Draw, replayer 0 Replay, oracle 0 Judge, "
-      "runner 1 Spawn, oracle 0 Draw, runner 1 Load, "
+      "runner 1 Spawn, oracle 0 Draw, runner 1 Open, runner 1 Load, "
       "runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
       "runner 1 Call, oracle 0 Judge, "
       "oracle 0 Draw, runner 1 Record, oracle 0 Judge, oracle 0 Draw, runner 1 Record, oracle 0 Judge, "
