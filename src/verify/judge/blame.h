@@ -41,8 +41,8 @@ struct RunnerLoss {
   bool in_launch = false;
   std::string printed;  // the end of its output
 };
-// The kernel's fault, whatever its process says: it may speak for the candidate from the import on. A feature that the interpreter
-// does not support, and its deadline, end as `skipped` without a fault.
+// The kernel's fault, whatever its process says: it may speak for the candidate from the import on. A feature
+// that the interpreter does not support, and its deadline, end as `skipped` without a fault.
 Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where);
 
 // An oracle failed or was lost: the fault of the task or of the infrastructure.
