@@ -54,25 +54,36 @@ async::Task<> Oracle::end() {
   co_await worker_->end();
 }
 
-async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string task_key, async::Deadline deadline) {
+async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::string task_key,
+                                                        async::Deadline deadline) {
   Taken taken;
   taken.place_ = co_await places_.take();
   if (!taken.place_) co_return fail("the wait for an oracle was cancelled");
-  if (!idle_.empty()) {
-    auto known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->task_key() == task_key; });
-    if (known == idle_.end()) known = idle_.begin();
+  auto known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->task_key() == task_key; });
+  if (known == idle_.end())
+    known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->text() == text; });
+  if (known == idle_.end() && options_.several_references) known = idle_.begin();
+  if (known != idle_.end()) {
     taken.oracle_ = std::move(known->oracle_);
-    taken.tasks_ = known->tasks_;
+    taken.oracle_->text_ = std::move(text);
+    taken.verdicts_ = known->verdicts_;
     idle_.erase(known);
     co_return taken;
   }
-  auto oracle = co_await spawn(deadline);
+  Taken evicted;
+  if (places_.taken() + idle_.size() > options_.size) {
+    evicted = std::move(idle_.front());
+    idle_.erase(idle_.begin());
+    evicted->worker().kill();  // its memory is freed while the fresh one starts
+  }
+  auto oracle = co_await spawn(std::move(text), deadline);
+  if (evicted) co_await evicted->end();
   if (!oracle) co_return std::unexpected(oracle.error());
   taken.oracle_ = std::move(*oracle);
   co_return taken;
 }
 
-async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline deadline) {
+async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(std::string text, async::Deadline deadline) {
   SpawnRequest request;
   request.role = Role::oracle;
   request.device = options_.device;
@@ -81,20 +92,22 @@ async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(async::Deadline d
   std::shared_ptr<ForkServer> server = server_;
   auto worker = co_await server->spawn(std::move(request), deadline);
   if (!worker) co_return std::unexpected(worker.error());
-  co_return std::make_unique<Oracle>(std::move(*worker));
+  auto oracle = std::make_unique<Oracle>(std::move(*worker));
+  oracle->text_ = std::move(text);
+  co_return oracle;
 }
 
 async::Task<Result<>> OraclePool::renew(Taken& taken, async::Deadline deadline) {
-  auto fresh = co_await spawn(deadline);
+  auto fresh = co_await spawn(taken->text(), deadline);
   if (!fresh) co_return std::unexpected(fresh.error());
   taken.oracle_ = std::move(*fresh);
-  taken.tasks_ = 0;
+  taken.verdicts_ = 0;
   co_return Result<>{};
 }
 
 async::Task<> OraclePool::give_back(Taken taken) {
-  ++taken.tasks_;
-  if (!taken->alive() || taken.tasks_ >= options_.tasks_before_renewal) {
+  ++taken.verdicts_;
+  if (!taken->alive() || taken.verdicts_ >= options_.verdicts_before_renewal) {
     co_await taken->end();
     co_return;
   }

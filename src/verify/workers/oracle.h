@@ -1,5 +1,5 @@
-// The oracle: it holds the reference, inputs and expected outputs, and compares outputs. A pool keeps
-// oracles for several tasks, since a GPU context costs more than most tasks.
+// The oracle: it holds the reference, inputs and expected outputs, and compares outputs. A pool keeps the
+// oracles of several references, since a GPU context costs more than most verdicts.
 #pragma once
 
 #include <memory>
@@ -41,6 +41,7 @@ class Oracle {
   // Data of the oracle's user, kept from task to task.
   std::shared_ptr<void> kept;
 
+  const std::string& text() const { return text_; }
   const std::string& task_key() const { return task_key_; }
   bool alive() const { return alive_; }
   Worker& worker() { return *worker_; }
@@ -49,12 +50,16 @@ class Oracle {
   template <typename T>
   std::unexpected<WorkerFailure> refusal(std::expected<T, WorkerFailure>& answer);
 
+  friend class OraclePool;
+
   std::unique_ptr<Worker> worker_;
+  std::string text_;  // digest of the reference that it serves
   std::string task_key_;
   bool alive_ = true;
 };
 
-// Pool of oracles. An oracle serves several tasks, since a GPU context costs more than most tasks.
+// Pool of oracles. A reference's code may change anything in its process, so without a GPU an oracle serves
+// one reference only; it stays for the next candidates until another reference needs its place.
 class OraclePool {
  public:
   struct Options {
@@ -62,7 +67,9 @@ class OraclePool {
     int device = -1;  // N of /dev/nvidiaN
     std::vector<std::string> environment = {};
     Limits limits;
-    unsigned tasks_before_renewal = 64;  // limits what references leave behind in the process
+    bool several_references =
+        false;  // one after the other in a process: on a GPU, where a context costs more
+    unsigned verdicts_before_renewal = 64;  // limits what a reference leaves behind in the process
   };
 
   // Exclusive use of one oracle. If it is not returned, its process is killed and its place is free.
@@ -77,15 +84,16 @@ class OraclePool {
     friend class OraclePool;
     async::Semaphore::Place place_;
     std::unique_ptr<Oracle> oracle_;
-    unsigned tasks_ = 0;  // number that it served before
+    unsigned verdicts_ = 0;  // number that it served before
   };
 
   // Looks up the server at each spawn, since a dead server is replaced.
   OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
       : server_(server), options_(std::move(options)), places_(loop, options_.size) {}
 
-  // Prefers an oracle that has the task loaded.
-  async::Task<Result<Taken>> take(std::string task_key, async::Deadline deadline);
+  // An oracle of this reference, by the digest `text`, if possible one that has the task loaded. Otherwise
+  // the one that was unused for longest gives way to a fresh one, or is taken itself if it may serve several.
+  async::Task<Result<Taken>> take(std::string text, std::string task_key, async::Deadline deadline);
   async::Task<> give_back(Taken taken);
   // Replaces an ended process by a fresh one. The place stays reserved: otherwise a waiter for a lease would
   // wait for waiters for an oracle.
@@ -95,12 +103,12 @@ class OraclePool {
   async::Task<> end();
 
  private:
-  async::Task<Result<std::unique_ptr<Oracle>>> spawn(async::Deadline deadline);
+  async::Task<Result<std::unique_ptr<Oracle>>> spawn(std::string text, async::Deadline deadline);
 
   const std::shared_ptr<ForkServer>& server_;
   Options options_;
   async::Semaphore places_;
-  std::vector<Taken> idle_;  // without a place
+  std::vector<Taken> idle_;  // without a place; the one unused for longest is first
 };
 
 }  // namespace kw::engine

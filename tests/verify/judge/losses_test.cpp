@@ -134,9 +134,9 @@ TEST(OraclePool, WhoGaveUpWaitingIsNotGivenAnOracle) {
   world.start_servers();
   engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
   auto taken = run_task(world.loop, [](async::Loop* loop, engine::OraclePool* from) -> async::Task<bool> {
-    auto first = co_await from->take("task", async::Deadline::in(5s));
+    auto first = co_await from->take("text", "task", async::Deadline::in(5s));
     (void)co_await async::within(async::Deadline::in(5ms), nullptr,
-                                 from->take("task", async::Deadline::in(5s)));
+                                 from->take("text", "task", async::Deadline::in(5s)));
     boost::asio::co_spawn(
         *loop,
         [](auto* pool_of, auto held) -> async::Task<> {
@@ -144,8 +144,8 @@ TEST(OraclePool, WhoGaveUpWaitingIsNotGivenAnOracle) {
           co_await pool_of->give_back(std::move(held));
         }(from, std::move(*first)),
         boost::asio::detached);
-    auto again =
-        co_await async::within(async::Deadline::in(1s), nullptr, from->take("task", async::Deadline::in(5s)));
+    auto again = co_await async::within(async::Deadline::in(1s), nullptr,
+                                        from->take("text", "task", async::Deadline::in(5s)));
     co_return again.value&& again.value->has_value();
   }(&world.loop, &pool));
   EXPECT_TRUE(taken);
@@ -156,12 +156,32 @@ TEST(OraclePool, AnOracleThatIsNotGivenBackKeepsNoPlace) {
   world.start_servers();
   engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
   auto taken = run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
-    (void)co_await from->take("task", async::Deadline::in(5s));  // the taker threw
-    auto again =
-        co_await async::within(async::Deadline::in(2s), nullptr, from->take("task", async::Deadline::in(5s)));
+    (void)co_await from->take("text", "task", async::Deadline::in(5s));  // the taker threw
+    auto again = co_await async::within(async::Deadline::in(2s), nullptr,
+                                        from->take("text", "task", async::Deadline::in(5s)));
     co_return again.value&& again.value->has_value();
   }(&pool));
   EXPECT_TRUE(taken);
+}
+
+// An oracle's process belongs to the reference that ran in it.
+TEST(OraclePool, AnotherReferenceGetsAProcessOfItsOwn) {
+  VerdictWorld world(Device::cpu);
+  for (const char* reference : {"one", "two", "three", "two"}) {
+    world.job.task.reference_code = reference;
+    EXPECT_EQ(world.run().status, Status::correct);
+  }
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 3);  // two places; "one" has ended, "two" waited
+}
+
+TEST(OraclePool, OtherOptionsOfOneReferenceShareItsProcess) {
+  VerdictWorld world(Device::cpu);
+  for (bool tf32 : {false, true}) {
+    world.settings.tf32 = tf32;
+    world.run();
+  }
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 1);
+  EXPECT_EQ(world.fake.count("oracle", Body::Prepare), 2);
 }
 
 // ---- a full device

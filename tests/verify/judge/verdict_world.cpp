@@ -38,7 +38,9 @@ void write_transcript(const std::string& exchange, const Verdict& verdict) {
 }  // namespace
 
 VerdictWorld::VerdictWorld(verify::Device device)
-    : context{.loop = loop,
+    : oracles(loop, servers.oracle,
+              {.size = 2, .limits = {}, .several_references = device == verify::Device::cuda}),
+      context{.loop = loop,
               .stop = stop,
               .settings = settings,
               .servers = servers,

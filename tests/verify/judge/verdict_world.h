@@ -39,7 +39,7 @@ struct VerdictWorld {
   FakeEngine fake{loop};
   verify::Servers servers;
   SecretSeeds seeds{"a secret"};
-  engine::OraclePool oracles{loop, servers.oracle, {.size = 2, .limits = {}}};
+  engine::OraclePool oracles;
   engine::SpareWorkers runners{loop, servers.cuda, {.limits = {}}};
   engine::SpareWorkers plain_runners{loop, servers.cuda, {.limits = {}, .environment = {"KIND=plain"}}};
   engine::SpareWorkers replayers{loop, servers.replayer, {.role = engine::Role::replayer, .limits = {}}};
