@@ -4,6 +4,8 @@ Engine has the GPU and runs untrusted code: no network, no access to Modal, one 
 evaluations. All other functions hold no GPU and run only this file; they place inputs on an Engine and wait. Thus one
 pool of GPUs serves the three known functions and the HTTP endpoint alike, and no HTTP request has to last as long as a
 verdict.
+
+The deploying machine and every container import this file, so it imports the standard library and modal alone.
 """
 import asyncio
 import functools
@@ -18,7 +20,6 @@ import modal.experimental
 from .api import KERNEL_NAME, N_CORRECTNESS, N_TRIALS, N_WARMUP, TOLERANCE
 from ._fleet.calls import Refused, Unreachable, as_answer, unjudged
 from ._fleet.child import ServiceChild
-from ._fleet.front import application as front
 from ._fleet.known_calls import blames_accelerator, evaluations_of, verdicts_of
 from ._fleet.modal_backend import CHUNK, ModalBackend
 
@@ -170,6 +171,8 @@ async def benchmark_batch(kernels):
 @modal.concurrent(max_inputs=1000)
 @modal.asgi_app(requires_proxy_auth=True)
 def service():
+    from ._fleet.front import application as front  # needs starlette, which only the endpoint's image has
+
     table = modal.Dict.from_name("kernelwright-evaluations", create_if_missing=True)
     return front(ModalBackend(ModalCalls(), ModalTable(table), SETTINGS.deployment, SETTINGS.max_containers * CHUNK))
 

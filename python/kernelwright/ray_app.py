@@ -24,7 +24,7 @@ from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, 
 from ._fleet.calls import Refused, Unreachable, as_answer, unjudged
 from ._fleet.child import ServiceChild, ServiceFailed
 from ._fleet.dispatch import Dispatcher, ReplicaLost, Saturated
-from ._fleet.front import ApiError
+from ._fleet.evaluations import ApiError
 from ._fleet.front import application as front
 from ._fleet.known_calls import blames_accelerator
 from ._fleet.relay import Relay, unavailable

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from end_to_end import program
 
-from . import modal_api
+from . import environments, modal_api
 
 PYTHON = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
 # Read when the application is imported, here and in Modal's containers.
@@ -145,6 +145,21 @@ def test_words_reach_the_containers(deployed):
     commands = "\n".join(line for request in deployed[1].requests("ImageGetOrCreate")
                          for line in request.image.dockerfile_commands)
     assert "--timeout" in commands and "KERNELWRIGHT_MODAL" in commands
+
+
+def test_the_package_modal_alone_is_enough_to_deploy(tree, tmp_path):
+    python = environments.environment_of(tmp_path / "env", "modal")
+    with modal_api.ModalApi() as api:
+        done = deploy(api, tmp_path, "--program", tree, python=python)
+    assert done.returncode == 0, done.stderr
+    assert set(functions(api)) == {*KNOWN, "evaluate", "service", "Engine.*"}
+
+
+def test_the_packages_of_its_image_are_enough_for_the_endpoint(tmp_path):
+    python = environments.environment_of(tmp_path, "modal", *(each.partition("==")[0] for each in modal_app.FRONT_PACKAGES))
+    done = subprocess.run([python, "-c", "from kernelwright import modal_app; print(modal_app.service.local())"],
+                          capture_output=True, text=True, check=False, env={"PYTHONPATH": program.ROOT / "python"})
+    assert done.returncode == 0 and "Starlette" in done.stdout, done.stderr
 
 
 def test_a_token_that_modal_refuses_is_told_with_its_remedy(tree, tmp_path):

@@ -10,8 +10,9 @@ import sys
 import tarfile
 import tempfile
 import time
+import zlib
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from .events import DeployError, errors_told, package_missing, say, tell
 
@@ -86,11 +87,25 @@ def glibc_needed(program):
 def unpacked(tarball, scratch):
     try:
         with tarfile.open(tarball) as archive:
-            archive.extractall(scratch, filter="data")
-    except (tarfile.TarError, OSError) as error:
+            # The argument `filter` came with Python 3.11.4; Debian 12 has 3.11.2.
+            archive.extractall(scratch, [_safe(each) for each in archive],
+                               **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise DeployError(f"{tarball} cannot be unpacked: {error}", "`make dist` makes it anew") from error
     folders = [each for each in scratch.iterdir() if each.is_dir()]
     return folders[0] if len(folders) == 1 else scratch
+
+
+def _safe(member):
+    """The member as this user's own file or folder. A package of `make dist` has nothing but files and folders."""
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts:
+        raise tarfile.ExtractError(f"{member.name!r} lies outside the archive")
+    if not (member.isfile() or member.isdir()):
+        raise tarfile.ExtractError(f"{member.name!r} is neither a file nor a folder")
+    member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+    member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+    return member
 
 
 def missing(path):

@@ -8,7 +8,7 @@ import time
 import uuid
 from dataclasses import dataclass, field
 
-from .front import ApiError, digest, is_over
+from .evaluations import ApiError, digest, is_over
 
 TRIES = 5  # of one evaluation whose replica died each time: it is then probably the cause
 KEEP_S = 600  # an ended one can be fetched again for this time

@@ -4,7 +4,6 @@ It handles only ids, states and waiting; the service that judges an evaluation a
 describes the interface of both.
 """
 import asyncio
-import hashlib
 import hmac
 import json
 import re
@@ -16,24 +15,13 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from .evaluations import ApiError, is_over
+
 WAIT_MAX_S = 60
 BATCH_MAX = POLL_MAX = 1000
 BODY_MAX_BYTES = 64 << 20
 ID_MAX = 256
 _ID = re.compile(r"[\x21-\x7e]+")
-
-
-class ApiError(Exception):
-    """An answer that is an error."""
-
-    def __init__(self, status, error_class, message, field=None, retry_after_s=None):
-        super().__init__(message)
-        self.status, self.error_class, self.field, self.retry_after_s = status, error_class, field, retry_after_s
-
-    def response(self):
-        headers = {"Retry-After": str(self.retry_after_s)} if self.retry_after_s else None
-        body = {"error": {"class": self.error_class, "message": str(self), "field": self.field}}
-        return JSONResponse(body, self.status, headers=headers)
 
 
 class Backend(Protocol):
@@ -55,12 +43,6 @@ class Backend(Protocol):
         """As POST /v1/protocol gives it."""
 
 
-def digest(evaluation):
-    """Equal for equal evaluations. The order of `input_shapes` matters, as the order of the arguments; no other order does."""
-    shapes = json.dumps(evaluation.get("input_shapes"))
-    return hashlib.sha256(json.dumps({**evaluation, "input_shapes": shapes}, sort_keys=True).encode()).hexdigest()
-
-
 def application(backend, key=None):
     """The ASGI application. With a key, every path but /health requires it."""
     front = _Front(backend, key)
@@ -74,10 +56,6 @@ def application(backend, key=None):
               Route("/health", front.health, methods=["GET"])]
     errors = {ApiError: _refused, 404: _no_route, 405: _no_method}
     return Starlette(routes=routes, exception_handlers=errors)
-
-
-def is_over(state):
-    return state["state"] in ("done", "cancelled")
 
 
 class _Front:
@@ -198,15 +176,21 @@ def _found(state):
     return JSONResponse(state)
 
 
-async def _refused(_, refusal):
-    return refusal.response()
+def _answer(error):
+    headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None
+    body = {"error": {"class": error.error_class, "message": str(error), "field": error.field}}
+    return JSONResponse(body, error.status, headers=headers)
+
+
+async def _refused(_, error):
+    return _answer(error)
 
 
 async def _no_route(_, __):
-    return ApiError(404, "not_found", "there is nothing at that path").response()
+    return _answer(ApiError(404, "not_found", "there is nothing at that path"))
 
 
 async def _no_method(_, error):
-    response = ApiError(405, "method_not_allowed", "the path takes other methods").response()
+    response = _answer(ApiError(405, "method_not_allowed", "the path takes other methods"))
     response.headers.update(error.headers or {})
     return response

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 
-from .front import ApiError, digest
+from .evaluations import ApiError, digest
 
 KEPT = 4096  # calls and entries that this process caches, so that polls ask Modal for new ones only
 CHUNK = 8  # evaluations of one batch that one container receives together
