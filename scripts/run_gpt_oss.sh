@@ -10,6 +10,8 @@ weights_gib=61
 oldest_vllm=0.11.0
 requirement=${KW_VLLM:-vllm==0.33.0}
 env_folder=${KW_VLLM_ENV:-$HOME/.cache/kernelwright/vllm}
+modal_requirement=modal==1.6.4
+modal_folder=${KW_MODAL_ENV:-$HOME/.cache/kernelwright/modal}
 passed_on=()
 dry_run=no
 deploy=yes
@@ -19,8 +21,8 @@ usage() {
 usage: run_gpt_oss.sh [--dry-run] [--no-deploy] [FLAG OF VLLM...]
 
 Checks GPUs, port and disk, installs vLLM where there is none, deploys the verifier
-to Modal where a token is set, and serves openai/gpt-oss-120b
-at http://127.0.0.1:8000/v1. Other flags go to `vllm serve` and override the script's own, for instance
+to Modal where a token is set (a failure is a warning), and serves
+openai/gpt-oss-120b at http://127.0.0.1:8000/v1. Other flags go to `vllm serve` and override the script's own, for instance
   --port 8001   --gpu-memory-utilization 0.85   --max-model-len 32768   --host 0.0.0.0
 
   --dry-run    print the command and run nothing
@@ -33,6 +35,7 @@ Environment:
   KW_VLLM               the package to install there [vllm==0.33.0]
   VLLM_API_KEY          the key that the server requires; set it with --host 0.0.0.0
   MODAL_TOKEN_ID, MODAL_TOKEN_SECRET, or ~/.modal.toml   Modal's token
+  KW_MODAL_ENV          virtual environment with Modal's library, created if missing [~/.cache/kernelwright/modal]
   KERNELWRIGHT          the program that deploys [beside this script's folder, or on PATH]
   HF_HOME, HF_TOKEN, HF_HUB_OFFLINE   the cache of weights, and access to the hub
 TEXT
@@ -127,18 +130,25 @@ find_vllm() {
   printf '%s\n' "$env_folder/bin/vllm"
 }
 
-install_vllm() {
-  local uv
-  say "installing $requirement into $env_folder: about 10 GiB"
+# install PACKAGE FOLDER FLAG_OF_UV... : into a virtual environment of its own. Returns 1 where uv cannot install it.
+install() {
+  local package=$1 folder=$2 uv
+  shift 2
   if uv=$(command -v uv); then
-    [ -x "$env_folder/bin/python" ] || uv venv --python 3.12 "$env_folder" >&2
+    [ -x "$folder/bin/python" ] || uv venv --python 3.12 "$folder" >&2 ||
+      fail "uv cannot make $folder" "its output above has the reason"
   else
-    [ -x "$env_folder/bin/python" ] || python3 -m venv "$env_folder" ||
-      fail "python3 cannot make $env_folder" "install python3-venv (3.11 or newer), or uv"
-    "$env_folder/bin/python" -m pip install --quiet uv >&2 || fail "pip cannot install uv" "install uv yourself"
-    uv=$env_folder/bin/uv
+    [ -x "$folder/bin/python" ] || python3 -m venv "$folder" >&2 ||
+      fail "python3 cannot make $folder" "install python3-venv (3.11 or newer), or uv"
+    "$folder/bin/python" -m pip install --quiet uv >&2 || fail "pip cannot install uv" "install uv yourself"
+    uv=$folder/bin/uv
   fi
-  "$uv" pip install --python "$env_folder/bin/python" --torch-backend=auto "$requirement" >&2 ||
+  "$uv" pip install --python "$folder/bin/python" "$@" "$package" >&2
+}
+
+install_vllm() {
+  say "installing $requirement into $env_folder: about 10 GiB"
+  install "$requirement" "$env_folder" --torch-backend=auto ||
     fail "uv could not install $requirement" "its output above has the reason; KW_VLLM selects another version"
 }
 
@@ -160,20 +170,42 @@ find_program() {
   command -v kernelwright
 }
 
-# The model takes this machine's GPUs, so with a token Modal's GPUs judge.
+has_modal_token() { [ -n "${MODAL_TOKEN_ID-}" ] || [ -f "${MODAL_CONFIG_PATH:-$HOME/.modal.toml}" ]; }
+
+has_modal() { "$1" -c 'import sys, modal; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+# The Python with Modal's library: the environment's, or else python3 of PATH, which is never changed.
+find_modal() {
+  local each
+  for each in "$modal_folder/bin/python" "$(command -v python3)"; do
+    if [ -n "$each" ] && has_modal "$each"; then printf '%s\n' "$each" && return; fi
+  done
+  say "installing $modal_requirement into $modal_folder"
+  install "$modal_requirement" "$modal_folder" ||
+    fail "uv could not install $modal_requirement" "its output above has the reason"
+  printf '%s\n' "$modal_folder/bin/python"
+}
+
 deploy_verifier() {
-  local program
-  if [ "$deploy" = no ]; then return; fi
-  if [ -z "${MODAL_TOKEN_ID-}" ] && [ ! -f "${MODAL_CONFIG_PATH:-$HOME/.modal.toml}" ]; then
-    say "no Modal token is set: the verifier is not deployed to Modal"
-    return
-  fi
+  local program python
   program=$(find_program) ||
     fail "kernelwright, which deploys the verifier, is not found" "name it in KERNELWRIGHT, or pass --no-deploy"
+  python=$(find_modal) || exit 1
   say "deploying the verifier to Modal"
-  "$program" deploy modal >&2 ||
-    fail "the verifier could not be deployed to Modal" "its output above has the reason; --no-deploy serves without it"
-  evaluator=" --evaluator modal"
+  "$program" deploy modal --python "$python" >&2 ||
+    fail "the verifier could not be deployed to Modal" "its output above has the reason; --no-deploy skips this"
+}
+
+# The model takes this machine's GPUs, so with a token Modal's GPUs judge. The model is served without them too.
+offer_verifier() {
+  if [ "$deploy" = no ]; then return; fi
+  if ! has_modal_token; then
+    say "no Modal token is set: the verifier is not deployed to Modal"
+  elif (deploy_verifier); then
+    evaluator=" --evaluator modal"
+  else
+    say "warning: the model is served without a verifier on Modal; \`kernelwright deploy modal\` deploys one at any time"
+  fi
 }
 
 while [ $# != 0 ]; do
@@ -207,9 +239,12 @@ check_weights
 [ -x "$vllm" ] || install_vllm
 check_version "$vllm"
 evaluator=
-deploy_verifier
+offer_verifier
 say "serving $model on port $port; once it says that startup is complete:"
 say "  kernelwright doctor --vllm-url http://localhost:$port/v1"
 say "  kernelwright run --vllm-url http://localhost:$port/v1$evaluator"
+if [ -n "$evaluator" ] && [ -z "${MODAL_KEY-}" ]; then
+  say "  (with a proxy token in MODAL_KEY and MODAL_SECRET: modal.com/settings/proxy-auth-tokens)"
+fi
 # vLLM compiles kernels at run time with its environment's tools.
 PATH=$(dirname "$vllm"):$PATH exec "${command[@]}"

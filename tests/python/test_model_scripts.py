@@ -25,7 +25,7 @@ printf '%s\\n' "$@" >"$WORLD/served"
 UV = """#!/bin/bash
 echo "uv $*" >>"$WORLD/calls"
 if [ "$1" = venv ]; then mkdir -p "${@: -1}/bin"; touch "${@: -1}/bin/python"; chmod +x "${@: -1}/bin/python"; fi
-if [ "$1" = pip ]; then cp "$WORLD/vllm.later" "$KW_VLLM_ENV/bin/vllm"; fi
+if [ "$1" = pip ] && [[ "$*" == *vllm* ]]; then cp "$WORLD/vllm.later" "$KW_VLLM_ENV/bin/vllm"; fi
 """
 TOOLS = ("awk", "bash", "cat", "cp", "df", "dirname", "env", "grep", "head", "mkdir", "sort", "tail", "touch", "chmod")
 
@@ -260,11 +260,15 @@ exit "${DEPLOY_STATUS:-0}"
 """
 
 
+TOKEN = {"MODAL_TOKEN_ID": "ak-1", "MODAL_TOKEN_SECRET": "as-1"}
+
+
 @pytest.fixture
 def deployer(world):
-    """A stand-in for the program, under a name that a user may give it."""
+    """A stand-in for the program, under a name that a user may give it, and a python3 that has Modal's library."""
     world.tool("deployer", KERNELWRIGHT)
-    world.environment["KERNELWRIGHT"] = str(world.bin / "deployer")
+    world.tool("python3", "#!/bin/bash\n")
+    world.environment.update(KERNELWRIGHT=str(world.bin / "deployer"), KW_MODAL_ENV=str(world.folder / "modal"))
     return world
 
 
@@ -279,9 +283,9 @@ def test_without_a_token_nothing_is_deployed(deployer, port):
 
 
 def test_with_a_token_the_verifier_is_deployed_before_the_server_starts(deployer, port):
-    status, out, said = deployer.run(GLM, "--port", port, MODAL_TOKEN_ID="ak-1", MODAL_TOKEN_SECRET="as-1")
+    status, out, said = deployer.run(GLM, "--port", port, **TOKEN)
     assert status == 0, said
-    assert deployments(deployer) == ["kernelwright deploy modal"]
+    assert deployments(deployer) == [f"kernelwright deploy modal --python {deployer.bin}/python3"]
     assert "modal.run" in said and not out
     assert f"kernelwright run --vllm-url http://localhost:{port}/v1 --evaluator modal" in said
     assert deployer.served()[0] == "serve"
@@ -290,7 +294,7 @@ def test_with_a_token_the_verifier_is_deployed_before_the_server_starts(deployer
 def test_a_configured_token_counts_as_well(deployer, port):
     (deployer.folder / ".modal.toml").write_text("[default]\n")
     assert deployer.run(OSS, "--port", port)[0] == 0
-    assert deployments(deployer) == ["kernelwright deploy modal"]
+    assert deployments(deployer) == [f"kernelwright deploy modal --python {deployer.bin}/python3"]
 
 
 def test_deploying_can_be_left_out(deployer, port):
@@ -298,9 +302,63 @@ def test_deploying_can_be_left_out(deployer, port):
     assert deployments(deployer) == [] and "--no-deploy" not in deployer.served()
 
 
-def test_a_deployment_that_fails_is_said_before_the_server_starts(deployer, port):
-    said = deployer.refusal(GLM, "--port", port, MODAL_TOKEN_ID="ak-1", DEPLOY_STATUS="1")
-    assert "could not be deployed" in said and "--no-deploy" in said
+def test_a_proxy_token_is_asked_for_where_none_is_set(deployer, port):
+    assert "MODAL_KEY and MODAL_SECRET" in deployer.run(GLM, "--port", port, **TOKEN)[2]
+    assert "MODAL_KEY" not in deployer.run(GLM, "--port", port, MODAL_KEY="wk-1", **TOKEN)[2]
+    assert "MODAL_KEY" not in deployer.run(GLM, "--port", port)[2]
+
+
+def test_modal_is_installed_by_uv_where_no_python_has_it(deployer, port):
+    deployer.tool("python3", "#!/bin/bash\nexit 1\n")
+    deployer.tool("uv", UV)
+    status, _, said = deployer.run(GLM, "--port", port, **TOKEN)
+    assert status == 0, said
+    env = deployer.environment["KW_MODAL_ENV"]
+    assert deployer.calls()[1:] == [f"uv venv --python 3.12 {env}", f"uv pip install --python {env}/bin/python modal==1.6.4",
+                                    f"kernelwright deploy modal --python {env}/bin/python"]
+    assert deployer.served()[0] == "serve"
+
+
+def test_the_modal_of_our_own_comes_before_path(deployer, port):
+    (deployer.folder / "modal/bin").mkdir(parents=True)
+    deployer.tool("python", "#!/bin/bash\n", deployer.folder / "modal/bin")
+    assert deployer.run(GLM, "--port", port, **TOKEN)[0] == 0
+    assert deployments(deployer) == [f"kernelwright deploy modal --python {deployer.folder}/modal/bin/python"]
+
+
+@pytest.mark.parametrize("uv, word", [("#!/bin/bash\n[ \"$1\" != pip ]\n", "uv could not install modal==1.6.4"),
+                                      ("#!/bin/bash\nexit 1\n", "uv cannot make"), (None, "python3 cannot make")])
+def test_without_modal_the_model_is_served_with_a_warning(deployer, port, uv, word):
+    deployer.tool("python3", "#!/bin/bash\nexit 1\n")
+    if uv:
+        deployer.tool("uv", uv)
+    status, _, said = deployer.run(GLM, "--port", port, **TOKEN)
+    assert status == 0 and word in said and "warning: the model is served without a verifier on Modal" in said
+    assert "--evaluator" not in said and deployments(deployer) == []
+    assert deployer.served()[0] == "serve"
+
+
+def test_a_deployment_that_fails_is_said_and_the_model_is_served(deployer, port):
+    status, _, said = deployer.run(GLM, "--port", port, MODAL_TOKEN_ID="ak-1", DEPLOY_STATUS="1")
+    assert status == 0 and "error: the verifier could not be deployed" in said and "--no-deploy" in said
+    assert "warning: the model is served without a verifier on Modal" in said and "--evaluator" not in said
+    assert deployer.served()[0] == "serve"
+
+
+def test_a_program_that_is_not_there_is_said_and_the_model_is_served(deployer, port, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    shutil.copy(SCRIPTS / GLM, folder / GLM)
+    done = subprocess.run([folder / GLM, "--port", port], capture_output=True, text=True, timeout=30,
+                          env={**deployer.environment, **TOKEN, "KERNELWRIGHT": ""})
+    assert done.returncode == 0 and "kernelwright, which deploys the verifier, is not found" in done.stderr
+    assert deployer.served()[0] == "serve"
+
+
+def test_scripts_install_the_modal_that_is_tested():
+    pins = (SCRIPTS.parent / "python/requirements-peers.txt").read_text().split()
+    [wanted] = [pin for pin in pins if pin.startswith("modal==")]
+    assert all(f"modal_requirement={wanted}\n" in (SCRIPTS / each).read_text() for each in (GLM, OSS, QWEN))
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
