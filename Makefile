@@ -1,7 +1,7 @@
 # Every target is one short script in scripts/.
 .DEFAULT_GOAL := help
 KW_LABELS ?= unit end_to_end capabilities
-.PHONY: help demo closed-loop test test-all retest test-gpu build lint format dist dist-tests wheel clean
+.PHONY: help demo closed-loop test test-all retest test-gpu build lint format dist dist-tests wheel image clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -44,6 +44,9 @@ dist-tests: ## the same with the tests and a script that runs them
 
 wheel: ## a wheel with a manylinux tag into dist/
 	@scripts/wheel.sh
+
+image: ## an OCI image with program, PyTorch and Triton; IMAGE="--slim" for the CPU alone
+	@scripts/image.sh $(IMAGE)
 
 clean: ## remove build/ and dist/; .venv and .venv-peers stay
 	@rm -rf build build-debug build-sanitizers dist

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the missing Debian packages. packages.sh [--needed] build|lint ...
+# Installs the missing Debian packages. packages.sh [--needed] build|lint|image ...
 # With --needed it only prints the missing ones.
 . "$(dirname "$0")/lib.sh"
 
@@ -29,6 +29,7 @@ list_packages() {
           libarchive-dev libacl1-dev libbz2-dev liblz4-dev liblzma-dev libzstd-dev nettle-dev zlib1g-dev libcmark-dev libgumbo-dev libxxhash-dev libseccomp-dev libgtest-dev libgmock-dev \
           python3-venv git ca-certificates ;;
       lint) echo clang-format-19 clang-tidy-19 ;;
+      image) echo buildah mmdebstrap ;;
       *) fail "no such group of packages: $group" ;;
     esac
   done
