@@ -83,6 +83,8 @@ struct RunWorld {
   std::unique_ptr<VerifierSource> evaluator;
   std::unique_ptr<store::RunStore> store;
   std::size_t unsaved = 0;
+  std::uint64_t ended = 0;             // traces in the database, once it is known
+  std::optional<std::size_t> total{};  // traces of the whole run, if the source knows it
 };
 
 // The scripted model is an ordinary server within this process.
@@ -176,6 +178,7 @@ async::Task<Result<>> run_and_save(RunWorld* world) {
   world->report.finish();
   auto summary = co_await world->store->summary();
   if (summary) world->report.summary(*summary);
+  if (summary) world->ended = summary->ended;
   if (!ended) co_return ended;
   if (!saved) co_return saved;
   if (!summary) co_return std::unexpected(summary.error());
@@ -193,11 +196,20 @@ Error from_recordings(const RunWorld& world, Error error) {
   return error;
 }
 
+std::string interruption(const RunWorld& world) {
+  if (!world.store) return "interrupted before the first question; the same command starts again";
+  std::string count = fmt::format("{}", world.ended);
+  if (world.total) count += fmt::format(" of {}", *world.total);
+  return fmt::format(
+      "interrupted; {} keeps all answers so far (complete traces: {}); the same command goes on",
+      (world.flags.output.run_folder() / "run.db").string(), count);
+}
+
 async::Task<int> run_loop(RunWorld* world) {
   auto ended = co_await run_and_save(world);
   world->report.finish();
   if (world->session.stop.requested()) {
-    fmt::print(stderr, "interrupted; all answers are stored: the same command continues\n");
+    fmt::print(stderr, "{}\n", interruption(*world));
     co_return exit_interrupted;
   }
   if (!ended) complain(from_recordings(*world, ended.error()));
@@ -270,7 +282,9 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
                  {},
                  {},
                  {},
-                 0};
+                 0,
+                 0,
+                 total};
   return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
 }
 

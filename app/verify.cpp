@@ -87,8 +87,10 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
   }
   Report report(flags, std::move(*sink), (*source)->total());
   Session session;
-  return session.run([&] { return run_verify(&session, source->get(), &report, std::move(*plan)); },
-                     [&] { report.tick(); });
+  int status = session.run([&] { return run_verify(&session, source->get(), &report, std::move(*plan)); },
+                           [&] { report.tick(); });
+  if (status == exit_interrupted) fmt::print(stderr, "{}\n", report.interruption((*source)->total()));
+  return status;
 }
 
 namespace {
@@ -194,6 +196,17 @@ void Report::finish() {
   if (!flags_.output.json)
     fmt::print("{}{}", results_table(rows_, style_of(STDOUT_FILENO)), explanations_.text());
   fmt::print(out, "{}", in_words(summarise(rows_)));
+}
+
+std::string Report::interruption(std::optional<std::size_t> total) const {
+  std::string count = fmt::format("{}", rows_.size());
+  if (total) count += fmt::format(" of {}", *total);
+  if (flags_.output.output.empty())
+    return fmt::format(
+        "interrupted; the verdicts so far ({}) are not stored: with --output FILE the same command goes on",
+        count);
+  return fmt::format("interrupted; {} keeps the verdicts so far ({}); the same command goes on",
+                     flags_.output.output, count);
 }
 
 // The judged KernelBench run, named by a flag or recognised; empty for other input.

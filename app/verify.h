@@ -43,6 +43,9 @@ class Report {
   void tick();
   void finish();
 
+  // What Ctrl-C keeps, and how to go on.
+  std::string interruption(std::optional<std::size_t> total) const;
+
   // 1 if a row has no verdict or is unreadable, or with --fail-on-incorrect if a candidate is incorrect.
   int exit_status() const { return exit_status_; }
 
