@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from .client import Client, Evaluation, Evaluator, Refused, ServiceError, Unreachable
     from .rewards import KernelReward
 
+    __version__: str
+
 __all__ = ["Client", "Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable",
            "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
 
@@ -18,6 +20,8 @@ _MODULES["KernelReward"] = ".rewards"
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.import_module(".launcher", __name__).version()
     if name in __all__:
         return getattr(importlib.import_module(_MODULES.get(name, ".api"), __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
