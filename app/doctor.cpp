@@ -10,10 +10,12 @@
 #include <cstring>
 #include <vector>
 
+#include "base/core/files.h"
 #include "base/core/text.h"
 #include "base/process/child.h"
 #include "doctor_server.h"
 #include "sandbox.h"
+#include "session.h"
 #include "verify/judge/devices.h"
 #include "verify/workers/installation.h"
 #include "verify/workers/policy.h"
@@ -23,11 +25,14 @@ namespace {
 
 namespace json = boost::json;
 
-void print(const Findings& findings) {
+std::string report_of(const Findings& findings, bool quiet) {
+  std::string text;
   for (const Finding& finding : findings) {
-    fmt::print("{:<8} {}\n", to_string(finding.grade), finding.what);
-    if (!finding.remedy.empty()) fmt::print("{:<8} -> {}\n", "", finding.remedy);
+    if (quiet && finding.grade == Grade::ok) continue;
+    text += fmt::format("{:<8} {}\n", to_string(finding.grade), finding.what);
+    if (!finding.remedy.empty()) text += fmt::format("{:<8} -> {}\n", "", finding.remedy);
   }
+  return text;
 }
 
 json::object to_json(const Findings& findings, const json::object& probe) {
@@ -62,7 +67,9 @@ void add_doctor(CLI::App& app, DoctorOptions& options) {
   app.add_option("--launch", options.launch,
                  "check the flags of this command line or script that starts vLLM")
       ->type_name("LINE|F");
-  app.add_flag("--json", options.json, "print one JSON object");
+  CLI::Option* json = app.add_flag("--json", options.json, "print one JSON object");
+  app.add_option("--output,-o", options.output, "file for the report [standard output]")->type_name("F");
+  app.add_flag("--quiet,-q", options.quiet, "report only what is missing or limited")->excludes(json);
 }
 
 int doctor(const DoctorOptions& options) {
@@ -71,10 +78,12 @@ int doctor(const DoctorOptions& options) {
   Findings findings = remote ? examine_remote(options) : examine_machine(options.python, probe);
   bool able = true;
   for (const Finding& finding : findings) able = able && finding.grade != Grade::missing;
-  if (options.json)
-    fmt::print("{}\n", json::serialize(to_json(findings, probe)));
-  else
-    print(findings);
+  std::string report =
+      options.json ? json::serialize(to_json(findings, probe)) + "\n" : report_of(findings, options.quiet);
+  if (options.output.empty())
+    fmt::print("{}", report);
+  else if (auto written = write_file(options.output, report); !written)
+    return failed(written.error());
   return able ? 0 : 1;
 }
 

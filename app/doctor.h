@@ -17,6 +17,8 @@ struct DoctorOptions {
   std::string model;     // of that server, if it lists several
   std::string launch;    // the line or script that starts it
   bool json = false;
+  std::string output;  // empty: standard output
+  bool quiet = false;
 };
 
 void add_doctor(CLI::App& app, DoctorOptions& options);

@@ -1,21 +1,31 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "completion.h"
 #include "dataset.h"
 #include "deploy.h"
 #include "doctor.h"
 #include "export.h"
+#include "man.h"
 #include "models.h"
+#include "new.h"
 #include "options/config.h"
+#include "options/help.h"
+#include "options/parse.h"
+#include "options/verb_table.h"
 #include "recording.h"
 #include "run.h"
 #include "score.h"
 #include "serve.h"
+#include "session.h"
 #include "train.h"
 #include "verify.h"
 #include "version.h"
@@ -24,35 +34,46 @@ namespace {
 
 constexpr int usage = 2;
 
-// Leaves the parser's notation out of --help: "{false}" after the name of a flag that negates, TEXT after a
-// positional's name, and the number of values in the usage line.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    std::string name = CLI::Formatter::make_option_name(option, is_positional);
-    return CLI::detail::find_and_replace(name, "{false}", "");
+// Every verb that has an option with a value reads options from a file. The variable KERNELWRIGHT_CONFIG sets
+// the file of those verbs alone that called add_config() themselves: others do not know the keys of a run.
+void add_config_to_all(CLI::App& app) {
+  for (CLI::App* verb : app.get_subcommands([](CLI::App*) { return true; })) {
+    bool has_values = std::ranges::any_of(verb->get_options(), [](const CLI::Option* option) {
+      return option->nonpositional() && !kw::is_flag(*option);
+    });
+    if (has_values && verb->get_option_no_throw("--config") == nullptr) kw::add_config(*verb)->envname("");
+    add_config_to_all(*verb);
   }
+}
 
-  std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_positional()) return option->get_expected_max() > 1 ? " ..." : "";
-    return CLI::Formatter::make_option_opts(option);
-  }
+// The names of all verbs, for the completion of `help`.
+std::vector<std::string> all_verb_names(const CLI::App& app) {
+  std::set<std::string> names;
+  kw::for_each_verb(kw::verb_info(app), [&](const kw::VerbInfo& verb) {
+    if (!verb.path.empty()) names.insert(verb.name);
+  });
+  return {names.begin(), names.end()};
+}
 
-  std::string make_option_usage(const CLI::Option* option) const override {
-    std::string name = make_option_name(option, true);
-    if (option->get_expected_max() > 1) name += "...";
-    return option->get_required() ? name : fmt::format("[{}]", name);
+int print_help(const CLI::App& app, const std::vector<std::string>& words) {
+  auto verb = kw::find_verb(app, words);
+  if (!verb) {
+    kw::app::complain(verb.error());
+    return usage;
   }
-};
+  fmt::print("{}", (*verb)->get_formatter()->make_help(*verb, "", CLI::AppFormatMode::Normal));
+  return 0;
+}
 
 int main_verb(int argc, char** argv) {
   CLI::App app{
       "Lets models write GPU kernels and judges the kernels against PyTorch: correctness, speed, cheating.",
       "kernelwright"};
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("-V,--version", fmt::format("kernelwright {}", kw_version));
+  app.formatter(std::make_shared<kw::HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("-V,--version", fmt::format("kernelwright {}", kw_version),
+                       "print the version and exit");
   app.require_subcommand(1);
-  app.footer("`kernelwright VERB --help` lists the options of a verb.");
 
   kw::app::VerifyFlags verify;
   CLI::App* verify_verb = app.add_subcommand("verify", "Judge candidates against their references");
@@ -108,10 +129,42 @@ int main_verb(int argc, char** argv) {
       app.add_subcommand("doctor", "Check this machine or a model server and suggest fixes");
   kw::app::add_doctor(*doctor_verb, doctor);
 
+  kw::app::NewFlags new_flags;
+  CLI::App* new_verb = app.add_subcommand("new", "Write a reference and a Triton kernel to begin with");
+  new_flags.add(*new_verb);
+
+  kw::app::Shell shell = kw::app::Shell::bash;
+  CLI::App* completion_verb =
+      app.add_subcommand("completion", "Print the completion script of a shell: bash, zsh or fish");
+  kw::add_word<kw::app::Shell>(*completion_verb, "SHELL", shell, "bash, zsh or fish")->required();
+
+  CLI::App* man_verb = app.add_subcommand("man", "Print the manual page in roff");
+
+  std::vector<std::string> help_words;
+  CLI::App* help_verb = app.add_subcommand("help", "Describe a verb, as its --help does");
+  CLI::Option* help_option =
+      help_verb->add_option("VERB", help_words, "a verb, and one of its verbs: `help dataset build`");
+
+  add_config_to_all(app);
+  kw::with_words(help_option, all_verb_names(app));
+
   try {
     kw::parse_arguments(app, argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : usage;
+    kw::app::complain(kw::usage_error(app, error));
+    return usage;
+  }
+  if (new_verb->parsed()) return kw::app::new_pair(new_flags);
+  if (help_verb->parsed()) return print_help(app, help_words);
+  if (man_verb->parsed()) {
+    fmt::print("{}", kw::app::man_page(kw::verb_info(app), kw_version));
+    return 0;
+  }
+  if (completion_verb->parsed()) {
+    fmt::print("{}", kw::app::completion_script(shell, kw::verb_info(app)));
+    return 0;
   }
   if (verify_verb->parsed()) return kw::app::verify(verify, *verify_verb);
   if (run_verb->parsed()) return kw::app::run(run, *run_verb);

@@ -7,6 +7,7 @@
 
 #include "base/core/files.h"
 #include "model_servers/table.h"
+#include "options/parse.h"
 #include "session.h"
 
 namespace kw::app {
@@ -17,11 +18,10 @@ using models::ModelServer;
 
 constexpr unsigned size_share_percent = 120;  // the weights and a fifth for the cache
 
-std::string names() {
-  std::string list;
-  for (const ModelServer& server : models::model_servers())
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", server.name);
-  return list;
+std::vector<std::string> name_words() {
+  std::vector<std::string> words;
+  for (const ModelServer& server : models::model_servers()) words.emplace_back(server.name);
+  return words;
 }
 
 void list_servers() {
@@ -70,14 +70,14 @@ void add_models(CLI::App& app, ModelsOptions& options) {
     CLI::App* sub = app.add_subcommand(word, help);
     sub->callback([&options, action] { options.action = action; });
     if (action != ModelsOptions::Action::list)
-      sub->add_option("NAME", options.name, "name from `list`")->required();
+      with_words(sub->add_option("NAME", options.name, "name from `list`")->required(), name_words());
     return sub;
   };
   verb("list", ModelsOptions::Action::list, "List the known model servers");
   verb("show", ModelsOptions::Action::show, "Print the requirements and the launch command of a server");
   verb("script", ModelsOptions::Action::script,
        "Write a script that checks the machine and starts the server")
-      ->add_option("--output", options.output, "executable file to write [standard output]")
+      ->add_option("--output,-o", options.output, "executable file to write [standard output]")
       ->type_name("F");
 }
 
@@ -88,7 +88,8 @@ int models(const ModelsOptions& options) {
   }
   const ModelServer* server = models::find_model(options.name);
   if (server == nullptr)
-    return failed({fmt::format("there is no model server \"{}\"", options.name), "we know " + names()});
+    return failed({fmt::format("there is no model server \"{}\"", options.name),
+                   fmt::format("we know {}", fmt::join(name_words(), ", "))});
   if (options.action == ModelsOptions::Action::show) {
     show(*server);
     return 0;

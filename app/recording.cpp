@@ -21,16 +21,20 @@ Result<std::string> shown(const std::string& file) {
 
 void add_recording(CLI::App& app, RecordingOptions& options) {
   app.require_subcommand(1);
-  app.add_subcommand("show", "Print a recording as text")
-      ->add_option("FILE", options.file, "recording file (docs/recording.md)")
-      ->required();
+  CLI::App* show = app.add_subcommand("show", "Print a recording as text");
+  show->add_option("FILE", options.file, "recording file (docs/recording.md)")->required();
+  show->add_option("--output,-o", options.output, "file for the text [standard output]")->type_name("F");
 }
 
 int show_recording(const RecordingOptions& options) {
   auto text = shown(options.file);
   if (!text) return failed(text.error());
-  fmt::print("{}", *text);
-  return 0;
+  if (options.output.empty()) {
+    fmt::print("{}", *text);
+    return 0;
+  }
+  auto written = write_file(options.output, *text);
+  return written ? 0 : failed(written.error());
 }
 
 }  // namespace kw::app

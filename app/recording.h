@@ -8,6 +8,7 @@ namespace kw::app {
 
 struct RecordingOptions {
   std::string file;
+  std::string output;  // empty: standard output
 };
 
 void add_recording(CLI::App& app, RecordingOptions& options);

@@ -20,7 +20,7 @@ void add_choice(CLI::App& app, const std::string& name, Target& value, const std
 
 void ExportFlags::add(CLI::App& app) {
   app.add_option("RUN", run, "run folder, its run.db, or exported JSON")->required();
-  app.add_option("--output", output, "output file: F.jsonl, F.json (one list) or F.parquet")
+  app.add_option("--output,-o", output, "output file: F.jsonl, F.json (one list) or F.parquet")
       ->required()
       ->type_name("F");
   add_choice<store::Format>(app, "--format", format,

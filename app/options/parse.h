@@ -39,6 +39,13 @@ inline Result<std::optional<std::uint64_t>> parse_limit(const std::string& text)
   return given(parse_whole(text, 1, UINT64_MAX));
 }
 
+// States the words of a closed set that an option takes, for the completion scripts. The parser has no place
+// for them except a check; this one accepts every text, because the option's own parser refuses wrong words.
+inline CLI::Option* with_words(CLI::Option* option, const std::vector<std::string>& words) {
+  return option->check(CLI::Validator([](std::string&) { return std::string(); }, "", "")
+                           .name(fmt::format("{}", fmt::join(words, "|"))));
+}
+
 template <DescribedEnum Enum>
 std::vector<std::string> words_of() {
   return {enum_words<Enum>.begin(), enum_words<Enum>.end()};
@@ -54,8 +61,17 @@ Result<Enum> parse_word(const std::string& text) {
 // An option that takes one of an enumeration's words; the target may be optional.
 template <DescribedEnum Enum, typename Target>
 CLI::Option* add_word(CLI::App& app, const std::string& flag, Target& target, const std::string& help) {
-  return add_parsed<Target>(app, flag, target, parse_word<Enum>, help)
+  return with_words(add_parsed<Target>(app, flag, target, parse_word<Enum>, help), words_of<Enum>())
       ->type_name(fmt::format("{}", fmt::join(enum_words<Enum>, "|")));
+}
+
+// A check of an option with several values: each must be one of the words.
+inline CLI::Validator one_of(std::vector<std::string> words) {
+  auto check = [words](std::string& text) {
+    auto word = parse_choice(text, words);
+    return word ? std::string() : word.error().what;
+  };
+  return CLI::Validator(check, "").name(fmt::format("{}", fmt::join(words, "|")));
 }
 
 }  // namespace kw

@@ -90,7 +90,7 @@ void ServeFlags::add(CLI::App& app) {
                                    "time for running evaluations to end at shutdown [15s]")
       ->type_name("TIME")
       ->group(group);
-  app.add_flag("--quiet", quiet, "do not log each request")->group(group);
+  app.add_flag("--quiet,-q", quiet, "do not log each request")->group(group);
   app.add_flag("--log-bodies", log_bodies, "log complete requests and responses, including code")
       ->excludes("--quiet")
       ->group(group);

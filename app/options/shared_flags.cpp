@@ -15,8 +15,9 @@ CLI::Option* add_flag(CLI::App& app, const std::string& flag, const Option& opti
   if (option.is_switch())
     return app.add_flag_function(
         flag, [read](std::int64_t count) { read(count > 0 ? "true" : "false"); }, option.help());
-  return app.add_option_function<std::string>(flag, read, option.help())
-      ->type_name(std::string(option.about.value));
+  CLI::Option* added = app.add_option_function<std::string>(flag, read, option.help())
+                           ->type_name(std::string(option.about.value));
+  return option.words().empty() ? added : with_words(added, option.words());
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ void OutputFlags::add(CLI::App& app) {
   app.add_flag("--json", json, "print verdicts as JSON: one object, or one per line for several")
       ->group(group);
   CLI::Option* file =
-      app.add_option("--output", output, "file for verdicts as JSON lines; a repeated call continues it")
+      app.add_option("--output,-o", output, "file for verdicts as JSON lines; a repeated call continues it")
           ->type_name("F")
           ->group(group);
   add_parsed<std::optional<std::uint64_t>>(app, "--limit", limit, parse_limit,
@@ -94,7 +95,7 @@ void OutputFlags::add(CLI::App& app) {
 
 void RunOutputFlags::add(CLI::App& app) {
   const std::string group = "Output";
-  app.add_option("--output", output,
+  app.add_option("--output,-o", output,
                  "file for traces as a JSON list; a repeated call continues it [reasoning_traces.json]")
       ->type_name("F.json")
       ->group(group);

@@ -28,7 +28,7 @@ void add_what(CLI::App& app, TrainFlags& flags) {
   app.add_option("--model", flags.model, "base model: a folder, or a name on the hub")->type_name("M");
   app.add_option("--data", flags.data, "files of training rows: CSV, JSON lines, Parquet; several are joined")
       ->type_name("F");
-  app.add_option("--output", flags.output, "folder of the adapter")->type_name("FOLDER");
+  app.add_option("--output,-o", flags.output, "folder of the adapter")->type_name("FOLDER");
 }
 
 void add_how(CLI::App& app, TrainFlags& flags) {
@@ -90,7 +90,7 @@ void add_course(CLI::App& app, TrainFlags& flags) {
 void TrainMergeFlags::add(CLI::App& app) {
   app.add_option("ADAPTER", adapter, "folder of the adapter")->required();
   app.add_option("--model", model, "base model of the adapter")->required()->type_name("M");
-  app.add_option("--output", output, "new folder for the merged model")->required()->type_name("FOLDER");
+  app.add_option("--output,-o", output, "new folder for the merged model")->required()->type_name("FOLDER");
   add_device(app, device, "device: auto, cpu or cuda [cpu]");
   add_python(app, python);
   app.add_flag("--quiet,-q", quiet, "print errors only");
