@@ -1,4 +1,4 @@
-# Installs bin/, lib/ and python/ side by side, so that the program finds its parts wherever the folder is
+# Installs bin/, lib/, python/ and share/ side by side, so that the program finds its parts wherever the folder is
 # (src/verify/workers/installation.h), and licences/. `make dist` packs it; a wheel has it as kernelwright/program.
 #     cmake --install build --component program --prefix FOLDER
 install(TARGETS kernelwright RUNTIME DESTINATION bin COMPONENT program)
@@ -9,6 +9,22 @@ endif()
 if(TARGET kernelwright-replayer)
   install(TARGETS kernelwright-replayer RUNTIME DESTINATION bin COMPONENT program)
 endif()
+
+# The manual page and the completion scripts come from the program's own table of verbs and flags.
+install(CODE "set(kw_program \"$<TARGET_FILE:kernelwright>\")\nset(kw_share \"${CMAKE_BINARY_DIR}/share\")" COMPONENT program)
+install(CODE [[
+  function(kw_print file)
+    get_filename_component(folder ${kw_share}/${file} DIRECTORY)
+    file(MAKE_DIRECTORY ${folder})
+    execute_process(COMMAND ${kw_program} ${ARGN} OUTPUT_FILE ${kw_share}/${file} COMMAND_ERROR_IS_FATAL ANY)
+  endfunction()
+  kw_print(man/man1/kernelwright.1 man)
+  kw_print(bash-completion/completions/kernelwright completion bash)
+  kw_print(zsh/site-functions/_kernelwright completion zsh)
+  kw_print(fish/vendor_completions.d/kernelwright.fish completion fish)
+]] COMPONENT program)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share DESTINATION . COMPONENT program)
+
 set(KW_NO_BYTECODE PATTERN __pycache__ EXCLUDE PATTERN "*.pyc" EXCLUDE)
 install(DIRECTORY python/kernelwright ${CMAKE_BINARY_DIR}/wire/python/kw DESTINATION python COMPONENT program ${KW_NO_BYTECODE})
 install(FILES python/requirements-train.txt DESTINATION python COMPONENT program)

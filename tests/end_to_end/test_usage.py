@@ -263,6 +263,19 @@ def test_man(run, paths, tmp_path):
     assert "KERNELWRIGHT VERIFY" in re.sub(".\x08", "", done.stdout)  # bold letters are struck twice
 
 
+def test_an_installation_has_the_page_and_the_scripts(run, tmp_path):
+    build = program.ROOT / "build"
+    if shutil.which("cmake") is None or not (build / "CMakeCache.txt").exists():
+        pytest.skip("no build tree")
+    subprocess.run(["cmake", "--install", build, "--component", "program", "--prefix", tmp_path], check=True,
+                   capture_output=True, timeout=120, env={**os.environ, "KW_BUNDLED_FROM": sys.executable})
+    for file, *words in (("man/man1/kernelwright.1", "man"),
+                         ("bash-completion/completions/kernelwright", "completion", "bash"),
+                         ("zsh/site-functions/_kernelwright", "completion", "zsh"),
+                         ("fish/vendor_completions.d/kernelwright.fish", "completion", "fish")):
+        assert (tmp_path / "share" / file).read_text() == run(*words, limit=10).stdout, file
+
+
 # ---- new -----------------------------------------------------------------------------------------------
 
 

@@ -65,6 +65,7 @@ def test_the_wheel_says_what_it_is(wheel):
     assert f"\nVersion: {version}\n" in metadata and "\nLicense-Expression: Apache-2.0\n" in metadata
     assert not re.search(r"^Requires-Dist: (?!.*extra ==)", metadata, re.M), "nothing is needed to ask a service"
     assert "kernelwright/program/licences/tree-sitter" in names
+    assert "kernelwright/program/share/man/man1/kernelwright.1" in names
     assert "kernelwright/py.typed" in names and not [name for name in names if "__pycache__" in name]
     assert {name.partition("/")[0] for name in names} == {"kernelwright", f"kernelwright-{version}.dist-info"}
 
