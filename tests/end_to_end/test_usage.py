@@ -1,6 +1,7 @@
 """The command line's texts: help, errors of usage, completion, the manual page, `new`, `python -m kernelwright`."""
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -274,6 +275,28 @@ def test_an_installation_has_the_page_and_the_scripts(run, tmp_path):
                          ("zsh/site-functions/_kernelwright", "completion", "zsh"),
                          ("fish/vendor_completions.d/kernelwright.fish", "completion", "fish")):
         assert (tmp_path / "share" / file).read_text() == run(*words, limit=10).stdout, file
+
+
+# ---- README --------------------------------------------------------------------------------------------
+
+
+def commands_of(page):
+    """Every command of the program in the page's shell blocks and in its spans, as words."""
+    text = (program.ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S) + re.findall(r"`((?:build/)?kernelwright [^`]+)`", text)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    parts = [part.split("#")[0].strip() for line in lines for part in re.split(r" && |, then ", line)]
+    return [shlex.split(part)[1:] for part in parts if re.match(r"(build/)?kernelwright ", part)]
+
+
+def test_commands_of_the_readme_exist(run, paths):
+    commands = commands_of("README.md")
+    assert len(commands) > 20
+    for words in commands:
+        path = next(tuple(words[:count]) for count in (2, 1) if tuple(words[:count]) in [*paths, ("--version",)])
+        text = run(*path, "--help", limit=10).stdout
+        for flag in (word.split("=")[0] for word in words[len(path):] if re.match(r"--?[a-z]", word)):
+            assert re.search(rf"^  (-\w, )?{flag}\b", text, re.M) or f"  {flag}, " in text, (words, flag)
 
 
 # ---- new -----------------------------------------------------------------------------------------------
