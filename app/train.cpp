@@ -282,7 +282,8 @@ int status_of(const TrainFlags& flags, const Result<training::Outcome>& outcome)
   if (outcome->error) complain(*outcome->error);
   if (outcome->interrupted) {
     if (!flags.dry_run && !outcome->error)
-      fmt::print(stderr, "interrupted; --resume continues from the last checkpoint\n");
+      fmt::print(stderr, "interrupted; {} keeps the checkpoints; the same command with --resume goes on\n",
+                 flags.output);
     return exit_interrupted;
   }
   if (outcome->error) return exit_failure;
