@@ -46,13 +46,12 @@ void add_config_to_all(CLI::App& app) {
   }
 }
 
-// The names of all verbs, for the completion of `help`.
-std::vector<std::string> all_verb_names(const CLI::App& app) {
-  std::set<std::string> names;
-  kw::for_each_verb(kw::verb_info(app), [&](const kw::VerbInfo& verb) {
-    if (!verb.path.empty()) names.insert(verb.name);
-  });
-  return {names.begin(), names.end()};
+// Adds the names of all verbs, for the completion of `help`.
+void add_verb_names(const CLI::App& app, std::set<std::string>& names) {
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.insert(verb->get_name());
+    add_verb_names(*verb, names);
+  }
 }
 
 int print_help(const CLI::App& app, const std::vector<std::string>& words) {
@@ -146,7 +145,9 @@ int main_verb(int argc, char** argv) {
       help_verb->add_option("VERB", help_words, "a verb, and one of its verbs: `help dataset build`");
 
   add_config_to_all(app);
-  kw::with_words(help_option, all_verb_names(app));
+  std::set<std::string> names;
+  add_verb_names(app, names);
+  kw::with_words(help_option, {names.begin(), names.end()});
 
   try {
     kw::parse_arguments(app, argc, argv);

@@ -234,18 +234,20 @@ void DatasetAuditFlags::add(CLI::App& app) {
 void DatasetExportFlags::add(CLI::App& app) {
   app.add_option("SOURCE", source, "folder of a build, or a file of rows")->required();
   app.add_option("--out", out, "output file: F.csv, F.jsonl or F.parquet")->required()->type_name("F");
-  app.add_option("--kind", kinds, "kinds of rows from a build: fim, cu2triton, torch2triton, trace [all]")
-      ->type_name("WORD")
-      ->check(one_of(words_of<corpus::RowKind>()));
-  app.add_option("--split", split, "split to export: train or validation [both]")
-      ->type_name("WORD")
-      ->check(one_of({"train", "validation"}));
-  app.add_option("--label", labels,
-                 "only rows with all of these: compilable, masked_loads, boundary_check, shared_memory, "
-                 "atomics, autotune, self_contained, clear_argument_shapes")
-      ->type_name("WORD")
-      ->check(one_of({"compilable", "masked_loads", "boundary_check", "shared_memory", "atomics", "autotune",
-                      "self_contained", "clear_argument_shapes"}));
+  limit_to(app.add_option("--kind", kinds,
+                          "kinds of rows from a build: fim, cu2triton, torch2triton, trace [all]"),
+           words_of<corpus::RowKind>())
+      ->type_name("WORD");
+  limit_to(app.add_option("--split", split, "split to export: train or validation [both]"),
+           {"train", "validation"})
+      ->type_name("WORD");
+  limit_to(
+      app.add_option("--label", labels,
+                     "only rows with all of these: compilable, masked_loads, boundary_check, shared_memory, "
+                     "atomics, autotune, self_contained, clear_argument_shapes"),
+      {"compilable", "masked_loads", "boundary_check", "shared_memory", "atomics", "autotune",
+       "self_contained", "clear_argument_shapes"})
+      ->type_name("WORD");
   app.add_flag("--unflagged", unflagged, "only rows without a leakage flag");
   app.add_flag("--metadata", metadata, "export all columns, not only prompt and completion");
   app.add_flag("--messages", messages, "export rows as conversations: {\"messages\": [...]}");

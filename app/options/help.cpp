@@ -1,6 +1,7 @@
 #include "options/help.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>

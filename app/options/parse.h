@@ -39,11 +39,19 @@ inline Result<std::optional<std::uint64_t>> parse_limit(const std::string& text)
   return given(parse_whole(text, 1, UINT64_MAX));
 }
 
-// States the words of a closed set that an option takes, for the completion scripts. The parser has no place
-// for them except a check; this one accepts every text, because the option's own parser refuses wrong words.
+// States the words of a closed set that an option takes, for the completion scripts. CLI11 has no other place
+// for them; its own formatter would print this text, ours does not.
 inline CLI::Option* with_words(CLI::Option* option, const std::vector<std::string>& words) {
-  return option->check(CLI::Validator([](std::string&) { return std::string(); }, "", "")
-                           .name(fmt::format("{}", fmt::join(words, "|"))));
+  return option->option_text(fmt::format("{}", fmt::join(words, "|")));
+}
+
+// The same for an option of several values, each of which must be one of the words.
+inline CLI::Option* limit_to(CLI::Option* option, const std::vector<std::string>& words) {
+  option->check([words](const std::string& text) {
+    auto word = parse_choice(text, words);
+    return word ? std::string() : word.error().what;
+  });
+  return with_words(option, words);
 }
 
 template <DescribedEnum Enum>
@@ -63,15 +71,6 @@ template <DescribedEnum Enum, typename Target>
 CLI::Option* add_word(CLI::App& app, const std::string& flag, Target& target, const std::string& help) {
   return with_words(add_parsed<Target>(app, flag, target, parse_word<Enum>, help), words_of<Enum>())
       ->type_name(fmt::format("{}", fmt::join(enum_words<Enum>, "|")));
-}
-
-// A check of an option with several values: each must be one of the words.
-inline CLI::Validator one_of(std::vector<std::string> words) {
-  auto check = [words](std::string& text) {
-    auto word = parse_choice(text, words);
-    return word ? std::string() : word.error().what;
-  };
-  return CLI::Validator(check, "").name(fmt::format("{}", fmt::join(words, "|")));
 }
 
 }  // namespace kw

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <sstream>
 
 #include "options/config.h"
@@ -21,17 +22,6 @@ std::vector<std::string> split(const std::string& text) {
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, '|');) parts.push_back(part);
   return parts;
-}
-
-// CLI11 offers validators only of options that may change.
-std::vector<std::string> stated_words(CLI::Option& option) {
-  try {
-    for (int number = 0;; ++number)
-      if (const std::string& words = option.get_validator(number)->get_name(); !words.empty())
-        return split(words);
-  } catch (const CLI::OptionNotFound&) {
-    return {};
-  }
 }
 
 // "FILE|hub" is a file or the word "hub": placeholders begin with a capital letter.
@@ -59,7 +49,7 @@ std::vector<std::string> names_of(const std::set<CLI::Option*>& options) {
 
 }  // namespace
 
-FlagInfo flag_info(CLI::Option& option) {
+FlagInfo flag_info(const CLI::Option& option) {
   FlagInfo flag;
   flag.help = option.get_description();
   flag.many = is_list(option);
@@ -67,7 +57,7 @@ FlagInfo flag_info(CLI::Option& option) {
   flag.environment = option.get_envname();
   flag.needs = names_of(option.get_needs());
   flag.excludes = names_of(option.get_excludes());
-  flag.words = stated_words(option);
+  flag.words = split(option.get_option_text());
   if (option.get_positional()) {
     flag.names = {option.get_name(true)};
     set_kind(flag, flag.names.front());
@@ -136,9 +126,7 @@ VerbInfo verb_info(const CLI::App& app) {
   verb.name = app.get_name();
   verb.about = app.get_description();
   verb.needs_verb = app.get_require_subcommand_min() > 0;
-  // The options are those of a const app, but validators need options that may change.
-  auto& options = const_cast<CLI::App&>(app);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  for (CLI::Option* option : options.get_options()) {
+  for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // hidden
     FlagInfo flag = flag_info(*option);
     if (option->get_positional()) {

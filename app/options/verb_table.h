@@ -48,7 +48,7 @@ struct VerbInfo {
   std::vector<std::string> verb_names() const;
 };
 
-FlagInfo flag_info(CLI::Option& option);
+FlagInfo flag_info(const CLI::Option& option);
 VerbInfo verb_info(const CLI::App& app);
 
 // "dataset build"; empty for the program itself.
