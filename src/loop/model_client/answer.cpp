@@ -130,6 +130,11 @@ Result<> AnswerParts::add_choices(const json::object& object, std::string_view m
   auto message = object_at(choice, message_key);
   if (!message) return std::unexpected(message.error());
   if (*message) return add_message(**message);
+  // A choice of /completions.
+  if (auto text = string_at(choice, "text")) {
+    content_ += *text;
+    return {};
+  }
   if (needed) return fail("a choice has no `message`");
   return {};
 }

@@ -27,10 +27,18 @@ struct Sampling {
 
 boost::json::object to_json(const Sampling& sampling);
 
+// A text that the model continues without a chat template, by the server's /completions. Needs
+// Sampling::max_tokens, because servers stop such an answer early by default.
+struct Continuation {
+  std::string prompt;
+  std::vector<std::string> stop;  // at most four words, which OpenAI's protocol allows
+};
+
 struct ChatRequest {
   std::string id;  // sent as X-Request-Id: "TASK_ID/SAMPLE/ROUND/TURN"
   std::vector<Message> messages;
   Sampling sampling;
+  std::optional<Continuation> continuation = {};  // sent in place of the messages
 };
 
 struct ChatAnswer {
@@ -48,9 +56,9 @@ struct ChatAnswer {
 // unauthorised: 401, 403. bad_request: another 4xx, `what` quotes the server. context_overflow: the
 // conversation does not fit, even with fewer tokens for the answer. refused: the model declined. empty:
 // neither content nor reasoning, or all tokens went into reasoning. malformed: the answer violates the
-// protocol.
+// protocol. no_completions: the server has no /completions for this model.
 BOOST_DEFINE_ENUM_CLASS(ChatFault, unreachable, overloaded, server_error, unauthorised, bad_request,
-                        context_overflow, refused, empty, malformed, timeout, stopped)
+                        context_overflow, refused, empty, malformed, timeout, stopped, no_completions)
 
 struct ChatFailure {
   ChatFault fault = ChatFault::malformed;

@@ -46,6 +46,11 @@ struct Course {
   std::optional<std::uint64_t> shrunk;  // tokens that fit after an overflow
 };
 
+// The texts of which the server counts the tokens.
+std::vector<Message> texts_of(const ChatRequest& request) {
+  return request.continuation ? std::vector<Message>{{"", request.continuation->prompt}} : request.messages;
+}
+
 // Most bytes of a stream are framing around its text.
 http::ClientOptions roomy(http::ClientOptions options, std::size_t max_content_bytes) {
   options.max_body_bytes = std::max(options.max_body_bytes, 128 * max_content_bytes);
@@ -73,7 +78,7 @@ struct OpenAiClient::State {
   ServerOptions options;
   http::Client http;
   Gate gate;
-  std::string url;
+  std::string base_url;
   http::Headers headers;
   ModelInfo model;
   Dialect dialect;
@@ -95,16 +100,17 @@ async::Task<Result<>> OpenAiClient::State::settle() {
   headers = std::move(*common);
   headers[0].value = options.stream ? "text/event-stream, application/json" : "application/json";
   headers.push_back({"Content-Type", "application/json"});
-  url = listing->base_url + "/chat/completions";
+  base_url = listing->base_url;
   co_return Result<>{};
 }
 
 http::Request OpenAiClient::State::prepare(const ChatRequest& request, Course& course) const {
   course.sent = dialect;
   course.asked =
-      course.shrunk ? course.shrunk : answer_tokens(model, request.sampling, tokens.of(request.messages));
+      course.shrunk ? course.shrunk : answer_tokens(model, request.sampling, tokens.of(texts_of(request)));
   if (course.asked && most_tokens) course.asked = std::min(*course.asked, *most_tokens);
-  http::Request out{.method = "POST", .url = url, .headers = headers, .body = {}};
+  std::string url = base_url + (request.continuation ? "/completions" : "/chat/completions");
+  http::Request out{.method = "POST", .url = std::move(url), .headers = headers, .body = {}};
   out.headers.push_back({"X-Request-Id", request_id_header(request.id, course.requests)});
   out.body = request_body(model, request, dialect, course.asked, options.stream);
   if (dialect.limit == Dialect::Limit::none) course.asked.reset();
@@ -125,6 +131,10 @@ async::Task<Exchange> OpenAiClient::State::exchange(const ChatRequest& request, 
   auto deadline = async::Deadline::in(options.request_timeout);
   auto response = co_await http.send(out, deadline, &stop, on_body);
   Exchange made = judge(std::move(response), reader, deadline.passed());
+  if (request.continuation && made.error && lacks_completions(*made.error)) {
+    made.trouble.fault = ChatFault::no_completions;
+    made.trouble.retry = Retry::never;
+  }
   for (ChatAnswer* answer : {made.answer ? &*made.answer : nullptr, &made.partial}) {
     if (!answer) continue;
     answer->total_ms = async::ms_since(start);
@@ -167,7 +177,7 @@ Exchange OpenAiClient::State::judge(std::expected<http::Response, http::Failure>
 
 // Updates the estimate of tokens and the limit of requests.
 void OpenAiClient::State::note(const Exchange& made, const ChatRequest& request) {
-  if (made.partial.usage.prompt_tokens) tokens.learn(request.messages, *made.partial.usage.prompt_tokens);
+  if (made.partial.usage.prompt_tokens) tokens.learn(texts_of(request), *made.partial.usage.prompt_tokens);
   if (made.answer) {
     reached = true;
     gate.succeeded();
@@ -181,7 +191,7 @@ std::optional<milliseconds> OpenAiClient::State::next_try(Course& course, Exchan
                                                           const ChatRequest& request) {
   RequestFailure& trouble = made.trouble;
   if (auto overflow = made.error ? overflow_in(*made.error) : std::nullopt) {
-    if (overflow->prompt) tokens.learn(request.messages, static_cast<std::int64_t>(*overflow->prompt));
+    if (overflow->prompt) tokens.learn(texts_of(request), static_cast<std::int64_t>(*overflow->prompt));
     if (overflow->answer) most_tokens = overflow->answer;
     auto fitting = course.shrunk ? std::nullopt : shrunk(*overflow, course.asked);
     if (fitting) {

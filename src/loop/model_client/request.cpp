@@ -54,6 +54,13 @@ json::array messages_json(const std::vector<Message>& messages) {
   return array;
 }
 
+void add_continuation(const ModelInfo& model, const Continuation& continuation, json::object& body) {
+  body["prompt"] = to_utf8(continuation.prompt);
+  body["stop"] = json::array(continuation.stop.begin(), continuation.stop.end());
+  // Both remove special tokens from the text before they look for stop words.
+  if (model.server == "vllm" || model.server == "sglang") body["skip_special_tokens"] = false;
+}
+
 }  // namespace
 
 Dialect dialect_of(std::string_view server) {
@@ -88,12 +95,19 @@ bool adapt(Dialect& dialect, const Dialect& sent, const ServerError& error) {
 std::string request_body(const ModelInfo& model, const ChatRequest& request, const Dialect& dialect,
                          std::optional<std::uint64_t> max_tokens, bool stream) {
   const Sampling& sampling = request.sampling;
-  json::object body{{"model", model.name}, {"messages", messages_json(request.messages)}, {"stream", stream}};
+  json::object body{{"model", model.name}, {"stream", stream}};
+  if (request.continuation)
+    add_continuation(model, *request.continuation, body);
+  else
+    body["messages"] = messages_json(request.messages);
   if (stream && dialect.stream_options) body["stream_options"] = json::object{{"include_usage", true}};
-  if (max_tokens && dialect.limit != Limit::none) body[name_of(dialect.limit)] = *max_tokens;
+  // /completions knows no other name of the limit.
+  Limit limit = request.continuation ? Limit::max_tokens : dialect.limit;
+  if (max_tokens && dialect.limit != Limit::none) body[name_of(limit)] = *max_tokens;
   if (sampling.temperature) body["temperature"] = *sampling.temperature;
   if (sampling.top_p) body["top_p"] = *sampling.top_p;
   if (sampling.seed && dialect.seed) body["seed"] = seed_of(*sampling.seed, request.id);
+  if (request.continuation) return json::serialize(body);
   if (!sampling.reasoning_effort.empty()) body["reasoning_effort"] = sampling.reasoning_effort;
   if (!sampling.chat_template_kwargs.empty()) body["chat_template_kwargs"] = sampling.chat_template_kwargs;
   return json::serialize(body);

@@ -103,6 +103,13 @@ ServerError read_error(int status, std::string_view body) {
   return error;
 }
 
+bool lacks_completions(const ServerError& error) {
+  if (error.status == 404 || error.status == 405 || error.status == 501) return true;
+  std::string text = lower(error.message);
+  return error.status == 400 && text.contains("completions") &&
+         (text.contains("not support") || text.contains("chat model"));
+}
+
 std::optional<ServerError> error_in(const json::object& object) {
   const json::value* nested = object.if_contains("error");
   bool flat = string_at(object, "object").value_or("") == "error";

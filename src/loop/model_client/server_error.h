@@ -24,6 +24,9 @@ struct ServerError {
 
 ServerError read_error(int status, std::string_view body);
 
+// Whether the error to a request of /completions says that the server has none, or none for this model.
+bool lacks_completions(const ServerError& error);
+
 // The error inside an answer that began as a valid one.
 std::optional<ServerError> error_in(const boost::json::object& object);
 

@@ -43,6 +43,16 @@ TEST(AnswerReader, AStreamIsPutTogether) {
   EXPECT_EQ(answer->usage.reasoning_tokens, 3);
 }
 
+TEST(AnswerReader, ATextThatContinuesAPromptIsRead) {
+  auto streamed = read({stream({R"({"choices":[{"text":"    a"}]})",
+                                R"({"choices":[{"text":" = 1","finish_reason":"stop"}]})", "[DONE]"})});
+  ASSERT_TRUE(streamed);
+  EXPECT_EQ(streamed->content, "    a = 1");
+  auto whole = read({R"({"choices":[{"text":"    a = 1\n","finish_reason":"length"}]})"});
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->content, "    a = 1\n");
+}
+
 TEST(AnswerReader, ACutAnywhereChangesNothing) {
   std::string text = ": hello\n\n" + stream({role, thought, one, two, stop, usage, "[DONE]"});
   auto whole = read({text});

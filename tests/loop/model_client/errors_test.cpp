@@ -125,6 +125,17 @@ ChatAnswer answer(const std::string& content, const std::string& finish, const s
   return one;
 }
 
+TEST(ServerError, SaysThatThereAreNoCompletions) {
+  EXPECT_TRUE(lacks_completions(read_error(404, R"({"detail":"Not Found"})")));
+  EXPECT_TRUE(lacks_completions(read_error(
+      404,
+      R"({"error":{"message":"This is a chat model and not supported in the v1/completions endpoint."}})")));
+  EXPECT_TRUE(
+      lacks_completions(read_error(400, R"({"message":"The model does not support Completions API"})")));
+  EXPECT_FALSE(lacks_completions(read_error(400, "max_tokens is too large")));
+  EXPECT_FALSE(lacks_completions(read_error(500, "out of memory")));
+}
+
 TEST(RequestFailure, InAnswers) {
   EXPECT_FALSE(trouble_in(answer("code", "stop")));
   EXPECT_FALSE(trouble_in(answer("code", "length", "thought")));

@@ -43,6 +43,28 @@ TEST(Request, WhatIsSetIsSent) {
   EXPECT_TRUE(sent.contains("seed"));
 }
 
+TEST(Request, AContinuationIsSentInPlaceOfMessages) {
+  ChatRequest request;
+  request.messages = {{"user", "?"}};
+  request.sampling.chat_template_kwargs = {{"enable_thinking", false}};
+  request.continuation = Continuation{"def f(", {"\ndef "}};
+  auto sent = body(request, {}, 77);
+  EXPECT_EQ(sent.at("prompt").as_string(), "def f(");
+  EXPECT_EQ(sent.at("stop").as_array().size(), 1U);
+  EXPECT_EQ(sent.at("max_tokens").as_int64(), 77);
+  for (const char* of_chats :
+       {"messages", "max_completion_tokens", "chat_template_kwargs", "skip_special_tokens"})
+    EXPECT_FALSE(sent.contains(of_chats)) << of_chats;
+}
+
+TEST(Request, ServersThatHideSpecialTokensAreToldToKeepThem) {
+  ChatRequest request;
+  request.continuation = Continuation{"def f(", {"<|fim_pad|>"}};
+  ModelInfo model{.name = "m", .max_model_len = {}, .server = "vllm"};
+  auto sent = boost::json::parse(request_body(model, request, {}, 1, true)).as_object();
+  EXPECT_FALSE(sent.at("skip_special_tokens").as_bool());
+}
+
 TEST(Request, InvalidBytesOfAMessageAreReplaced) {
   ChatRequest request;
   request.messages = {{"user", "a\xFF"}};
