@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <set>
 
@@ -158,6 +159,8 @@ Result<> RowRun::open_store() {
   store::RunInfo info;
   info.settings = row_run_identity(options_);
   info.settings["model"] = chat_->model().name;
+  if (std::ranges::any_of(questions_, [](const auto& question) { return question.continuation.has_value(); }))
+    info.settings["fill-in"] = "completions";
   info.config_toml = resolved_toml(verb_);
   info.program_version = kw_version;
   info.git_revision = kw_revision;
@@ -178,6 +181,7 @@ async::Task<Result<>> RowRun::ask() {
     if (resumed) return progress_.skipped();
     progress_.done(id, words, async::ms_since(start_) / 1000);
   };
+  ask.note = [this](const std::string& line) { progress_.say(line); };
   scoring::RowAsker asker(session_.loop, session_.stop, *chat_, *store_, std::move(ask));
   auto ended = co_await asker.run(questions_);
   unanswered_ = asker.unanswered();

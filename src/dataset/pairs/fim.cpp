@@ -67,21 +67,9 @@ void add_body_row(const Unit& unit, const FimOptions& options, FimTally& tally, 
 
 // The region's text, reconstructed from the row's prompt and completion.
 std::string restored(const Row& row) {
-  std::string_view prompt = row.prompt;
-  bool prefix_first = row.hole->rendering == "psm";
-  std::string_view first_token = prefix_first ? prefix_token : suffix_token;
-  std::string_view second_token = prefix_first ? suffix_token : prefix_token;
-  std::size_t second_at = prompt.find(second_token);
-  std::size_t middle_at = prompt.find(middle_token);
-  if (!prompt.starts_with(first_token) || second_at == prompt.npos || middle_at < second_at) return {};
-  if (middle_at + middle_token.size() != prompt.size()) return {};
-  std::string_view first = prompt.substr(first_token.size(), second_at - first_token.size());
-  std::size_t second_begin = second_at + second_token.size();
-  std::string_view second = prompt.substr(second_begin, middle_at - second_begin);
-  std::string whole(prefix_first ? first : second);
-  whole += row.completion;
-  whole += prefix_first ? second : first;
-  return whole;
+  auto parts = parse_fim_prompt(row.prompt);
+  if (!parts || parts->prefix_first != (row.hole->rendering == "psm")) return {};
+  return fmt::format("{}{}{}", parts->prefix, row.completion, parts->suffix);
 }
 
 Row hole_row(const Unit& unit, const Cut& cut, Span region, bool prefix_first) {
@@ -134,6 +122,23 @@ std::optional<Span> function_in_region(const Unit& unit) {
 }
 
 }  // namespace
+
+std::optional<FimPrompt> parse_fim_prompt(std::string_view prompt) {
+  FimPrompt parts;
+  parts.prefix_first = prompt.starts_with(prefix_token);
+  std::string_view first_token = parts.prefix_first ? prefix_token : suffix_token;
+  std::string_view second_token = parts.prefix_first ? suffix_token : prefix_token;
+  std::size_t second_at = prompt.find(second_token);
+  std::size_t middle_at = prompt.find(middle_token);
+  if (!prompt.starts_with(first_token) || second_at == prompt.npos || middle_at < second_at) return {};
+  if (middle_at + middle_token.size() != prompt.size()) return {};
+  std::string_view first = prompt.substr(first_token.size(), second_at - first_token.size());
+  std::size_t second_begin = second_at + second_token.size();
+  std::string_view second = prompt.substr(second_begin, middle_at - second_begin);
+  parts.prefix = parts.prefix_first ? first : second;
+  parts.suffix = parts.prefix_first ? second : first;
+  return parts;
+}
 
 std::vector<Row> fim_rows(const Unit& unit, const FimOptions& options, FimTally* tally) {
   std::vector<Row> rows;

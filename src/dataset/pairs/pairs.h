@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,16 @@ struct FimTally {
 // Equal unit, options and seed give equal rows.
 std::vector<corpus::Row> fim_rows(const corpus::Unit& unit, const FimOptions& options,
                                   FimTally* tally = nullptr);
+
+// The parts of a prompt that fim_rows() writes with the special tokens; views of the prompt.
+struct FimPrompt {
+  std::string_view prefix;
+  std::string_view suffix;
+  bool prefix_first = true;  // "psm"; false: "spm"
+};
+
+// Empty if the text is no such prompt.
+std::optional<FimPrompt> parse_fim_prompt(std::string_view prompt);
 
 // The matcher's data of one unit, kept in memory for a complete corpus.
 struct Match {

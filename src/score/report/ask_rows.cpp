@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>
+#include <utility>
 
 #include "base/async/loop.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "base/rows/rows.h"
+#include "score/report/holes.h"
 
 namespace kw::scoring {
 namespace json = boost::json;
@@ -17,6 +19,9 @@ using llm::ChatFault;
 
 // The server counts as unreachable after so many consecutive failed requests.
 constexpr std::size_t most_failed = 10;
+
+// Of an answer that fills a hole, without --max-tokens: more than any body in a row of usual length.
+constexpr std::uint64_t hole_tokens = 2048;
 
 Turn turn_of(llm::ChatAnswer answer) {
   Turn turn;
@@ -37,6 +42,7 @@ Trace trace_of(const Question& question, std::size_t sample, const llm::Sampling
   trace.task.sample_key = question.id;
   trace.sample_number = sample;
   trace.prompt = question.messages;
+  if (question.continuation) trace.prompt = {{"user", question.continuation->prompt}};
   trace.sampling = llm::to_json(sampling);
   return trace;
 }
@@ -58,7 +64,13 @@ Result<Question> question_of(const PromptRow& row, const ReadOptions& options) {
   const json::value* prompt = row.fields.if_contains(options.columns.prompt);
   if (!prompt) return fail(fmt::format("the row has no \"{}\"", options.columns.prompt));
   if (prompt->is_string()) {
-    question.messages.push_back({"user", std::string(prompt->get_string())});
+    std::string text(prompt->get_string());
+    if (auto hole = hole_of(row.fields, text)) {
+      question.messages.push_back({"user", chat_prompt_of(*hole)});
+      question.continuation = continuation_of(*hole, std::move(text));
+      return question;
+    }
+    question.messages.push_back({"user", std::move(text)});
     return question;
   }
   if (!prompt->is_array() || prompt->get_array().empty())
@@ -114,13 +126,27 @@ async::Task<Result<>> RowAsker::keep(const Question& question, std::size_t sampl
   }
   Trace trace = trace_of(question, sample, options_.sampling);
   if (auto begun = co_await log_.begin(key, trace); !begun) co_return begun;
+  co_return co_await take(key, co_await request(question, sample));
+}
+
+async::Task<std::expected<llm::ChatAnswer, llm::ChatFailure>> RowAsker::request(const Question& question,
+                                                                                std::size_t sample) {
   llm::ChatRequest request;
   request.id = fmt::format("{}/{}/0/1", question.id, sample);
   request.messages = question.messages;
   request.sampling = options_.sampling;
   if (request.sampling.seed) *request.sampling.seed += static_cast<std::int64_t>(sample);
-  auto answer = co_await chat_.chat(request);
-  co_return co_await take(key, std::move(answer));
+  if (question.continuation && !lacks_completions_) {
+    llm::ChatRequest continued = request;
+    continued.continuation = question.continuation;
+    if (!continued.sampling.max_tokens) continued.sampling.max_tokens = hole_tokens;
+    auto answer = co_await chat_.chat(continued);
+    if (answer || answer.error().fault != ChatFault::no_completions) co_return answer;
+    bool is_known = std::exchange(lacks_completions_, true);
+    if (!is_known && options_.note)
+      options_.note(fmt::format("note: {}; fill-in rows are asked by chat completions", answer.error().what));
+  }
+  co_return co_await chat_.chat(request);
 }
 
 async::Task<Result<>> RowAsker::take(const store::TraceKey& key,

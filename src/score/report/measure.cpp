@@ -6,6 +6,7 @@
 #include "dataset/extract/harvest.h"
 #include "score/checks/idioms.h"
 #include "score/metrics/intervals.h"
+#include "score/report/holes.h"
 
 namespace kw::scoring {
 namespace {
@@ -30,6 +31,13 @@ StaticFacts facts_of(const score::Idioms& idioms) {
   return facts;
 }
 
+std::optional<StaticFacts> check_code(const Output& output) {
+  // A complete answer has a task; the continuation of a prompt is a part.
+  score::IdiomOptions options;
+  options.is_whole_answer = output.record.verdict.by != JudgedBy::nobody || output.job.has_value();
+  return facts_of(score::find_idioms(output.code, options));
+}
+
 int rank(score::Standing standing) {
   if (standing == score::Standing::right) return 2;
   return standing == score::Standing::wrong ? 1 : 0;
@@ -45,11 +53,7 @@ bool is_as_good(const VerdictFacts& later, const VerdictFacts& earlier) {
 void measure(std::span<Output> outputs) {
   for (Output& output : outputs) {
     if (!output.record.is_scored) continue;
-    // A complete answer has a task; the continuation of a prompt is a part.
-    score::IdiomOptions options;
-    options.is_whole_answer = output.record.verdict.by != JudgedBy::nobody || output.job.has_value();
-    if (output.record.kind != "fim")
-      output.record.idioms = facts_of(score::find_idioms(output.code, options));
+    output.record.idioms = output.hole ? check_hole(output) : check_code(output);
     if (!output.has_reference) continue;
     output.overlap = score::overlap(output.reference, output.code);
     output.record.overlap = OverlapFacts{output.overlap->exact, output.overlap->exact_tokens,
@@ -86,10 +90,29 @@ std::vector<corpus::Unit> kernels_of(const Output& output) {
   return units;
 }
 
+// Whether the answer's kernels could be found in a right answer.
+bool can_compile(const Output& output) {
+  return !output.hole || kernels_with_hole(output).has_value();
+}
+
+// The kernels to compile; sets the label of an output without one.
+std::vector<corpus::Unit> take_kernels(Output& output) {
+  if (!output.hole) {
+    std::vector<corpus::Unit> found = kernels_of(output);
+    if (found.empty()) output.record.compile = "no_kernel";
+    return found;
+  }
+  FilledKernels filled = kernels_with_hole(output).value_or(FilledKernels());
+  if (filled.kernels.empty()) output.record.compile = to_string(CompileLabel::fails);
+  output.record.compile_reason = std::move(filled.why_not);
+  return std::move(filled.kernels);
+}
+
 std::vector<std::size_t> drawn(std::span<Output> outputs, std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].record.is_scored && !outputs[i].code.empty()) numbers.push_back(i);
+    if (outputs[i].record.is_scored && !outputs[i].code.empty() && can_compile(outputs[i]))
+      numbers.push_back(i);
   score::Generator(seed).shuffle(numbers);
   if (numbers.size() > count) numbers.resize(count);
   return numbers;
@@ -115,9 +138,7 @@ Result<> spot_compile(std::span<Output> outputs, std::size_t count, std::uint64_
   std::vector<corpus::Unit> units;
   std::vector<std::size_t> owners;
   for (std::size_t number : drawn(outputs, count, seed)) {
-    std::vector<corpus::Unit> found = kernels_of(outputs[number]);
-    if (found.empty()) outputs[number].record.compile = "no_kernel";
-    for (corpus::Unit& unit : found) {
+    for (corpus::Unit& unit : take_kernels(outputs[number])) {
       units.push_back(std::move(unit));
       owners.push_back(number);
     }

@@ -11,8 +11,8 @@
 
 namespace kw::scoring {
 
-// Sets idioms and overlap of each scored output. Rows from the middle of a function ("fim") have no syntax
-// tree of their own, and get no idioms.
+// Sets idioms and overlap of each scored output. An answer that fills a hole is checked together with the
+// source around the hole.
 void measure(std::span<Output> outputs);
 
 // The turn that represents each conversation: the best one (right before wrong before unknown, then the
@@ -21,7 +21,8 @@ void choose_turns(std::span<Output> outputs);
 
 // Draws `count` of the scored outputs at random by the seed. Each gets a label: "fails" if one of its
 // kernels fails, else "signature_unknown" if argument types of one are unknown, else "compilable";
-// "no_kernel" if no kernel is found.
+// "no_kernel" if no kernel is found. An answer that breaks the source around its hole, or needs a name that
+// nothing defines, "fails".
 Result<> spot_compile(std::span<Output> outputs, std::size_t count, std::uint64_t seed,
                       const labels::CompileOptions& options);
 

@@ -16,8 +16,8 @@ BOOST_DESCRIBE_STRUCT(VerdictFacts, (),
                        speedup, why_no_speed, trust, shapes, protocol))
 BOOST_DESCRIBE_STRUCT(StaticFacts, (),
                       (parses, has_jit, is_launched, loads, masked_loads, stores, masked_stores,
-                       boundary_checks, constexpr_blocks, native_code, forbidden, torch_work, disguise,
-                       why_disguised, is_good))
+                       boundary_checks, constexpr_blocks, native_code, forbidden, torch_work, undefined_names,
+                       disguise, why_disguised, is_good))
 BOOST_DESCRIBE_STRUCT(OverlapFacts, (), (exact, exact_tokens, exact_renamed, bleu))
 
 }  // namespace kw::scoring

@@ -51,7 +51,8 @@ struct StaticFacts {
   bool constexpr_blocks = false;
   bool native_code = false;
   std::size_t forbidden = 0;
-  std::size_t torch_work = 0;  // operations of PyTorch on the way from the entry
+  std::size_t torch_work = 0;       // operations of PyTorch on the way from the entry
+  std::size_t undefined_names = 0;  // of a filled hole: names that only the answer needs and nothing defines
   std::string disguise;
   std::string why_disguised;
   bool is_good = false;
@@ -91,6 +92,14 @@ Result<ScoredAnswer> record_from_json(const boost::json::object& object);
 // The records that are scored and have a verdict.
 std::vector<score::Outcome> outcomes_of(const std::vector<ScoredAnswer>& records);
 
+// The place of a fill-in row that its answer fills.
+struct Hole {
+  std::string prefix;
+  std::string suffix;
+  bool is_plain = false;  // the prompt is the prefix, without special tokens
+  bool is_cuda = false;
+};
+
 // Output: an answer to be scored, with its metadata.
 struct Output {
   ScoredAnswer record;
@@ -99,6 +108,7 @@ struct Output {
   std::string code;          // the code to judge and check
   std::string reference;     // the expected completion; valid if has_reference
   bool has_reference = false;
+  std::optional<Hole> hole;             // of a fill-in row: the code fills it
   std::set<std::string> trained_forms;  // possible hashes of the row in a training manifest: row_forms()
   std::optional<Job> job;               // with a PyTorch reference: can be judged
   std::optional<score::Overlap> overlap;

@@ -8,6 +8,7 @@
 #include "base/rows/rows.h"
 #include "code/answers/extraction.h"
 #include "loop/tasks/readers.h"
+#include "score/report/holes.h"
 #include "score/report/read_outputs.h"
 
 namespace kw::scoring {
@@ -211,7 +212,11 @@ Result<Output> row_output(const json::object& row, std::size_t number, const fs:
   output.trained_forms = trained_forms(row, options.columns);
   bool is_source = column == "kernel_code";
   std::string text = answer->value_or("");
-  output.code = is_source ? text : code_in(text, task->has_value(), output.reference);
+  output.hole = *task ? std::nullopt : hole_of(row, output.prompt);
+  if (output.hole)
+    output.code = hole_text(text, output.reference);
+  else
+    output.code = is_source ? text : code_in(text, task->has_value(), output.reference);
   if (*task) {
     output.job.emplace();
     output.job->task = std::move(**task);
