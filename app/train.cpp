@@ -131,6 +131,7 @@ Result<training::Job> train_job(const TrainFlags& flags) {
   job.max_steps = flags.max_steps;
   job.resume = flags.resume;
   job.dry_run = flags.dry_run;
+  job.force = flags.force;
   job.push_to_hub = flags.push_to_hub;
   job.program = fmt::format("kernelwright {}", kw_version);
   job.recipe = std::move(*recipe);
@@ -286,7 +287,7 @@ int status_of(const TrainFlags& flags, const Result<training::Outcome>& outcome)
                  flags.output);
     return exit_interrupted;
   }
-  if (outcome->error) return exit_failure;
+  if (outcome->error) return outcome->usage ? exit_usage : exit_failure;
   if (flags.dry_run && !outcome->fits) {
     complain({"this training would not fit into memory",
               "reduce training.micro_batch (more accumulation) or data.max_length, or raise --memory"});

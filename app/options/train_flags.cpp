@@ -77,6 +77,7 @@ void add_course(CLI::App& app, TrainFlags& flags) {
       ->group(group)
       ->excludes(resume);
   app.add_flag("--dry-run", flags.dry_run, "count tokens and steps, estimate memory, and exit")->group(group);
+  app.add_flag("--force", flags.force, "train even if the learning rate of every step is 0")->group(group);
   add_parsed<std::optional<std::string>>(app, "--push-to-hub", flags.push_to_hub, parse_repository,
                                          "upload the finished adapter to this repository of the hub")
       ->type_name("OWNER/NAME")

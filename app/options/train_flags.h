@@ -37,6 +37,7 @@ struct TrainFlags {
   bool resume = false;
   bool fresh = false;
   bool dry_run = false;
+  bool force = false;
   bool install_packages = false;
   bool json = false;
   bool quiet = false;

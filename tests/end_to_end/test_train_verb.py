@@ -139,6 +139,14 @@ def test_an_error_is_said_with_its_remedy(world):
     assert code == 1 and "error: no GPU here\n  -> --device cpu" in stderr
 
 
+def test_a_recipe_that_learns_nothing_is_exit_code_2_unless_forced(world):
+    body = ('job()["force"] or (tell("error", what="nothing would be learnt", remedy="--force", usage=True), sys.exit(1))\n'
+            'done()')
+    code, _, stderr = world.train(body)
+    assert code == 2 and "error: nothing would be learnt\n  -> --force" in stderr
+    assert world.train(body, "--force").code == 0
+
+
 def test_a_trainer_that_dies_is_an_error_with_its_last_words(world):
     code, _, stderr = world.train("raise ValueError('the disk is made of cheese')")
     assert code == 1 and "exited with status 1" in stderr and "made of cheese" in stderr and "train.stderr.log" in stderr

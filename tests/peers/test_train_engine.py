@@ -77,7 +77,7 @@ def test_a_quantised_model_is_trained_on_a_cpu(tiny, data, tmp_path):
 
 def test_a_step_has_the_loss_of_its_learnt_tokens(tiny, tokenizer, exact, data, tmp_path):
     """The first step of an adapter that changes nothing yet, against the base model's loss, token by token."""
-    wanted = recipe(lora__dropout=0.0)
+    wanted = recipe(lora__dropout=0.0, training__warmup=0)
     heard = train(tiny, data, tmp_path / "out", recipe=wanted, max_steps=1)
     prepared, _ = packed(tokenizer, data, tmp_path / "again", wanted)
     samples, losses = alone(tokenizer, data, wanted), []
@@ -244,7 +244,7 @@ def test_a_damaged_checkpoint_is_named_with_the_one_before(tiny, data, tmp_path,
 
 def test_what_was_left_half_removed_is_swept(tiny, data, tmp_path):
     (tmp_path / "out" / ".checkpoint-2.gone").mkdir(parents=True)
-    train(tiny, data, tmp_path / "out", recipe=recipe(), max_steps=1)
+    train(tiny, data, tmp_path / "out", recipe=recipe(training__warmup=0), max_steps=1)
     assert not list((tmp_path / "out").glob(".checkpoint*"))
 
 
@@ -374,6 +374,38 @@ def test_a_dry_run_counts_and_leaves_nothing(tiny, data, tmp_path, monkeypatch):
     assert [each["event"] for each in heard.said] == ["packages", "data", "estimate", "done"]
     assert heard.of("estimate")[0]["fits"] and heard.of("estimate")[0]["limit_bytes"] == 24 << 30
     assert not (tmp_path / "out").exists()
+
+
+def test_a_training_that_learns_nothing_is_refused_before_the_model_is_loaded(tiny, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "load_base", refuse_to_load)
+    with pytest.raises(TrainError, match="nothing would be learnt") as refused:
+        train(tiny, data, tmp_path / "out", recipe=recipe(), max_steps=1)
+    assert refused.value.usage and "--force" in refused.value.remedy
+    heard = train(tiny, data, tmp_path / "dry", recipe=recipe(), max_steps=1, dry_run=True)
+    assert "nothing would be learnt" in heard.of("notice")[0]["what"]
+
+
+def test_the_program_refuses_a_training_that_learns_nothing(call, tiny, data, tmp_path):
+    words = ("train", "--model", tiny, "--data", data, "--device", "cpu", "--python", sys.executable, "--max-steps", 1,
+             "--set", "quantisation.type=none", "precision=fp32", "max_length=64")
+    code, _, stderr = call(*words, "--output", tmp_path / "out")
+    assert code == 2 and "nothing would be learnt" in stderr and "--force" in stderr, stderr
+    assert not (tmp_path / "out" / "adapter_model.safetensors").exists()
+    code, stdout, stderr = call(*words, "--output", tmp_path / "out", "--force")
+    assert code == 0 and "steps    1" in stdout, stderr
+
+
+@pytest.mark.parametrize("force, warmup", [(True, 0.02), (False, 0)])
+def test_the_rate_of_the_only_step_is_as_the_refusal_says(tiny, data, tmp_path, force, warmup):
+    heard = train(tiny, data, tmp_path / "out", recipe=recipe(training__warmup=warmup), max_steps=1, force=force)
+    assert [each["learning_rate"] > 0 for each in heard.of("step")] == [warmup == 0]
+
+
+@pytest.mark.parametrize("schedule, warmup", [("cosine", 0.02), ("cosine", 5), ("linear", 1), ("constant", 2)])
+def test_two_steps_learn_under_every_schedule(tiny, data, tmp_path, schedule, warmup):
+    wanted = recipe(training__warmup=warmup, training__schedule=schedule)
+    heard = train(tiny, data, tmp_path / "out", recipe=wanted, max_steps=2)
+    assert max(each["learning_rate"] for each in heard.of("step")) > 0
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

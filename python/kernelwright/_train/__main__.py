@@ -55,7 +55,7 @@ def main(arguments=None):
         return stop.status
     except TrainError as error:
         traceback.print_exc()
-        events.error(error.what, error.remedy)
+        events.error(error.what, error.remedy, error.usage)
         return 1
     except Exception as error:
         traceback.print_exc()

@@ -5,12 +5,13 @@ import os
 
 
 class TrainError(Exception):
-    """An error, and the remedy for the user."""
+    """An error, and the remedy for the user. `usage`: the flags or the recipe are at fault, as for a wrong command line."""
 
-    def __init__(self, what, remedy):
+    def __init__(self, what, remedy, usage=False):
         super().__init__(what)
         self.what = what
         self.remedy = remedy
+        self.usage = usage
 
 
 def plain(value):
@@ -40,5 +41,5 @@ class Events:
             except BrokenPipeError:
                 self.lost = True
 
-    def error(self, what, remedy):
-        self.send("error", what=what, remedy=remedy)
+    def error(self, what, remedy, usage=False):
+        self.send("error", what=what, remedy=remedy, usage=usage)

@@ -27,6 +27,7 @@ class Job:
     max_steps: int | None = None
     resume: bool = False
     dry_run: bool = False
+    force: bool = False
     push_to_hub: str | None = None
     program: str = "kernelwright"
 
@@ -50,5 +51,5 @@ def read(path):
     if missing:
         raise TrainError(f"the recipe lacks {', '.join(missing)}", "use a program and a package of one version")
     known = {name: value[name] for name in ("model", "recipe", "device", "memory_bytes", "max_steps", "resume", "dry_run",
-                                            "push_to_hub", "program") if value.get(name) is not None}
+                                            "force", "push_to_hub", "program") if value.get(name) is not None}
     return Job(data=tuple(value["data"]), output=Path(value["output"]), **known)

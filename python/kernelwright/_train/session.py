@@ -5,7 +5,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import card, checkpoints, curve, estimate, manifest, model, packages, prepare
+from . import card, checkpoints, curve, estimate, manifest, model, packages, prepare, schedule
 from .events import TrainError
 
 LOG = "log.jsonl"  # the program writes it
@@ -26,6 +26,7 @@ def run(job, events, stop):
     with token_folder(job) as folder:
         prepared = prepare.prepare(job.data, tokenizer, job.recipe, folder, job.max_steps, lambda _: stop.check())
         events.send("data", **prepared.counts)
+        refuse_nothing_learnt(job, prepared.counts["steps"], events)
         refuse_foreign_tokens(tokenizer, config)
         needed = told_estimate(job, config, prepared, device, events)
         stop.check()
@@ -59,6 +60,16 @@ def token_folder(job):
     yield job.output / "shards"
     shutil.rmtree(job.output / "shards", ignore_errors=True)
     checkpoints.sweep(job.output)
+
+
+def refuse_nothing_learnt(job, steps, events):
+    """A dry run, which only counts, and --force get a notice."""
+    if schedule.learns(job.recipe, steps):
+        return
+    error = schedule.nothing_learnt(job.recipe)
+    if not job.dry_run and not job.force:
+        raise error
+    events.send("notice", what=error.what)
 
 
 def refuse_foreign_tokens(tokenizer, config):

@@ -98,7 +98,7 @@ std::optional<Event> step(const json::object& object) {
 std::optional<Event> problem(const json::object& object) {
   std::string what = text(object, "what");
   if (what.empty()) return {};
-  return Problem{{what, text(object, "remedy")}};
+  return Problem{{what, text(object, "remedy")}, bool_at(object, "usage").value_or(false)};
 }
 
 std::optional<Event> event_of(std::string_view name, const json::object& object) {

@@ -74,6 +74,7 @@ struct Notice {
 };
 struct Problem {
   Error error;
+  bool usage = false;  // the flags or the recipe are at fault
 };
 struct Done {
   std::uint64_t steps = 0;

@@ -106,6 +106,7 @@ json::object to_json(const Job& job) {
           {"max_steps", or_null(job.max_steps)},
           {"resume", job.resume},
           {"dry_run", job.dry_run},
+          {"force", job.force},
           {"push_to_hub", or_null(job.push_to_hub)},
           {"program", job.program},
           {"recipe", recipe::to_json(job.recipe)}};

@@ -34,6 +34,7 @@ struct Job {
   std::optional<std::uint64_t> max_steps;
   bool resume = false;
   bool dry_run = false;
+  bool force = false;                      // train even if nothing can be learnt
   std::optional<std::string> push_to_hub;  // "owner/name"
   std::string program;                     // "kernelwright 1.2.3"
   recipe::Recipe recipe;

@@ -159,7 +159,10 @@ class Session {
       ++rubbish_;
       return;
     }
-    if (const auto* problem = std::get_if<Problem>(&told->event)) outcome_.error = problem->error;
+    if (const auto* problem = std::get_if<Problem>(&told->event)) {
+      outcome_.error = problem->error;
+      outcome_.usage = problem->usage;
+    }
     if (const auto* done = std::get_if<Done>(&told->event)) outcome_.done = *done;
     if (const auto* estimate = std::get_if<Estimate>(&told->event))
       outcome_.fits = estimate->fits.value_or(true);

@@ -49,6 +49,7 @@ struct SessionOptions {
 struct Outcome {
   bool interrupted = false;
   std::optional<Error> error;
+  bool usage = false;  // of the error: the flags or the recipe are at fault
   std::optional<Done> done;
   bool fits = true;  // according to the estimate
 };

@@ -49,7 +49,9 @@ TEST(Events, AnEstimateSaysWhetherItFits) {
 }
 
 TEST(Events, AnErrorHasItsRemedy) {
+  EXPECT_TRUE(event<Problem>(R"({"event":"error","what":"no steps","remedy":"","usage":true})").usage);
   auto problem = event<Problem>(R"({"event":"error","what":"no GPU","remedy":"--device cpu"})");
+  EXPECT_FALSE(problem.usage);
   EXPECT_EQ(problem.error.what, "no GPU");
   EXPECT_EQ(problem.error.remedy, "--device cpu");
 }
