@@ -275,6 +275,21 @@ def test_a_stated_licence_is_in_rows_and_reports(world, run):
     assert "figs/" not in (out / "README.md").read_text(encoding="utf-8")
 
 
+def test_a_licence_that_restricts_use_is_named(world, run):
+    root = world / "restricted"
+    title = "June 9 Researcher Reciprocity License\nVersion 1.0\ndated June 9, 2026\n\n"
+    dataset.write(root / "mycode", {"scale.py": dataset.SCALE, "LICENSE": title + "A clause of this license.\n" * 60})
+    words = ("dataset", "build", root / "mycode", "--no-compile", "--no-tokens", *OPTIONS)
+    assert run(*words, "--out", root / "default").code == 0
+    assert not (root / "default/fim.jsonl").exists() or not dataset.lines(root / "default/fim.jsonl")
+    assert "1 LicenseRef-Researcher-Reciprocity" in (root / "default/PROVENANCE.md").read_text(encoding="utf-8")
+    code, _, stderr = run(*words, "--out", root / "all", "--licences", "LicenseRef-Researcher-Reciprocity")
+    assert code == 0, stderr
+    assert "**Restriction on use**" in (root / "all/PROVENANCE.md").read_text(encoding="utf-8")
+    limits = (root / "all/README.md").read_text(encoding="utf-8").partition("## Limitations")[2]
+    assert "restricts training and improving AI models" in limits and "no row has a verdict" in limits
+
+
 @pytest.mark.parametrize("stated, words", [("mycod=MIT", "the sources are: mycode"),
                                            ("mycode=MITT", "MITT is no known SPDX identifier")])
 def test_a_stated_licence_needs_a_source_and_an_identifier(world, run, stated, words):

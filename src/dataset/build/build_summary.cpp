@@ -104,6 +104,7 @@ void add(RowFacts& facts, const corpus::Row& row) {
   count_kernel(facts, row);
   count_labels(facts.labels, row.labels);
   count_leaks(facts.leaks, row.leakage);
+  if (!row.verdict.empty()) ++facts.verdicts[known(string_at(row.verdict, "trust").value_or(""))];
   facts.prompt_characters.add(characters(row.prompt));
   facts.completion_characters.add(characters(row.completion));
   if (row.tokens) facts.tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(*row.tokens, 0)));
@@ -208,6 +209,7 @@ json::object to_json(const RowFacts& facts) {
           {"labels", to_json(facts.labels)},
           {"leaks", to_json(facts.leaks)},
           {"review", to_json(facts.review)},
+          {"verdicts", to_json(facts.verdicts)},
           {"lengths", json::object{{"prompt_characters", to_json(facts.prompt_characters)},
                                    {"completion_characters", to_json(facts.completion_characters)},
                                    {"tokens", to_json(facts.tokens)}}}};

@@ -315,6 +315,7 @@ std::string card(const BuildSummary& facts, const std::vector<CardConfig>& confi
     for (const auto& [flag, count] : ranked(flags_in_words(rows.leaks), most_flags))
       text += fmt::format("- {}: {}\n", counted(count, "row"), table_cell(flag));
   }
+  text += limitations(facts);
   return text + fmt::format("\nSee ANALYSIS.md for statistics{} PROVENANCE.md for the sources{}.\n",
                             facts.has_figures ? "," : " and",
                             facts.has_figures ? " and figs/ for charts" : "");
@@ -354,7 +355,10 @@ std::string licence_counts(const SourceFacts& source) {
     table.rows.push_back({table_cell(licence), grouped(count),
                           evidence == source.licence_evidence.end() ? "" : in_words(evidence->second)});
   }
-  return markdown(table);
+  std::string text = markdown(table);
+  for (const std::string& restriction : restrictions(source.licences))
+    text += fmt::format("\n**Restriction on use**: {}.\n", table_cell(restriction));
+  return text;
 }
 
 }  // namespace

@@ -44,4 +44,10 @@ std::string markdown(const Table& table);
 // rest.
 std::string shares(std::string_view title, const Counts& counts, std::uint64_t whole, std::size_t most = 20);
 
+// The restrictions on use of these licences, each once: "LicenseRef-NonCommercial restricts commercial use".
+std::vector<std::string> restrictions(const Counts& licences);
+
+// The card's section on what the data set cannot be relied on for.
+std::string limitations(const BuildSummary& facts);
+
 }  // namespace kw::dataset

@@ -1,5 +1,7 @@
 #include "dataset/licence/expression.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/core/text.h"
@@ -177,7 +179,19 @@ bool is_known(const Expression& expression) {
           expression.id.size() > std::string_view("LicenseRef-").size());
 }
 
+void add_restrictions(const Expression& expression, std::vector<std::string>& found) {
+  for (const Expression& part : expression.parts) add_restrictions(part, found);
+  std::string_view what = restriction_of(expression.id);
+  if (!what.empty()) found.push_back(fmt::format("{} restricts {}", expression.id, what));
+}
+
 }  // namespace
+
+std::vector<std::string> restrictions_in(std::string_view spdx) {
+  std::vector<std::string> found;
+  if (auto parsed = parse_expression(spdx)) add_restrictions(*parsed, found);
+  return found;
+}
 
 std::optional<std::string> known_expression(std::string_view text) {
   auto parsed = parse_expression(text);

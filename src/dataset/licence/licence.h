@@ -65,6 +65,9 @@ bool is_metadata_file(std::string_view path);
 // GPL-3.0-only". False for an empty or invalid expression.
 bool allowed(std::string_view spdx, const std::vector<std::string>& allow_list);
 
+// The restrictions on use in an expression, each as "ID restricts WHAT".
+std::vector<std::string> restrictions_in(std::string_view spdx);
+
 // The expression in canonical spelling, if each of its ids is an SPDX identifier that this program knows, or
 // a LicenseRef.
 std::optional<std::string> known_expression(std::string_view text);

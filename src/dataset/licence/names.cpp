@@ -99,7 +99,7 @@ constexpr std::array<std::string_view, 8> exceptions{
     "Autoconf-exception-3.0", "Bison-exception-2.2", "OpenSSL-exception", "Linux-syscall-note"};
 
 // Names as words. A longer name precedes its prefixes.
-constexpr std::array<Pair, 63> names{{
+constexpr std::array<Pair, 69> names{{
     {"apache license v2 0 with llvm exceptions", "Apache-2.0 WITH LLVM-exception"},
     {"apache license v2 0 with llvm exception", "Apache-2.0 WITH LLVM-exception"},
     {"apache license version 2 0 with llvm exceptions", "Apache-2.0 WITH LLVM-exception"},
@@ -163,10 +163,16 @@ constexpr std::array<Pair, 63> names{{
     {"nvidia source code license", "LicenseRef-NVIDIA-Source-Code"},
     {"nvidia end user license agreement", "LicenseRef-NvidiaProprietary"},
     {"nvidia software license agreement", "LicenseRef-NvidiaProprietary"},
+    {"june 9 researcher reciprocity license version 1 0", "LicenseRef-Researcher-Reciprocity"},
+    {"june 9 researcher reciprocity license v1 0", "LicenseRef-Researcher-Reciprocity"},
+    {"june 9 researcher reciprocity license", "LicenseRef-Researcher-Reciprocity"},
+    {"researcher reciprocity license version 1 0", "LicenseRef-Researcher-Reciprocity"},
+    {"researcher reciprocity license v1 0", "LicenseRef-Researcher-Reciprocity"},
+    {"researcher reciprocity license", "LicenseRef-Researcher-Reciprocity"},
 }};
 
 // Restrictive phrases, which apply regardless of other permissions in the text.
-constexpr std::array<Pair, 15> limits{{
+constexpr std::array<Pair, 16> limits{{
     {"retain all intellectual property and proprietary rights", "LicenseRef-NvidiaProprietary"},
     {"retains all intellectual property and proprietary rights", "LicenseRef-NvidiaProprietary"},
     {"creative commons attribution noncommercial", "CC-BY-NC-4.0"},
@@ -182,6 +188,24 @@ constexpr std::array<Pair, 15> limits{{
     {"proprietary and confidential", "LicenseRef-Proprietary"},
     {"confidential and proprietary", "LicenseRef-Proprietary"},
     {"proprietary license", "LicenseRef-Proprietary"},
+    {"researcher reciprocity use restriction", "LicenseRef-Researcher-Reciprocity"},
+}};
+
+// Ids of licences that restrict use, and what they restrict.
+constexpr std::array<Pair, 12> restrictions{{
+    {"LicenseRef-Researcher-Reciprocity",
+     "training and improving AI models, which needs reciprocal access for researchers"},
+    {"LicenseRef-NonCommercial", "commercial use"},
+    {"LicenseRef-ResearchOnly", "use beyond research"},
+    {"LicenseRef-Commons-Clause", "sale"},
+    {"LicenseRef-Proprietary", "use without the owner's permission"},
+    {"LicenseRef-NvidiaProprietary", "use beyond NVIDIA's agreement"},
+    {"LicenseRef-NVIDIA-Source-Code", "use beyond NVIDIA's agreement"},
+    {"LicenseRef-NVIDIA-TensorRT-Source-Code", "use beyond NVIDIA's agreement"},
+    {"CC-BY-NC-4.0", "commercial use"},
+    {"CC-BY-NC-SA-4.0", "commercial use"},
+    {"CC-BY-NC-ND-4.0", "commercial use and adaptations"},
+    {"BUSL-1.1", "production use"},
 }};
 
 constexpr std::array<Pair, 9> gnu{{
@@ -302,6 +326,11 @@ std::string canonical_id(std::string_view id) {
 
 bool is_spdx_id(std::string_view id) {
   return std::ranges::find(ids, id, &Pair::second) != ids.end();
+}
+
+std::string_view restriction_of(std::string_view id) {
+  auto found = std::ranges::find(restrictions, id, &Pair::first);
+  return found == restrictions.end() ? std::string_view() : found->second;
 }
 
 std::string canonical_exception(std::string_view exception) {

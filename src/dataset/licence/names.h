@@ -17,6 +17,10 @@ std::string canonical_id(std::string_view id);
 // Whether the id is an SPDX identifier in common use, in its current spelling.
 bool is_spdx_id(std::string_view id);
 
+// What the licence of this id restricts: "commercial use". Empty for a licence without a restriction on use,
+// or an unknown one.
+std::string_view restriction_of(std::string_view id);
+
 // An exception that only adds permissions: "LLVM-exception". Empty if it is unknown.
 std::string canonical_exception(std::string_view exception);
 

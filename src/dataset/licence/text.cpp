@@ -92,7 +92,7 @@ constexpr std::array<Phrase, 2> psf{"royalty free world wide license to reproduc
 constexpr std::array<Phrase, 2> psf_any{"royalty free world wide license to reproduce analyze test",
                                         "available to licensee on an as is basis"};
 
-constexpr std::array<Wording, 36> table{{
+constexpr std::array<Wording, 37> table{{
     {"MIT", "permission is hereby granted free of charge to any person obtaining a copy",
      "dealings in the software", 152, 168, mit, narrowing},
     {"MIT-0", "permission is hereby granted free of charge to any person obtaining a copy",
@@ -165,6 +165,7 @@ constexpr std::array<Wording, 36> table{{
     {"CC-BY-SA-4.0", "attribution sharealike 4 0 international", "", 1500, 0, {}, {}},
     {"CC-BY-4.0", "attribution 4 0 international", "", 1500, 0, {}, {}},
     {"BUSL-1.1", "business source license 1 1", "", 300, 0, {}, {}},
+    {"LicenseRef-Researcher-Reciprocity", "june 9 researcher reciprocity license", "", 200, 0, {}, {}},
     {"LicenseRef-NVIDIA-Source-Code", "nvidia source code license", "", 200, 0, {}, {}},
     {"LicenseRef-NvidiaProprietary",
      "license agreement for nvidia software development kits",

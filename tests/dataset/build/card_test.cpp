@@ -71,6 +71,47 @@ TEST(Card, FlagsAreASentenceEach) {
                                          "- 1 row: prompt and completion are similar\n"));
 }
 
+std::string limits_of(const BuildSummary& facts) {
+  std::string text = card(facts, {});
+  return text.substr(text.find("## Limitations"));
+}
+
+TEST(Card, LimitationsCountTheRowsWithAVerdict) {
+  BuildSummary facts = small_facts();
+  EXPECT_THAT(limits_of(facts), HasSubstr("no row has a verdict"));
+  corpus::Row judged = hole_row();
+  judged.kind = corpus::RowKind::trace;
+  judged.verdict = {{"trust", "interpreter"}};
+  add(facts.rows, judged);
+  judged.verdict = {{"trust", "replay"}};
+  add(facts.rows, judged);
+  EXPECT_THAT(limits_of(facts), HasSubstr("2 of 3 rows (66.7%) have a verdict, 1 of them from Triton's "
+                                          "interpreter on a CPU and 1 from a GPU."));
+}
+
+TEST(Card, LimitationsSpeakOfPairsOnlyWhereThereAreSome) {
+  BuildSummary facts = small_facts();
+  EXPECT_THAT(limits_of(facts), Not(HasSubstr("**Pairs**")));
+  facts.rows.kinds["cu2triton"] = 2;
+  EXPECT_THAT(limits_of(facts), HasSubstr("the two sides of 2 rows"));
+}
+
+TEST(Card, LimitationsNameRestrictionsOnUseAndTheLargestSource) {
+  BuildSummary facts = small_facts();
+  facts.rows.licences = {{"MIT AND LicenseRef-Researcher-Reciprocity", 1}, {"unknown", 2}};
+  EXPECT_THAT(limits_of(facts), HasSubstr("LicenseRef-Researcher-Reciprocity restricts training"));
+  EXPECT_THAT(limits_of(facts), HasSubstr("The licence of 2 rows is unknown."));
+  EXPECT_THAT(limits_of(facts), HasSubstr("kernels 1.2 has 100.0% of the rows"));
+}
+
+TEST(Provenance, NamesRestrictionsOnUse) {
+  BuildSummary facts = small_facts();
+  EXPECT_THAT(provenance_markdown(facts), Not(HasSubstr("Restriction on use")));
+  add(facts.sources.front(), {"LicenseRef-Researcher-Reciprocity", "LICENSE"});
+  EXPECT_THAT(provenance_markdown(facts),
+              HasSubstr("**Restriction on use**: LicenseRef-Researcher-Reciprocity"));
+}
+
 TEST(Card, NamesTheChartsOnlyWhereTheyAreDrawn) {
   BuildSummary facts = small_facts();
   EXPECT_THAT(card(facts, {}),

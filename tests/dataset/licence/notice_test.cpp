@@ -68,6 +68,11 @@ TEST(LicenceNotice, ProprietaryRightsAreNoLicence) {
             "LicenseRef-NvidiaProprietary");
 }
 
+TEST(LicenceNotice, ResearcherReciprocityIsNamed) {
+  EXPECT_EQ(notice("# Licensed under the June 9 Researcher Reciprocity License, Version 1.0.\n"),
+            "LicenseRef-Researcher-Reciprocity");
+}
+
 TEST(LicenceNotice, CodeWithoutOneHasNone) {
   EXPECT_EQ(notice("import triton\n\n@triton.jit\ndef kernel(x): pass\n"), "none");
   EXPECT_EQ(notice("# Copyright (c) Somebody. All rights reserved.\n"), "none");

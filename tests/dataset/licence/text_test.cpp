@@ -1,4 +1,4 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <filesystem>
 
@@ -45,6 +45,30 @@ TEST(LicenceText, NonCommercialUseIsNotMit) {
 TEST(LicenceText, CommonsClauseIsNotMit) {
   EXPECT_EQ(from_text("Commons Clause License Condition v1.0\n\n" + mit),
             "MIT AND LicenseRef-Commons-Clause");
+}
+
+std::string reciprocity() {
+  std::string text =
+      "June 9 Researcher Reciprocity License\nVersion 1.0\ndated June 9, 2026\n\nThis is a license between "
+      "you and the licensor. The use restriction stands in Attachment A.\n";
+  for (int n = 0; n < 60; ++n) text += "A clause of this license that grants or restricts.\n";
+  return text;
+}
+
+TEST(LicenceText, ResearcherReciprocityIsARestriction) {
+  const auto spdx = from_text(reciprocity());
+  EXPECT_EQ(spdx, "LicenseRef-Researcher-Reciprocity");
+  EXPECT_FALSE(allowed(*spdx, permissive()));
+  EXPECT_THAT(restrictions_in("MIT AND " + *spdx), testing::ElementsAre(testing::HasSubstr("training")));
+}
+
+TEST(LicenceText, ResearcherReciprocityBesideMitIsNotMit) {
+  const auto spdx = from_text(mit + "\nThis project is under the June 9 Researcher Reciprocity License.\n");
+  EXPECT_EQ(spdx, "MIT AND LicenseRef-Researcher-Reciprocity");
+}
+
+TEST(LicenceText, PermissiveLicencesHaveNoRestriction) {
+  for (const std::string& spdx : permissive()) EXPECT_TRUE(restrictions_in(spdx).empty()) << spdx;
 }
 
 TEST(LicenceText, WithoutItsDisclaimerItIsNotMit) {
