@@ -12,6 +12,7 @@
 #include "loop/model_client/answer.h"
 #include "loop/model_client/listing.h"
 #include "loop/model_client/request.h"
+#include "loop/model_client/retry.h"
 #include "loop/model_client/server_error.h"
 #include "model_servers/launch_line.h"
 
@@ -27,6 +28,15 @@ constexpr std::size_t shown_bytes = 300;
 
 Finding as_missing(const Error& error) {
   return {Grade::missing, error.what, error.remedy};
+}
+
+Finding refusal(const llm::ServerError& error, const llm::ServerOptions& options) {
+  bool busy = llm::trouble_of(error).overloaded;
+  return {
+      busy ? Grade::busy : Grade::missing,
+      fmt::format("a short question was refused with {}: {}", error.status,
+                  llm::without_key(shorten(to_plain_text(error.message), shown_bytes), options)),
+      busy ? "the server limits requests or is busy: check it again in a while" : "check the server's log"};
 }
 
 std::string parser_remedy(const llm::ModelInfo& model) {
@@ -94,21 +104,17 @@ async::Task<Findings> ask_server(http::Client& client, llm::ServerOptions option
     co_return Findings{
         {Grade::missing, "a short question got no answer: " + response.error().what,
          response.error().remedy.empty() ? "check the server's log" : response.error().remedy}};
-  if (response->status != 200) {
-    llm::ServerError error = llm::read_error(response->status, response->body);
-    co_return Findings{
-        {Grade::missing,
-         fmt::format("a short question was refused with {}: {}", response->status,
-                     llm::without_key(shorten(to_plain_text(error.message), shown_bytes), options)),
-         "check the server's log"}};
-  }
+  if (response->status != 200)
+    co_return Findings{refusal(llm::read_error(response->status, response->body), options)};
   co_return judge_answer(model, response->body);
 }
 
 async::Task<Findings> examine(async::Loop* loop, async::Stop* stop, llm::ServerOptions options) {
   http::Client client(*loop, options.http);
   auto listing = co_await llm::list_models(client, options, *stop);
-  if (!listing) co_return Findings{as_missing(listing.error())};
+  if (!listing)
+    co_return Findings{
+        {listing.error().busy ? Grade::busy : Grade::missing, listing.error().what, listing.error().remedy}};
   Findings found{{Grade::ok,
                   fmt::format("{}: {}, {} model{}", listing->base_url,
                               listing->server.empty() ? "a server" : listing->server, listing->models.size(),

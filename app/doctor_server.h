@@ -11,8 +11,8 @@
 
 namespace kw::app {
 
-// Findings of `doctor`.
-BOOST_DEFINE_ENUM_CLASS(Grade, ok, less, missing)
+// Findings of `doctor`. busy: a server that limits requests at the moment could not be examined to the end.
+BOOST_DEFINE_ENUM_CLASS(Grade, ok, less, busy, missing)
 
 struct Finding {
   Grade grade = Grade::ok;

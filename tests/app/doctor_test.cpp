@@ -137,6 +137,18 @@ TEST(DoctorServer, ARefusalIsTold) {
   Served server(listed("m", "65536"), R"({"error": {"message": "no such template"}})", 400);
   EXPECT_THAT(server.examined().back().what, HasSubstr("400: no such template"));
 }
+TEST(DoctorServer, OneThatLimitsRequestsIsBusyAndNotMissing) {
+  Served server(listed("m", "65536"), R"({"error": {"message": "slow down"}})", 429);
+  Finding last = server.examined().back();
+  EXPECT_EQ(last.grade, Grade::busy);
+  EXPECT_THAT(last.what, HasSubstr("429: slow down"));
+  EXPECT_THAT(last.remedy, HasSubstr("again"));
+}
+TEST(DoctorServer, AnExhaustedQuotaIsNotBusy) {
+  Served server(listed("m", "65536"), R"({"error": {"message": "no more", "code": "insufficient_quota"}})",
+                429);
+  EXPECT_EQ(server.examined().back().grade, Grade::missing);
+}
 TEST(DoctorServer, AModelThatIsNotThereIsTold) {
   Served server(listed("m", "65536"), "");
   EXPECT_EQ(server.examined("other").back().grade, Grade::missing);

@@ -8,6 +8,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "loop/model_client/retry.h"
 #include "loop/model_client/server_error.h"
 
 namespace kw::llm {
@@ -214,18 +215,26 @@ bool is_unknown_path(int status) {
   return status == 404 || status == 405 || status == 501;
 }
 
-std::unexpected<Error> unreachable(const std::string& url, const http::Failure& failure) {
-  std::string remedy = failure.remedy;
-  if (remedy.empty()) remedy = "start the model server, or name another with --vllm-url";
-  return fail(fmt::format("cannot reach the model server at {}: {}", url, failure.what), remedy);
+std::unexpected<ListingFailure> lasting(Error error) {
+  return std::unexpected(ListingFailure{std::move(error)});
 }
 
-std::unexpected<Error> refused(const std::string& url, int status, std::string_view body) {
+std::unexpected<ListingFailure> unreachable(const std::string& url, const http::Failure& failure) {
+  std::string remedy = failure.remedy;
+  if (remedy.empty()) remedy = "start the model server, or name another with --vllm-url";
+  return lasting({fmt::format("cannot reach the model server at {}: {}", url, failure.what), remedy});
+}
+
+std::unexpected<ListingFailure> refused(const std::string& url, int status, std::string_view body) {
   ServerError error = read_error(status, body);
   std::string remedy;
   if (status == 401 || status == 403) remedy = "set OPENAI_API_KEY to a key that this server accepts";
-  if (status == 503) remedy = "the server may still be loading its model: try again in a while";
-  return fail(fmt::format("{} answered {}: {}", url, status, error.message), remedy);
+  bool busy = trouble_of(error).overloaded;
+  if (busy)
+    remedy = status == 503 ? "the server may still be loading its model: try again in a while"
+                           : "the server limits requests: try again in a while";
+  return std::unexpected(
+      ListingFailure{{fmt::format("{} answered {}: {}", url, status, error.message), remedy}, busy});
 }
 
 Result<Listing> listing_of(const std::string& url, const http::Response& response) {
@@ -258,12 +267,13 @@ Result<http::Headers> common_headers(const ServerOptions& options) {
   return headers;
 }
 
-async::Task<Result<Listing>> list_models(http::Client& client, const ServerOptions& options,
-                                         async::Stop& stop) {
+async::Task<std::expected<Listing, ListingFailure>> list_models(http::Client& client,
+                                                                const ServerOptions& options,
+                                                                async::Stop& stop) {
   auto bases = base_urls(options.base_url);
-  if (!bases) co_return std::unexpected(bases.error());
+  if (!bases) co_return lasting(bases.error());
   auto headers = common_headers(options);
-  if (!headers) co_return std::unexpected(headers.error());
+  if (!headers) co_return lasting(headers.error());
   Listing unknown;
   for (const std::string& base : *bases) {
     http::Request request{.method = "GET", .url = base + "/models", .headers = *headers, .body = {}};
@@ -274,15 +284,16 @@ async::Task<Result<Listing>> list_models(http::Client& client, const ServerOptio
     if (response->status / 100 != 2)
       co_return refused(request.url, response->status, without_key(response->body, options));
     auto listing = listing_of(request.url, *response);
-    if (listing) listing->base_url = base;
-    co_return listing;
+    if (!listing) co_return lasting(listing.error());
+    listing->base_url = base;
+    co_return std::move(*listing);
   }
   co_return unknown;
 }
 
 async::Task<Result<Probe>> probe(http::Client& client, const ServerOptions& options, async::Stop& stop) {
   auto listing = co_await list_models(client, options, stop);
-  if (!listing) co_return std::unexpected(listing.error());
+  if (!listing) co_return std::unexpected<Error>(listing.error());
   Probe found;
   found.server = listing->server;
   for (const ListedModel& model : listing->models) found.models.push_back(model.info);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +39,15 @@ Result<Listing> read_listing(const boost::json::value& body, const http::Headers
 // lists only loaded models (transformers).
 Result<ModelInfo> choose_model(const Listing& listing, const std::string& name);
 
+// Why a server listed no models.
+struct ListingFailure : Error {
+  bool busy = false;  // the server limits requests or is loading: a later request may succeed
+};
+
 // A server without /v1/models yields a listing without models.
-async::Task<Result<Listing>> list_models(http::Client& client, const ServerOptions& options,
-                                         async::Stop& stop);
+async::Task<std::expected<Listing, ListingFailure>> list_models(http::Client& client,
+                                                                const ServerOptions& options,
+                                                                async::Stop& stop);
 
 // The headers of every request: the key, if there is one. An error if the key cannot be a header value.
 Result<http::Headers> common_headers(const ServerOptions& options);

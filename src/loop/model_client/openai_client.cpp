@@ -90,7 +90,7 @@ struct OpenAiClient::State {
 
 async::Task<Result<>> OpenAiClient::State::settle() {
   auto listing = co_await list_models(http, options, stop);
-  if (!listing) co_return std::unexpected(listing.error());
+  if (!listing) co_return std::unexpected<Error>(listing.error());
   auto chosen = choose_model(*listing, options.model);
   if (!chosen) co_return std::unexpected(chosen.error());
   auto common = common_headers(options);
