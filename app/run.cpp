@@ -208,7 +208,7 @@ std::string interruption(const RunWorld& world) {
 async::Task<int> run_loop(RunWorld* world) {
   auto ended = co_await run_and_save(world);
   world->report.finish();
-  if (world->session.stop.requested()) {
+  if (world->session.interrupted()) {
     fmt::print(stderr, "{}\n", interruption(*world));
     co_return exit_interrupted;
   }

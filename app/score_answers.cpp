@@ -192,7 +192,7 @@ async::Task<int> RowRun::work() {
   auto ended = co_await ask();
   progress_.finish();
   store_.reset();
-  if (ended || session_.stop.requested()) co_return 0;
+  if (ended || session_.interrupted()) co_return 0;
   complain(ended.error());
   co_return exit_failure;
 }

@@ -56,7 +56,12 @@ void Session::heed_signals() {
   signals_.async_wait([this](boost::system::error_code error, int signal) {
     if (error) return;
     const std::string cause = fmt::format("signal {}", signal);
-    on_signal ? on_signal(cause) : stop.request(cause);
+    if (on_signal) {
+      on_signal(cause);
+    } else {
+      interrupted_ = !stop.requested();
+      stop.request(cause);
+    }
     // A second signal ends the process at once, and its children with it.
     signals_.async_wait([](boost::system::error_code again, int) {
       if (!again) ::_exit(exit_interrupted);
@@ -73,7 +78,7 @@ int Session::run(std::function<async::Task<int>()> work, std::function<void()> t
   // A runner that was starting during the stop may create its cgroup after the others were removed.
   if (stop.requested()) process::await_children(2s);
   sweep_cgroups();
-  return stop.requested() ? exit_interrupted : status;
+  return interrupted_ ? exit_interrupted : status;
 }
 
 Result<> own_processes() {

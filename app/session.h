@@ -34,12 +34,16 @@ struct Session {
   std::function<void(const std::string& cause)> on_signal;
 
   // Runs the coroutine to its end and calls `tick` every second. A second signal ends the program at once.
-  // Returns the coroutine's result, or exit_interrupted after a stop.
+  // Returns the coroutine's result, or exit_interrupted if a signal requested the stop.
   int run(std::function<async::Task<int>()> work, std::function<void()> tick);
+
+  // Whether a signal requested the stop. Work that breaks off for another cause requests a stop too.
+  bool interrupted() const { return interrupted_; }
 
  private:
   void heed_signals();
   boost::asio::signal_set signals_{loop, SIGINT, SIGTERM, SIGHUP};
+  bool interrupted_ = false;
 };
 
 // Makes this process the reaper of orphans of candidates, and the parent of their cgroups.

@@ -41,7 +41,7 @@ async::Task<Result<>> judge_candidates(Session* session, Source* source, Report*
 async::Task<int> run_verify(Session* session, Source* source, Report* report, EvaluatorPlan plan) {
   auto ended = co_await judge_candidates(session, source, report, std::move(plan));
   report->finish();
-  if (ended || session->stop.requested()) co_return report->exit_status();
+  if (ended || session->interrupted()) co_return report->exit_status();
   complain(ended.error());
   co_return exit_failure;
 }

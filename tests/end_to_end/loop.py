@@ -1,8 +1,11 @@
 """Runs `kernelwright run` with the scripted model, and reads its run folder."""
+import contextlib
+import http.server
 import json
 import shutil
 import sqlite3
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +29,37 @@ def command(traces, output, *words, replay=None):
     if "--vllm-url" not in words:
         words += ["--model-replay", str(replay or traces)]
     return [program.binary(), "run", "--traces", str(traces), "--output", str(output), *words]
+
+
+@contextlib.contextmanager
+def refusing_server(status, message):
+    """The URL of a server that lists one model and refuses every chat."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def reply(self, code, body):
+            data = json.dumps(body).encode()
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self):
+            self.reply(200, {"object": "list", "data": [{"id": "m", "owned_by": "vllm", "max_model_len": 65536}]})
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.reply(status, {"error": {"message": message}})
+
+        def log_message(self, *_):
+            pass
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def folder_of(output):

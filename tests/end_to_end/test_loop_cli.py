@@ -152,6 +152,25 @@ def test_no_server_is_exit_code_1_with_a_remedy(run, quick, tmp_path):
     assert not loop.folder_of(tmp_path / "x.json").exists()
 
 
+@pytest.mark.parametrize("tasks", [2, TASKS])
+def test_a_wrong_key_is_no_interruption(run, quick, tmp_path, tasks):
+    output = tmp_path / "x.json"
+    with loop.refusing_server(401, "Incorrect API key provided") as url:
+        code, _, stderr = run(*loop.command(quick.traces, output, *quick.words, "--vllm-url", url, "--limit", tasks)[1:],
+                              limit=60)
+    assert code == 1, stderr
+    assert "401: Incorrect API key provided" in stderr and "-> set OPENAI_API_KEY" in stderr
+    assert "interrupted" not in stderr
+
+
+def test_a_server_that_limits_requests_is_busy(run):
+    with loop.refusing_server(429, "slow down") as url:
+        code, stdout, stderr = run("doctor", "--vllm-url", url, limit=60)
+    last = stdout.strip().splitlines()[-2:]
+    assert code == 0 and last[0].startswith("busy") and "slow down" in last[0], stdout + stderr
+    assert "->" in last[1]
+
+
 def test_a_run_that_is_done_asks_nothing_again(play, tmp_path):
     output = tmp_path / "x.json"
     assert play(output, "--multi-turn").code == 0
