@@ -47,6 +47,8 @@ class RunReport {
 
   // From here on every turn, end and error is also appended to that file with its time.
   Result<> log_to(const std::filesystem::path& file);
+  // Names a wait before the first task; started() ends it.
+  void wait_for(std::string words) { progress_.wait_for(std::move(words)); }
   // Sets the number of tasks and starts the clock of the progress.
   void started();
   // Call `ended` for each trace that ended in this run.

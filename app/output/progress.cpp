@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t bar_width = 24;
 
+// A wait that began just after a tick is due at the next one.
+constexpr std::chrono::duration<double> shortest_said{0.9};
+
 std::string bar(std::size_t done, std::size_t total) {
   std::size_t filled = total == 0 ? bar_width : std::min(done, total) * bar_width / total;
   return fmt::format("[{:#<{}}{:-<{}}]", "", filled, "", bar_width - filled);
@@ -56,7 +59,27 @@ void Progress::say(std::string_view line) {
   std::fflush(options_.out);
 }
 
+void Progress::wait_for(std::string name) {
+  clear();
+  waits_for_ = std::move(name);
+  wait_began_ = std::chrono::steady_clock::now();
+  wait_is_said_ = false;
+}
+
+void Progress::show_wait() {
+  std::chrono::duration<double> waited = std::chrono::steady_clock::now() - wait_began_;
+  if (waited < shortest_said || (wait_is_said_ && !options_.terminal)) return;
+  wait_is_said_ = true;
+  drawn_ = options_.terminal;
+  if (drawn_)
+    fmt::print(options_.out, "\r\x1b[K{}: {:.0f} s", waits_for_, waited.count());
+  else
+    fmt::print(options_.out, "{}\n", waits_for_);
+  std::fflush(options_.out);
+}
+
 void Progress::tick(double seconds) {
+  if (!options_.quiet && !waits_for_.empty()) return show_wait();
   if (options_.quiet || !options_.terminal) return;
   fmt::print(options_.out, "\r\x1b[K{}", progress_bar(done_, total_, skipped_, seconds));
   std::fflush(options_.out);
@@ -64,6 +87,7 @@ void Progress::tick(double seconds) {
 }
 
 void Progress::finish() {
+  waits_for_.clear();
   clear();
 }
 

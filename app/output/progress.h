@@ -1,6 +1,7 @@
 // Progress of a run on standard error: a bar on a terminal, else a line per candidate.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <optional>
@@ -35,14 +36,22 @@ class Progress {
   // Removes the bar.
   void finish();
 
+  // Names a wait before the work, such as a start. From about its second second on, `tick` shows the name:
+  // once on a line, or with the elapsed seconds on a terminal. An empty name ends the wait.
+  void wait_for(std::string name);
+
  private:
   void clear();
+  void show_wait();
 
   Options options_;
   std::optional<std::size_t> total_;
   std::size_t done_ = 0;
   std::size_t skipped_ = 0;
   bool drawn_ = false;
+  std::string waits_for_;
+  std::chrono::steady_clock::time_point wait_began_;
+  bool wait_is_said_ = false;
 };
 
 }  // namespace kw

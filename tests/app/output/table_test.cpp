@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "output/progress.h"
 
 namespace kw {
@@ -133,6 +136,32 @@ std::string shown(bool terminal) {
 }
 TEST(Progress, PlainLinesWithoutATerminal) {
   EXPECT_EQ(shown(false), "1/2 a: correct\nnote\n");
+}
+// The output of a Progress that waits, with a tick after some milliseconds.
+std::string shown_wait(bool terminal, bool quiet, int ms) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  Progress progress({.out = out, .terminal = terminal, .quiet = quiet}, 2);
+  progress.wait_for("starting Python");
+  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+  progress.tick(1);
+  progress.tick(1);
+  progress.wait_for("");
+  std::fclose(out);
+  std::string all(text, size);
+  std::free(text);
+  return all;
+}
+TEST(Progress, AShortWaitIsNotShown) {
+  EXPECT_EQ(shown_wait(false, false, 0), "");
+  EXPECT_EQ(shown_wait(true, false, 0), "");
+}
+TEST(Progress, ALongWaitIsNamedOnceOrWithItsSeconds) {
+  EXPECT_EQ(shown_wait(false, false, 1000), "starting Python\n");
+  EXPECT_EQ(shown_wait(true, false, 1000),
+            "\r\x1b[Kstarting Python: 1 s\r\x1b[Kstarting Python: 1 s\r\x1b[K");
+  EXPECT_EQ(shown_wait(true, true, 1000), "");
 }
 TEST(Progress, ABarThatIsClearedForAMessage) {
   EXPECT_THAT(shown(true), HasSubstr("\r\x1b[Knote\n"));
