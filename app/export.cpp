@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 
 #include "base/core/files.h"
 #include "base/process/child.h"
 #include "loop/run_store/run_reader.h"
+#include "loop/run_store/trace_files.h"
 #include "loop/run_store/training_files.h"
+#include "output/output_file.h"
 #include "session.h"
 #include "verify/workers/installation.h"
 #include "version.h"
@@ -50,6 +54,46 @@ Result<> check_export_flags(const ExportFlags& flags, const store::TrainingOptio
   if (ending == ".parquet" && options.format == Format::traces)
     return fail("--format traces excludes Parquet", "use the extension .json or .jsonl");
   return {};
+}
+
+// Whether the file's footer names columns of training rows: [footer][its length, 4 bytes]["PAR1"].
+bool is_parquet_of_rows(const fs::path& file) {
+  constexpr std::streamoff end_bytes = 8;
+  constexpr std::uint32_t most_bytes = 16U << 20;
+  std::ifstream bytes(file, std::ios::binary);
+  std::uint32_t footer_bytes = 0;  // little-endian, as this machine is
+  bytes.seekg(-end_bytes, std::ios::end);
+  bytes.read(reinterpret_cast<char*>(&footer_bytes), sizeof footer_bytes);
+  if (!bytes || footer_bytes > most_bytes) return false;
+  std::string footer(footer_bytes, '\0');
+  bytes.seekg(-end_bytes - static_cast<std::streamoff>(footer_bytes), std::ios::end);
+  bytes.read(footer.data(), static_cast<std::streamsize>(footer.size()));
+  return bytes && footer.contains("sample_key") && footer.contains("sample_number") &&
+         footer.contains("trust");
+}
+
+bool is_card(const fs::path& file) {
+  auto text = read_text_file(file);
+  return text && text->contains("each judged by Kernelwright");
+}
+
+// An earlier export of the same kind is replaced, and no other file.
+Result<> check_written(const ExportFlags& flags) {
+  std::error_code ignored;
+  for (const fs::path& input : {fs::path(flags.run), fs::path(flags.run) / "run.db"})
+    if (fs::equivalent(flags.output, input, ignored))
+      return fail(fmt::format("the output would overwrite the input {}", input.string()),
+                  "give another --output");
+  auto content =
+      flags.format == store::Format::traces ? store::FileContent::traces : store::FileContent::rows;
+  auto is_ours = [&](const fs::path& file) {
+    if (file.extension() == ".parquet") return is_parquet_of_rows(file);
+    auto found = store::content_of(file);
+    return found == content || found == store::FileContent::none;
+  };
+  std::string wanted = fmt::format("an export of kernelwright with --format {}", to_string(flags.format));
+  if (auto ours = check_ours(flags.output, wanted, is_ours); !ours) return ours;
+  return check_ours(flags.output + ".card.md", "a dataset card of kernelwright", is_card);
 }
 
 // The form of traces: multi-turn if any trace has more than one turn.
@@ -147,6 +191,7 @@ int export_run(const ExportFlags& flags) {
     complain(good.error());
     return exit_usage;
   }
+  if (auto may = check_written(flags); !may) return failed(may.error());
   if (auto written = write_all(flags, options); !written) return failed(written.error());
   return 0;
 }

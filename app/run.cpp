@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
+#include <utility>
 
 #include "base/async/loop.h"
 #include "base/core/crypto.h"
@@ -17,6 +19,7 @@
 #include "loop/run_store/trace_files.h"
 #include "options/config.h"
 #include "options/shared_flags.h"
+#include "output/output_file.h"
 #include "output/results.h"
 #include "revision.h"
 #include "session.h"
@@ -85,6 +88,7 @@ struct RunWorld {
   std::size_t unsaved = 0;
   std::uint64_t ended = 0;             // traces in the database, once it is known
   std::optional<std::size_t> total{};  // traces of the whole run, if the source knows it
+  bool save_failed = false;
 };
 
 // The scripted model is an ordinary server within this process.
@@ -120,11 +124,43 @@ async::Task<Result<>> start_evaluator(RunWorld* world) {
   co_return Result<>();
 }
 
+std::array<fs::path, 2> trace_files(const RunOutputFlags& output) {
+  return {output.output, store::failed_path(output.output)};
+}
+
+// Refuses a file that this program did not write. Traces whose run.db is gone could not be written again, so
+// only a fresh run, which renames them, replaces them.
+Result<> check_trace_files(const RunOutputFlags& output) {
+  auto is_ours = [](const fs::path& file) { return store::content_of(file) != store::FileContent::foreign; };
+  std::error_code ignored;
+  bool resumes = fs::exists(output.run_folder() / "run.db", ignored);
+  for (const fs::path& file : trace_files(output)) {
+    if (auto ours = check_ours(file, "a trace file of kernelwright", is_ours); !ours) return ours;
+    if (!resumes && !output.fresh && store::content_of(file) != store::FileContent::none)
+      return fail(fmt::format("{} has traces, and its run {} does not exist", file.string(),
+                              (output.run_folder() / "run.db").string()),
+                  "name another file with --output, or give --fresh, which renames this one");
+  }
+  return {};
+}
+
+// Call it after the run is open: a run that is refused leaves its files in place.
+Result<> keep_earlier_files(RunWorld& world) {
+  if (!world.flags.output.fresh) return {};
+  world.report.wait_for("");
+  if (const fs::path& earlier = world.store->replaced(); !earlier.empty())
+    fmt::print(stderr, "note: {} was renamed to {}\n", world.store->path().string(), earlier.string());
+  for (const fs::path& file : trace_files(world.flags.output))
+    if (auto kept = set_aside(file); !kept) return kept;
+  return {};
+}
+
 Result<> open_store(RunWorld* world) {
   fs::path folder = world->flags.output.run_folder();
   auto store = store::RunStore::open(world->session.loop, folder, world->info, world->flags.output.fresh);
   if (!store) return std::unexpected(store.error());
   world->store = std::move(*store);
+  if (auto kept = keep_earlier_files(*world); !kept) return kept;
   if (auto logged = world->report.log_to(folder / "log" / "run.log"); !logged) return logged;
   return write_file(folder / "config.toml", world->info.config_toml);
 }
@@ -134,8 +170,10 @@ async::Task<Result<>> write_exports(RunWorld* world) {
   co_return co_await store::save_traces(*world->store, world->flags.output.output, form);
 }
 
+// A failure is said once: run.db has the traces, and the last write at the end of the run decides its status.
 async::Task<> save_now_and_then(RunWorld* world) {
-  if (auto saved = co_await write_exports(world); !saved) world->report.say("error: " + saved.error().what);
+  auto saved = co_await write_exports(world);
+  if (!saved && !std::exchange(world->save_failed, true)) world->report.say("error: " + saved.error().what);
 }
 
 void trace_ended(RunWorld* world) {
@@ -251,6 +289,7 @@ int run(const RunFlags& flags, const CLI::App& verb) {
 }
 
 int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
+  if (auto good = check_trace_files(flags.output); !good) return failed(good.error());
   auto settings = flags.loop.settings();
   if (!settings) return failed(settings.error());
   settings->sampling = flags.model.sampling;
@@ -284,7 +323,8 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
                  {},
                  0,
                  0,
-                 total};
+                 total,
+                 false};
   return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
 }
 

@@ -13,6 +13,7 @@
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "base/rows/row_reader.h"
+#include "output/output_file.h"
 #include "types/verdict.h"
 
 namespace kw {
@@ -37,7 +38,9 @@ Result<> write_all(int fd, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {
     ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(fmt::format("cannot write {}: {}", name, errno_text(errno)));
+    if (n < 0)
+      return fail(fmt::format("cannot write {}: {}", name, errno_text(errno)),
+                  "free some space or name another --output; the same command continues");
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return {};
@@ -50,6 +53,13 @@ RowKey row_of(const Job& job, const std::string& work) {
 }
 
 Result<ResultSink> ResultSink::open(const SinkOptions& options) {
+  auto sink = open_file(options);
+  if (!sink || !options.fresh || sink->found_ == 0) return sink;
+  if (auto aside = set_aside(options.output); !aside) return std::unexpected(aside.error());
+  return open_file(options);
+}
+
+Result<ResultSink> ResultSink::open_file(const SinkOptions& options) {
   ResultSink sink;
   sink.options_ = options;
   if (options.output.empty()) return sink;
@@ -60,13 +70,7 @@ Result<ResultSink> ResultSink::open(const SinkOptions& options) {
   if (::flock(sink.fd_.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(fmt::format("another run writes {}", options.output), "wait for it, or name another file");
   if (auto read = sink.read_file(); !read) return std::unexpected(read.error());
-  if (!options.fresh) return sink;
-  if (::ftruncate(sink.fd_.get(), 0) != 0)
-    return fail(fmt::format("cannot empty {}: {}", options.output, errno_text(errno)));
-  ResultSink empty;
-  empty.options_ = options;
-  empty.fd_ = std::move(sink.fd_);
-  return empty;
+  return sink;
 }
 
 Result<> ResultSink::read_file() {
@@ -83,9 +87,9 @@ Result<> ResultSink::read_file() {
     bool last = end_ + text.size() >= size;  // no newline after it
     auto verdict = parse_verdict(text);
     if (!verdict && !(last && may_be_torn(text)))
-      return fail(fmt::format("{} is not an output file of kernelwright: line {} is {}", options_.output,
-                              (*line)->number, (*line)->too_long ? "too long" : verdict.error().what),
-                  "name another file with --output");
+      return not_ours(options_.output, "an output file of kernelwright",
+                      fmt::format(" (line {} is {})", (*line)->number,
+                                  (*line)->too_long ? "too long" : verdict.error().what));
     if (last) {
       if (auto ended = end_last_line(end_, size, verdict.has_value()); !ended) return ended;
     }
@@ -139,24 +143,31 @@ Result<std::optional<Verdict>> ResultSink::equal(const std::string& work) const 
 }
 
 Result<> ResultSink::write(const Verdict& verdict, const json::object& carried) {
-  show(verdict, carried);
   Place place{end_, 0};
   if (fd_) {
     std::string line = json::serialize(output_object(verdict, carried));
     place.size = line.size();
-    line += '\n';
-    if (auto written = write_all(fd_.get(), line, options_.output); !written) return written;
-    end_ += line.size();
+    if (auto written = append(line + '\n'); !written) return written;
   }
   remember(verdict, place);
-  return {};
+  return show(verdict, carried);
 }
 
-void ResultSink::show(const Verdict& verdict, const json::object& carried) const {
-  if (!options_.to_stdout) return;
-  std::string line = json::serialize(output_object(verdict, carried));
-  fmt::print(stdout, "{}\n", line);
-  std::fflush(stdout);
+Result<> ResultSink::append(const std::string& line) {
+  auto written = write_all(fd_.get(), line, options_.output);
+  if (written) {
+    end_ += line.size();
+  } else if (::ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) {
+    written.error().what += "; its last line may be incomplete";
+  }
+  return written;
+}
+
+Result<> ResultSink::show(const Verdict& verdict, const json::object& carried) const {
+  if (!options_.to_stdout) return {};
+  std::string line = json::serialize(output_object(verdict, carried)) + '\n';
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  return flush_stdout();
 }
 
 }  // namespace kw

@@ -28,7 +28,7 @@ RowKey row_of(const Job& job, const std::string& work);
 
 struct SinkOptions {
   std::string output;      // empty: no file
-  bool fresh = false;      // replace an existing file
+  bool fresh = false;      // start a new file; rename the existing one
   bool to_stdout = false;  // --json
 };
 
@@ -45,10 +45,11 @@ class ResultSink {
   // The stored verdict on equal work, with the names of the job that it was made for.
   Result<std::optional<Verdict>> equal(const std::string& work) const;
 
+  // An error leaves the file without a part of this verdict.
   Result<> write(const Verdict& verdict, const boost::json::object& carried);
 
   // Prints a verdict that the file already contains to standard output only.
-  void show(const Verdict& verdict, const boost::json::object& carried) const;
+  Result<> show(const Verdict& verdict, const boost::json::object& carried) const;
 
   // Number of verdicts in the file when it was opened.
   std::size_t found() const { return found_; }
@@ -59,7 +60,9 @@ class ResultSink {
     std::size_t size = 0;
   };
 
+  static Result<ResultSink> open_file(const SinkOptions& options);
   Result<> read_file();
+  Result<> append(const std::string& line);
   Result<> end_last_line(std::uint64_t line_begin, std::uint64_t size, bool whole);
   void remember(const Verdict& verdict, Place place);
   Result<std::optional<Verdict>> load(const Place& place) const;

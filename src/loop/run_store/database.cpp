@@ -56,7 +56,8 @@ Result<std::unique_ptr<SQLite::Database>> open_database_to_read(const fs::path& 
   return sqlite::open_to_read(path, run_kind);
 }
 
-Result<> move_aside(const fs::path& path) {
+Result<fs::path> move_aside(const fs::path& path) {
+  bool is_there = fs::exists(path);
   auto with = [](fs::path base, const std::string& ending) { return base += ending; };
   int number = 1;
   while (fs::exists(with(path, fmt::format(".{}", number)))) ++number;
@@ -75,7 +76,7 @@ Result<> move_aside(const fs::path& path) {
       if (error)
         return fail(fmt::format("cannot rename {}: {}", with(path, ending).string(), error.message()));
     }
-  return {};
+  return is_there ? aside : fs::path();
 }
 
 namespace json = boost::json;

@@ -39,8 +39,9 @@ Result<std::unique_ptr<SQLite::Database>> open_database_to_read(const std::files
 // The error of SQLite during an action ("write", "read"), with the remedy.
 Error database_error(const std::filesystem::path& path, const char* did, const std::exception& cause);
 
-// Renames run.db to run.db.1, or to the next free number, with its write-ahead log.
-Result<> move_aside(const std::filesystem::path& path);
+// Renames run.db to run.db.1, or to the next free number, with its write-ahead log. Returns the new path;
+// empty if there is no run.db.
+Result<std::filesystem::path> move_aside(const std::filesystem::path& path);
 
 // Now, as ISO 8601 with microseconds, UTC.
 std::string utc_now();

@@ -78,6 +78,7 @@ struct RunStore::State {
   async::Loop& loop;
   sqlite::FileLock lock;  // released last
   fs::path path;
+  fs::path replaced;
   std::unique_ptr<SQLite::Database> database;
   Records records;  // used on the writer's thread only
   sqlite::Writer writer;
@@ -102,14 +103,17 @@ Result<std::unique_ptr<RunStore>> RunStore::open(async::Loop& loop, const fs::pa
   auto lock = sqlite::FileLock::take(path, {fmt::format("run {}", folder.string()),
                                             "wait until it has ended, or write to another --output"});
   if (!lock) return std::unexpected(lock.error());
-  if (fresh)
-    if (auto moved = move_aside(path); !moved) return std::unexpected(moved.error());
+  Result<fs::path> replaced = fs::path();
+  if (fresh) replaced = move_aside(path);
+  if (!replaced) return std::unexpected(replaced.error());
   auto database = open_database(path);
   if (!database) return std::unexpected(database.error());
   if (auto same = settle_identity(**database, path, info); !same) return std::unexpected(same.error());
   try {
-    return std::unique_ptr<RunStore>(
+    std::unique_ptr<RunStore> store(
         new RunStore(std::make_unique<State>(loop, std::move(*lock), path, std::move(*database))));
+    store->state_->replaced = std::move(*replaced);
+    return store;
   } catch (const std::exception& cause) {
     return std::unexpected(database_error(path, "open", cause));
   }
@@ -180,6 +184,10 @@ async::Task<Result<>> RunStore::in_background(std::string name, std::move_only_f
 
 const fs::path& RunStore::path() const {
   return state_->path;
+}
+
+const fs::path& RunStore::replaced() const {
+  return state_->replaced;
 }
 
 }  // namespace kw::store

@@ -39,6 +39,8 @@ class RunStore : public TraceLog {
 
   // run.db
   const std::filesystem::path& path() const;
+  // The renamed run.db of the run that `fresh` replaced; empty if there was none.
+  const std::filesystem::path& replaced() const;
 
  private:
   struct State;

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <initializer_list>
+#include <string_view>
 
 #include "base/core/files.h"
 #include "base/core/json.h"
@@ -123,6 +126,26 @@ Result<std::unique_ptr<TraceReader>> read_json_traces(const fs::path& path) {
     return fail(fmt::format("cannot read {}: {}", path.string(), errno_text(errno)),
                 "name a run folder, its run.db, or exported JSON");
   return std::make_unique<JsonTraces>(path, std::move(fd));
+}
+
+FileContent content_of(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return FileContent::none;
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return FileContent::foreign;
+  auto text = ObjectCutter(std::move(fd)).next();
+  if (!text) return FileContent::foreign;
+  if (text->empty()) return FileContent::none;
+  auto value = parse_json(*text);
+  if (!value) return FileContent::foreign;
+  const boost::json::object& object = value->get_object();
+  auto has = [&](std::initializer_list<std::string_view> keys) {
+    return std::ranges::all_of(keys, [&](std::string_view key) { return object.contains(key); });
+  };
+  if (!has({"task_id", "sample_key", "sample_number"})) return FileContent::foreign;
+  if (has({"pytorch_code", "sampling", "stop_reason"})) return FileContent::traces;
+  bool row = has({"counts", "trust"}) && (has({"messages"}) || has({"prompt"}));
+  return row ? FileContent::rows : FileContent::foreign;
 }
 
 Result<std::unique_ptr<TraceReader>> open_run(const fs::path& path) {

@@ -16,6 +16,12 @@ namespace kw::store {
 // Reads traces from JSON: a list, or consecutive objects, with one trace in memory at a time.
 Result<std::unique_ptr<TraceReader>> read_json_traces(const std::filesystem::path& path);
 
+// The content of an existing file, by its first object: `none` for a missing or empty file and an empty list,
+// `traces` and `rows` as write_traces and write_training write them. Recorded traces of another program are
+// `foreign`.
+enum class FileContent { none, traces, rows, foreign };
+FileContent content_of(const std::filesystem::path& path);
+
 class RunStore;
 
 // Writes the traces of a run as files: the recorded form with additional fields.

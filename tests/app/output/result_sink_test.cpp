@@ -130,17 +130,39 @@ TEST(ResultSink, AFileThatIsNotOursStaysAsItIs) {
       auto sink = open(path, fresh);
       ASSERT_FALSE(sink);
       EXPECT_THAT(sink.error().what, HasSubstr(path));
+      EXPECT_THAT(sink.error().what, HasSubstr("it looks like "));
+      EXPECT_THAT(sink.error().remedy, HasSubstr("--output"));
     }
     EXPECT_EQ(*read_file(path), text);
   }
 }
 TEST(ResultSink, FreshStartsAnew) {
   Folder folder;
-  written(folder.path("o"), {verdict("a", 0, 'a')});
+  std::string before = written(folder.path("o"), {verdict("a", 0, 'a')});
   auto sink = open(folder.path("o"), true);
   ASSERT_TRUE(sink);
   EXPECT_FALSE(is_done(*sink, verdict("a", 0, 'a')));
   EXPECT_EQ(*read_file(folder.path("o")), "");
+  EXPECT_EQ(*read_file(folder.path("o.1")), before);
+}
+TEST(ResultSink, EachFreshStartKeepsItsOwnBackup) {
+  Folder folder;
+  for (char id : {'a', 'b', 'c'}) {
+    auto sink = open(folder.path("o"), true);
+    ASSERT_TRUE(sink) << sink.error().what;
+    ASSERT_TRUE(sink->write(verdict(std::string(1, id), 0, id), {}));
+  }
+  EXPECT_THAT(*read_file(folder.path("o.1")), HasSubstr(R"("id":"a")"));
+  EXPECT_THAT(*read_file(folder.path("o.2")), HasSubstr(R"("id":"b")"));
+  EXPECT_THAT(*read_file(folder.path("o")), HasSubstr(R"("id":"c")"));
+}
+TEST(ResultSink, AFullDiskIsAnErrorOfTheVerdictThatIsLost) {
+  auto sink = open("/dev/full");
+  ASSERT_TRUE(sink) << sink.error().what;
+  auto written = sink->write(verdict("a", 0, 'a'), {});
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().what, HasSubstr("/dev/full"));
+  EXPECT_FALSE(is_done(*sink, verdict("a", 0, 'a')));
 }
 TEST(ResultSink, TwoRunsDoNotShareAFile) {
   Folder folder;

@@ -8,6 +8,7 @@
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "loop/run_store/run_reader.h"
+#include "loop/run_store/training_files.h"
 #include "store_world.h"
 
 namespace kw::store {
@@ -56,6 +57,26 @@ TEST_F(TraceFiles, AreInTheFormThatIsAskedFor) {
   keep(three_turns());
   ASSERT_TRUE(save(Form::single));
   EXPECT_TRUE(list(output())[0].as_object().contains("thinking"));
+}
+
+TEST_F(TraceFiles, AreToldFromTheFilesOfOtherPrograms) {
+  EXPECT_EQ(content_of(output()), FileContent::none);
+  ASSERT_TRUE(save());
+  EXPECT_EQ(content_of(output()), FileContent::none) << "an empty list";
+  keep(three_turns());
+  for (Form form : {Form::single, Form::multi}) {
+    ASSERT_TRUE(wait(save_traces(*store, output(), form)));
+    EXPECT_EQ(content_of(output()), FileContent::traces);
+  }
+  EXPECT_EQ(content_of(folder.write("notes", "my notes\n")), FileContent::foreign);
+  EXPECT_EQ(content_of(folder.write("recorded", R"([{"sample_key": "a", "pytorch_code": "", "turns": []}])")),
+            FileContent::foreign);
+  auto reader = open_run(output());
+  ASSERT_TRUE(reader);
+  TrainingOptions options;
+  options.filter = Filter::none;
+  ASSERT_TRUE(write_training(**reader, folder.path("rows.jsonl"), options));
+  EXPECT_EQ(content_of(folder.path("rows.jsonl")), FileContent::rows);
 }
 
 TEST_F(TraceFiles, LeaveNoNeighbourBehind) {
