@@ -30,6 +30,7 @@ store::TrainingOptions options_of(const ExportFlags& flags) {
   options.filter = flags.filter.value_or(flags.format == store::Format::traces ? store::Filter::none
                                                                                : store::Filter::correct);
   options.min_trust = flags.min_trust;
+  options.unmeasured_is_zero = flags.unmeasured_is_zero;
   options.best_only = flags.best_only;
   options.include_benchmarks = flags.include_benchmarks;
   options.max_bytes = flags.max_bytes;

@@ -1,5 +1,7 @@
 #include "options/export_flags.h"
 
+#include <fmt/format.h>
+
 #include "options/parse.h"
 
 namespace kw {
@@ -9,6 +11,12 @@ Result<std::optional<std::uint64_t>> parse_size(const std::string& text) {
   auto bytes = parse_bytes(text);
   if (!bytes) return std::unexpected(bytes.error());
   return *bytes;
+}
+
+// true: speeds that were not measured are 0.0.
+Result<bool> parse_unmeasured(const std::string& text) {
+  if (text != "null" && text != "0") return fail(fmt::format("\"{}\" is neither null nor 0", text));
+  return text == "0";
 }
 
 template <typename Enum, typename Target>
@@ -35,6 +43,10 @@ void ExportFlags::add(CLI::App& app) {
   add_choice<Trust>(app, "--min-trust", min_trust,
                     "only verdicts with at least this trust: replay, in-process, interpreter [any]");
   add_choice<store::Form>(app, "--form", form, "form of traces: single or multi [the run's form]");
+  add_parsed<bool>(app, "--unmeasured-speed", unmeasured_is_zero, parse_unmeasured,
+                   "write speeds that were not measured as null or as 0.0 [null]")
+      ->type_name("null|0")
+      ->group("Rows");
   app.add_flag("--best-only", best_only, "export only the best turn of each trace")->group("Rows");
   app.add_flag("--include-benchmarks", include_benchmarks, "also export tasks of KernelBench")->group("Rows");
   add_parsed<std::optional<std::uint64_t>>(app, "--max-bytes", max_bytes, parse_size,

@@ -21,6 +21,7 @@ struct ExportFlags {
   std::optional<store::Filter> filter;  // none: correct, and Filter::none for traces
   std::optional<Trust> min_trust;       // none: any
   std::optional<store::Form> form;      // of traces; none: single if no trace has a second turn
+  bool unmeasured_is_zero = false;      // else null
   bool best_only = false;
   bool include_benchmarks = false;
   std::optional<std::uint64_t> max_bytes;

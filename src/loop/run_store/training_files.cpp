@@ -190,6 +190,7 @@ std::string made_with(const TrainingOptions& o) {
   if (o.format != Format::traces) text += fmt::format(", reasoning `{}`", to_string(o.reasoning));
   text += fmt::format(", filter `{}`", to_string(o.filter));
   if (o.min_trust) text += fmt::format(", trust at least `{}`", to_string(*o.min_trust));
+  if (o.unmeasured_is_zero) text += ", speeds that were not measured as 0.0";
   if (o.best_only) text += ", the best turn of each trace only";
   if (o.max_bytes) text += fmt::format(", rows of at most {} bytes", *o.max_bytes);
   return text + (o.include_benchmarks ? ", benchmark tasks included." : ", benchmark tasks left out.");

@@ -21,6 +21,23 @@ struct Place {
   std::size_t round_number() const { return static_cast<std::size_t>(&round - trace.rounds.data()) + 1; }
 };
 
+// For programs that expect a number in every result: a speed of 0.0, a time of 0.0, not fast.
+void put_zeros(json::value& value) {
+  if (json::array* list = value.if_array())
+    for (json::value& each : *list) put_zeros(each);
+  json::object* object = value.if_object();
+  if (object == nullptr) return;
+  auto put = [&](std::string_view key, const json::value& zero) {
+    if (json::value* found = object->if_contains(key); found && found->is_null()) *found = zero;
+  };
+  if (object->contains("correctness") && object->contains("fast_1")) {
+    for (std::string_view key : {"speedup", "reference_time_ms", "kernel_time_ms"}) put(key, 0.0);
+    for (std::string_view key : {"fast_1", "fast_2"}) put(key, false);
+    return;
+  }
+  for (auto& member : *object) put_zeros(member.value());
+}
+
 class Rows {
  public:
   Rows(const Trace& trace, const TrainingOptions& options, Tally& tally)
@@ -70,9 +87,15 @@ class Rows {
     auto place = best();
     if (!place) return;
     if (options_.format == Format::traces)
-      add(options_.form == Form::multi ? multi_turn_json(trace_) : single_turn_json(trace_), place->turn);
+      add_trace(place->turn);
     else
       add_conversation(*place);
+  }
+
+  void add_trace(const Turn& turn) {
+    json::value row = options_.form == Form::multi ? multi_turn_json(trace_) : single_turn_json(trace_);
+    if (options_.unmeasured_is_zero) put_zeros(row);
+    add(row.get_object(), turn);
   }
 
   // A row for the best turn with each worse one.
@@ -177,8 +200,9 @@ class Rows {
     return object;
   }
 
-  static json::value speedup(const Turn& turn) {
-    return turn.verdict && turn.verdict->speedup ? json::value(*turn.verdict->speedup) : json::value(nullptr);
+  json::value speedup(const Turn& turn) const {
+    if (turn.verdict && turn.verdict->speedup) return *turn.verdict->speedup;
+    return options_.unmeasured_is_zero ? json::value(0.0) : json::value(nullptr);
   }
 
   void add_origin(json::object& row) const {
@@ -191,7 +215,7 @@ class Rows {
     row["sample_number"] = trace_.sample_number;
   }
 
-  static void add_turn_fields(json::object& row, const Place& place) {
+  void add_turn_fields(json::object& row, const Place& place) const {
     const std::optional<Verdict>& verdict = place.turn.verdict;
     auto right = verdict ? correctness(*verdict) : std::nullopt;
     row["round"] = place.round_number();

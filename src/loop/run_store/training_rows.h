@@ -38,6 +38,7 @@ struct TrainingOptions {
   bool include_benchmarks = false;              // tasks of KernelBench
   std::optional<std::uint64_t> max_bytes = {};  // of a row's JSON
   Form form = Form::multi;                      // of `traces`
+  bool unmeasured_is_zero = false;              // write speeds that were not measured as 0.0, not as null
 };
 
 // Counts of included and omitted turns.

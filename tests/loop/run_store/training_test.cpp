@@ -49,6 +49,35 @@ TEST(TrainingRows, PromptAndCompletionMeetAtTheAnswer) {
   EXPECT_EQ(made[0].at("speedup"), 2.5);
 }
 
+TEST(TrainingRows, UnmeasuredSpeedsAreNullOrZero) {
+  TrainingOptions options{.filter = Filter::none};
+  EXPECT_TRUE(rows(three_turns(), options)[0].at("speedup").is_null());
+  options.unmeasured_is_zero = true;
+  auto made = rows(three_turns(), options);
+  EXPECT_EQ(made[0].at("speedup"), 0.0);
+  EXPECT_EQ(made[2].at("speedup"), 2.5);
+}
+
+TEST(TrainingRows, ResultsOfTracesHaveNumbersEverywhereOnRequest) {
+  Trace t = three_turns();
+  t.rounds[0].turns[1].verdict->speedup.reset();
+  for (Form form : {Form::single, Form::multi}) {
+    TrainingOptions options{.format = Format::traces, .filter = Filter::none, .form = form};
+    options.unmeasured_is_zero = true;
+    json::object row = rows(t, options).at(0);
+    const json::value& best = row.at(form == Form::multi ? "final_result" : "result");
+    EXPECT_EQ(best.at("speedup"), 2.5);
+    EXPECT_EQ(best.at("fast_1"), true);
+    if (form == Form::single) continue;
+    const json::object& second = row.at("turns").as_array()[1].at("result").as_object();
+    for (const char* key : {"speedup", "reference_time_ms", "kernel_time_ms"})
+      EXPECT_EQ(second.at(key), 0.0) << key;
+    EXPECT_EQ(second.at("fast_1"), false);
+    EXPECT_EQ(second.at("correctness"), true);
+    EXPECT_TRUE(second.at("error").is_null());
+  }
+}
+
 TEST(TrainingRows, AConversationEndsWithItsBestTurn) {
   Trace t = three_turns();
   std::swap(t.rounds[0].turns[1].verdict, t.rounds[0].turns[2].verdict);
