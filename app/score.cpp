@@ -200,7 +200,8 @@ json::object scored_facts(const ScoreWorld& world) {
       {"models", json::array(models.begin(), models.end())},
       {"samples_per_task", flags.asks_a_model() ? json::value(flags.loop.samples_per_task) : json::value()},
       {"sampling", flags.asks_a_model() ? json::value(llm::to_json(flags.model.sampling)) : json::value()},
-      {"turns", to_string(flags.turns)}};
+      {"turns", to_string(flags.turns)},
+      {"most_turns", scoring::most_turns(world.set.outputs)}};
 }
 
 // The values of --k; by default 1, and the number of samples that every task has.

@@ -8,7 +8,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from . import loop, program
+from . import killing, loop, program
 
 SAMPLE = program.ROOT / "examples/sample/single_turn.json"
 # A row of the sample → its score.
@@ -121,6 +121,16 @@ def test_without_a_gpu_speed_is_bounded_and_not_invented(scored):
     assert fast_1["share"]["value"] is None
     assert fast_1["at_least"]["value"] == 0 and fast_1["at_most"]["value"] == pytest.approx(0.25)
     assert "not measured" in scored["stdout"] and "no GPU" in scored["text"]
+
+
+def test_the_report_names_the_turns_of_a_conversation(run, tmp_path):
+    traces = killing.quick_traces(tmp_path, 2)
+    python = killing.stand_in_python(tmp_path)
+    assert run(*loop.command(traces, tmp_path / "x.json", "--device", "cpu", "--python", python, "--multi-turn",
+                             "--max-turns", 3, "--no-retry-failed")[1:], limit=60).code == 0
+    code, stdout, stderr = run("score", tmp_path / "x.json", "--recorded", "--output", tmp_path / "s.json", limit=60)
+    assert code == 0 and "pass@1, best of up to 3 turns" in stdout, stdout + stderr
+    assert "| pass@1, best of up to 3 turns | 0.000 |" in (tmp_path / "s.md").read_text(encoding="utf-8")
 
 
 def test_the_report_says_what_it_is_about(scored):

@@ -17,12 +17,12 @@ std::string estimate_cells(View estimate) {
       table_cell(why.empty() ? estimate["method"].text() : estimate["method"].text() + "; " + why));
 }
 
-std::string pass_rows(View verdicts) {
+std::string pass_rows(View result) {
   std::string text =
       "| pass@k | value | 95% interval | tasks | method | tasks with fewer samples |\n"
       "|---|---:|---|---:|---|---:|\n";
-  for (View point : verdicts["pass_at_k"].list())
-    text += fmt::format("| pass@{} | {} | {} |\n", point["k"].count(), estimate_cells(point),
+  for (View point : result["verdicts"]["pass_at_k"].list())
+    text += fmt::format("| {} | {} | {} |\n", pass_words(result, point), estimate_cells(point),
                         point["tasks_with_too_few"].count());
   return text + "\n";
 }
@@ -60,7 +60,7 @@ std::string verdict_tables(View result, const std::string& mark) {
   std::string text = heading("Verdicts", mark);
   text += fmt::format("{} of {} judged answers are right and count.\n\n", verdicts["right"].count(),
                       verdicts["samples"].count());
-  text += pass_rows(verdicts) + curve_rows(verdicts);
+  text += pass_rows(result) + curve_rows(verdicts);
   View speed = verdicts["geometric_mean_speedup"];
   if (speed["value"].number())
     text += fmt::format(

@@ -73,6 +73,14 @@ void choose_turns(std::span<Output> outputs) {
   }
 }
 
+std::size_t most_turns(std::span<const Output> outputs) {
+  std::map<std::string, std::size_t> turns;
+  std::size_t most = 1;
+  for (const Output& output : outputs)
+    if (!output.conversation.empty()) most = std::max(most, ++turns[output.conversation]);
+  return most;
+}
+
 namespace {
 
 using corpus::CompileLabel;

@@ -19,6 +19,9 @@ void measure(std::span<Output> outputs);
 // faster, then the later).
 void choose_turns(std::span<Output> outputs);
 
+// The number of turns in the longest conversation; 1 if each answer is alone.
+std::size_t most_turns(std::span<const Output> outputs);
+
 // Draws `count` of the scored outputs at random by the seed. Each gets a label: "fails" if one of its
 // kernels fails, else "signature_unknown" if argument types of one are unknown, else "compilable";
 // "no_kernel" if no kernel is found. An answer that breaks the source around its hole, or needs a name that

@@ -20,9 +20,9 @@ HeadlineRow row_of(std::string measure, View estimate, const char* what = "task"
           tasks_words(estimate["tasks"].count(), what)};
 }
 
-void add_verdicts(View verdicts, std::vector<HeadlineRow>& rows) {
-  for (View point : verdicts["pass_at_k"].list())
-    rows.push_back(row_of(fmt::format("pass@{}", point["k"].count()), point));
+void add_verdicts(View result, std::vector<HeadlineRow>& rows) {
+  View verdicts = result["verdicts"];
+  for (View point : verdicts["pass_at_k"].list()) rows.push_back(row_of(pass_words(result, point), point));
   for (View point : verdicts["fast_p"].list()) {
     double p = point["p"].number().value_or(-1);
     if (p != 1 && p != 2) continue;
@@ -76,6 +76,14 @@ std::size_t trained_on(View result) {
 
 }  // namespace
 
+std::string pass_words(View result, View point) {
+  std::string words = fmt::format("pass@{}", point["k"].count());
+  View scored = result["scored"];
+  if (scored["turns"].text() == "best" && scored["most_turns"].count() > 1)
+    words += fmt::format(", best of up to {} turns", scored["most_turns"].count());
+  return words;
+}
+
 std::string number_words(const std::optional<double>& value) {
   return value ? fmt::format("{:.3f}", *value) : "not known";
 }
@@ -89,7 +97,7 @@ std::string interval_words(View estimate) {
 std::vector<HeadlineRow> headline(const json::object& object) {
   View result(object);
   std::vector<HeadlineRow> rows;
-  add_verdicts(result["verdicts"], rows);
+  add_verdicts(result, rows);
   add_texts(result, rows);
   add_paired(result["paired"], rows);
   return rows;

@@ -28,6 +28,9 @@ std::string training_mark(const boost::json::object& result);
 // Both for a terminal; each line ends with a newline.
 std::string short_table(const boost::json::object& result);
 
+// "pass@1", and the turns among which the best one was scored.
+std::string pass_words(View result, View point);
+
 // "0.583", "0.417 to 0.733"; "not known" for no value.
 std::string number_words(const std::optional<double>& value);
 std::string interval_words(View estimate);

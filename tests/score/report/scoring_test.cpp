@@ -128,6 +128,22 @@ TEST(Turns, TheRightOneStandsForItsConversation) {
   EXPECT_TRUE(outputs[3].record.is_scored);
 }
 
+TEST(Turns, TheReportNamesTheirNumberWhereTheBestOneIsScored) {
+  OutputSet set;
+  set.outputs = {output_of("a#1", Standing::wrong), output_of("a#2", Standing::right),
+                 output_of("b", Standing::right)};
+  for (std::size_t i = 0; i < 2; ++i) set.outputs[i].conversation = "a";
+  EXPECT_EQ(most_turns(set.outputs), 2U);
+  EXPECT_EQ(most_turns(std::span(set.outputs).subspan(2)), 1U);
+  boost::json::object result = result_of_set(set);
+  EXPECT_EQ(headline(result).front().measure, "pass@1");
+  result["scored"] = boost::json::object{{"turns", "best"}, {"most_turns", 2}};
+  EXPECT_EQ(headline(result).front().measure, "pass@1, best of up to 2 turns");
+  EXPECT_NE(markdown(result).find("| pass@1, best of up to 2 turns | "), std::string::npos);
+  result["scored"] = boost::json::object{{"turns", "first"}, {"most_turns", 1}};
+  EXPECT_EQ(headline(result).front().measure, "pass@1");
+}
+
 TEST(Verdicts, UnknownOnesAreInNoShareAndCounted) {
   OutputSet set;
   set.outputs = {output_of("a", Standing::right), output_of("b", Standing::wrong),
