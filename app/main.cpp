@@ -21,6 +21,7 @@
 #include "options/help.h"
 #include "options/parse.h"
 #include "options/verb_table.h"
+#include "output/output_file.h"
 #include "recording.h"
 #include "run.h"
 #include "score.h"
@@ -184,7 +185,7 @@ int main_verb(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return main_verb(argc, argv);
+    return kw::finished(main_verb(argc, argv));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

@@ -4,6 +4,39 @@
 #include "verify/api/shared_verifier.h"
 
 namespace kw::app {
+namespace {
+
+Error thrown_by_hook(const std::exception_ptr& thrown) {
+  return {"cannot write the results: " + async::what_of(thrown), ""};
+}
+
+constexpr std::size_t most_ahead = 1000;
+
+}  // namespace
+
+Ahead look_ahead(SourcePtr source, const std::function<bool(const Job&)>& needs_more,
+                 const std::function<void(const RowError&)>& bad_row) {
+  std::vector<JobOrError> jobs;
+  Ahead ahead;
+  Result<std::optional<JobOrError>> next;
+  while (!ahead.needs_more && (next = source->next()) && *next) {
+    if (auto* error = std::get_if<RowError>(&**next)) {
+      bad_row(*error);
+      continue;
+    }
+    ahead.needs_more = jobs.size() == most_ahead || needs_more(std::get<Job>(**next));
+    jobs.push_back(std::move(**next));
+  }
+  std::vector<SourcePtr> parts;
+  parts.push_back(job_list(std::move(jobs)));
+  if (next)
+    parts.push_back(std::move(source));
+  else
+    parts.push_back(
+        open_later([error = next.error()]() -> Result<SourcePtr> { return std::unexpected(error); }));
+  ahead.source = join(std::move(parts));
+  return ahead;
+}
 
 Pipeline::Pipeline(async::Loop& loop, async::Stop& stop, verify::Verifier& verifier, PipelineHooks hooks)
     : loop_(loop),
@@ -17,7 +50,7 @@ async::Task<Result<>> Pipeline::run(Source& source) {
   try {
     ended = co_await read(source);
   } catch (...) {
-    broke(std::current_exception());
+    ended = fail("cannot read the input: " + async::what_of(std::current_exception()));
   }
   while (in_flight_ > 0) co_await room();
   if (ended && trouble_) ended = std::unexpected(*trouble_);
@@ -34,11 +67,13 @@ async::Task<Result<>> Pipeline::read(Source& source) {
       continue;
     }
     auto job = std::make_shared<const Job>(std::move(std::get<Job>(**next)));
-    if (hooks_.done_before(*job, verify::work_key(*job, verifier_))) continue;
+    auto done = hooks_.done_before(*job, verify::work_key(*job, verifier_));
+    if (!done) broke(done.error());
+    if (!done || *done) continue;
     while (in_flight_ >= verifier_.width() && !stop_.requested()) co_await room();
     ++in_flight_;
     async::spawn(loop_, judge(std::move(job)), [this](const std::exception_ptr& thrown) {
-      if (thrown) broke(thrown);
+      if (thrown) broke(thrown_by_hook(thrown));
       --in_flight_;
       changed_.set();
     });
@@ -52,15 +87,19 @@ async::Task<> Pipeline::room() {
 }
 
 async::Task<> Pipeline::judge(std::shared_ptr<const Job> job) {
-  if (auto verdict = co_await verifier_.verify(*job, stop_)) hooks_.judged(*job, *verdict);
+  auto verdict = co_await verifier_.verify(*job, stop_);
+  if (!verdict || trouble_) co_return;
+  if (auto kept = hooks_.judged(*job, *verdict); !kept) broke(kept.error());
 }
 
 async::Task<std::optional<Verdict>> Pipeline::known(std::string work) {
   co_return hooks_.known(work);
 }
 
-void Pipeline::broke(const std::exception_ptr& thrown) {
-  if (!trouble_) trouble_ = Error{"cannot write the results: " + async::what_of(thrown), ""};
+void Pipeline::broke(Error error) {
+  if (!trouble_) trouble_ = std::move(error);
+  stop_.request(trouble_->what);
+  changed_.set();
 }
 
 }  // namespace kw::app

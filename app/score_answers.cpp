@@ -281,8 +281,8 @@ class Judging {
   void tick() { progress_.tick(seconds()); }
 
  private:
-  void judged(const Job& job, const Verdict& verdict);
-  bool done_before(const Job& job, const std::string& work);
+  Result<> judged(const Job& job, const Verdict& verdict);
+  Result<bool> done_before(const Job& job, const std::string& work);
   void take(const Job& job, const Verdict& verdict);
   PipelineHooks hooks();
   double seconds() const { return async::ms_since(start_) / 1000; }
@@ -291,7 +291,6 @@ class Judging {
   ResultSink sink_;
   Progress progress_;
   std::map<std::string, Place> places_;
-  bool is_broken_ = false;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
 };
 
@@ -316,25 +315,25 @@ void Judging::take(const Job& job, const Verdict& verdict) {
   place.set->environment = verdict.environment;
 }
 
-void Judging::judged(const Job& job, const Verdict& verdict) {
-  if (auto written = sink_.write(verdict, job.carried); !written && !is_broken_) {
-    is_broken_ = true;
-    progress_.say(fmt::format("error: {}; verdicts are not stored", written.error().what));
-  }
+Result<> Judging::judged(const Job& job, const Verdict& verdict) {
+  if (auto written = sink_.write(verdict, job.carried); !written) return written;
   take(job, verdict);
   progress_.done(job.id, in_words(result_row(verdict, {}, options_.settings.min_trust)), seconds());
+  return {};
 }
 
-bool Judging::done_before(const Job& job, const std::string& work) {
+Result<bool> Judging::done_before(const Job& job, const std::string& work) {
   auto verdict = sink_.done(row_of(job, work));
-  if (!verdict || !*verdict) return false;
+  if (!verdict) return std::unexpected(verdict.error());
+  if (!*verdict) return false;
   take(job, **verdict);
   progress_.skipped();
   return true;
 }
 
 PipelineHooks Judging::hooks() {
-  return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); }, [](const RowError&) {},
+  return {[this](const Job& job, const Verdict& verdict) { return judged(job, verdict); },
+          [](const RowError&) {},
           [this](const Job& job, const std::string& work) { return done_before(job, work); },
           [this](const std::string& work) { return sink_.equal(work).value_or(std::nullopt); }};
 }

@@ -136,7 +136,7 @@ void Report::started(VerifierSource& evaluator) {
 }
 
 PipelineHooks Report::hooks() {
-  return {[this](const Job& job, const Verdict& verdict) { judged(job, verdict); },
+  return {[this](const Job& job, const Verdict& verdict) { return judged(job, verdict); },
           [this](const RowError& error) { bad_row(error); },
           [this](const Job& job, const std::string& work) { return done_before(job, work); },
           [this](const std::string& work) { return sink_.equal(work).value_or(std::nullopt); }};
@@ -147,10 +147,11 @@ void Report::trouble(const Error& error) {
   exit_status_ = 1;
 }
 
-void Report::judged(const Job& job, const Verdict& verdict) {
-  if (auto written = sink_.write(verdict, job.carried); !written) trouble(written.error());
+Result<> Report::judged(const Job& job, const Verdict& verdict) {
+  if (auto written = sink_.write(verdict, job.carried); !written) return written;
   add_row(job, verdict);
   progress_.done(job.id, in_words(rows_.back()), seconds());
+  return {};
 }
 
 void Report::add_row(const Job& job, const Verdict& verdict) {
@@ -170,14 +171,11 @@ void Report::bad_row(const RowError& error) {
   exit_status_ = 1;
 }
 
-bool Report::done_before(const Job& job, const std::string& work) {
+Result<bool> Report::done_before(const Job& job, const std::string& work) {
   auto verdict = sink_.done(row_of(job, work));
-  if (!verdict) {
-    trouble(verdict.error());
-    return false;
-  }
+  if (!verdict) return std::unexpected(verdict.error());
   if (!*verdict) return false;
-  sink_.show(**verdict, job.carried);
+  if (auto shown = sink_.show(**verdict, job.carried); !shown) return std::unexpected(shown.error());
   add_row(job, **verdict);
   progress_.skipped();
   return true;

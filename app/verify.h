@@ -38,6 +38,7 @@ class Report {
   Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total);
 
   void started(VerifierSource& evaluator);
+  void bad_row(const RowError& error);
   void say(const std::string& line) { progress_.say(line); }
   PipelineHooks hooks();
   void tick();
@@ -50,9 +51,8 @@ class Report {
   int exit_status() const { return exit_status_; }
 
  private:
-  void judged(const Job& job, const Verdict& verdict);
-  void bad_row(const RowError& error);
-  bool done_before(const Job& job, const std::string& work);
+  Result<> judged(const Job& job, const Verdict& verdict);
+  Result<bool> done_before(const Job& job, const std::string& work);
   void add_row(const Job& job, const Verdict& verdict);
   void remember_for_kernelbench(const Job& job, const Verdict& verdict);
   std::string run_folder() const;

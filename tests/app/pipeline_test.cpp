@@ -73,16 +73,18 @@ struct World {
   }
 
   std::vector<std::string> said;  // "id status"
-  PipelineHooks hooks{.judged =
-                          [this](const Job& of, const Verdict& verdict) {
-                            if (of.id == breaks) throw std::runtime_error("the disk is full");
-                            EXPECT_EQ(verdict.id, of.id);
-                            said.push_back(of.id + " " + std::string(to_string(verdict.status)));
-                          },
+  PipelineHooks hooks{.judged = [this](const Job& of, const Verdict& verdict) -> Result<> {
+                        if (of.id == breaks) throw std::runtime_error("the disk is full");
+                        if (of.id == refused) return fail("the disk is full");
+                        EXPECT_EQ(verdict.id, of.id);
+                        said.push_back(of.id + " " + std::string(to_string(verdict.status)));
+                        return {};
+                      },
                       .bad_row = [](const RowError&) {},
                       .done_before = [](const Job&, const std::string&) { return false; },
                       .known = [](const std::string&) { return std::nullopt; }};
   std::string breaks;
+  std::string refused;
   async::Loop loop;
   async::Stop stop{loop};
   Judge judge;
@@ -128,6 +130,28 @@ TEST(Pipeline, AHookThatThrowsEndsTheRunWithWhatItSaid) {
   EXPECT_EQ(world.judge.running, 0U);
 }
 
+TEST(Pipeline, AHookThatFailsStopsTheJudging) {
+  World world;
+  world.refused = "b";
+  std::vector<Job> jobs;
+  for (char name = 'a'; name <= 'i'; ++name) jobs.push_back(job(std::string(1, name), std::string(1, name)));
+  auto ended = world.run(jobs);
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().what, "the disk is full");
+  EXPECT_THAT(world.said, ElementsAre("a correct"));
+  EXPECT_LE(world.judge.begun.size(), 3U);
+  EXPECT_TRUE(world.stop.requested());
+}
+
+TEST(Pipeline, AnEarlierResultThatCannotBeReadEndsTheRun) {
+  World world;
+  world.hooks.done_before = [](const Job&, const std::string&) -> Result<bool> { return fail("it changed"); };
+  auto ended = world.run({job("a", "1"), job("b", "2")});
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().what, "it changed");
+  EXPECT_TRUE(world.judge.begun.empty());
+}
+
 TEST(Pipeline, ASourceThatThrowsWaitsForWhatIsUnderWay) {
   struct Thrower : Source {
     Result<std::optional<JobOrError>> next() override {
@@ -142,6 +166,61 @@ TEST(Pipeline, ASourceThatThrowsWaitsForWhatIsUnderWay) {
   ASSERT_FALSE(ended);
   EXPECT_THAT(ended.error().what, HasSubstr("torn"));
   EXPECT_THAT(world.said, ElementsAre("a correct"));
+}
+
+// The ids of a source's jobs; "!" for an error at its end.
+std::string ids_of(Source& source) {
+  std::string ids;
+  auto read =
+      read_all(source, [&](const Job& each) { ids += each.id; }, [&](const RowError&) { ids += "?"; });
+  return read ? ids : ids + "!";
+}
+
+bool needs(const Job& of) {
+  return of.candidate.code == "needs";
+}
+
+TEST(LookAhead, EndsAtTheFirstJobThatNeedsMore) {
+  std::size_t bad = 0;
+  Ahead ahead = look_ahead(job_list({job("a", "1"), RowError{"f", 2, "torn", ""}, job("b", "needs"),
+                                     RowError{"f", 4, "torn", ""}, job("c", "1")}),
+                           needs, [&](const RowError&) { ++bad; });
+  EXPECT_TRUE(ahead.needs_more);
+  EXPECT_EQ(bad, 1U);
+  EXPECT_EQ(ids_of(*ahead.source), "ab?c");
+}
+
+TEST(LookAhead, FindsThatNoJobNeedsMore) {
+  Ahead ahead = look_ahead(job_list({job("a", "1"), job("b", "2")}), needs, [](const RowError&) {});
+  EXPECT_FALSE(ahead.needs_more);
+  EXPECT_EQ(ids_of(*ahead.source), "ab");
+}
+
+TEST(LookAhead, ASourceThatBreaksStillGivesTheJobsBefore) {
+  struct Broken : Source {
+    Result<std::optional<JobOrError>> next() override {
+      if (given++ == 0) return std::optional<JobOrError>(job("a", "1"));
+      return fail("torn");
+    }
+    int given = 0;
+  };
+  Ahead ahead = look_ahead(std::make_unique<Broken>(), needs, [](const RowError&) {});
+  EXPECT_FALSE(ahead.needs_more);
+  EXPECT_EQ(ids_of(*ahead.source), "a!");
+}
+
+TEST(LookAhead, ManyJobsAreNotReadToTheEnd) {
+  struct Endless : Source {
+    Result<std::optional<JobOrError>> next() override {
+      return std::optional<JobOrError>(job(std::to_string(given++), "1"));
+    }
+    int given = 0;
+  };
+  auto source = std::make_unique<Endless>();
+  Endless* endless = source.get();
+  Ahead ahead = look_ahead(std::move(source), needs, [](const RowError&) {});
+  EXPECT_TRUE(ahead.needs_more);
+  EXPECT_LE(endless->given, 2000);
 }
 
 TEST(Pipeline, AStopEndsIt) {
