@@ -14,6 +14,7 @@
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "output/output_file.h"
 #include "revision.h"
 #include "score/report/result.h"
 #include "score/report/review_sheet.h"
@@ -85,9 +86,7 @@ Result<> check_written(const ScoreFlags& flags) {
         return fail(fmt::format("the output would overwrite the input {}", input.string()),
                     "give another --output");
   fs::path output = flags.output;
-  if (fs::exists(output, ignored) && !scoring::is_result(output))
-    return fail(fmt::format("--output {}: the file exists and is not a result of `score`", flags.output),
-                "give another --output, or move the file");
+  if (auto ours = check_ours(output, "a result of `score`", scoring::is_result); !ours) return ours;
   fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(fmt::format("--output {}: cannot create files in {}", flags.output, folder.string()),
