@@ -106,6 +106,7 @@ async::Task<Result<>> connect(RunWorld* world) {
     options.model.clear();
     options.api_key.clear();
   }
+  world->report.wait_for(fmt::format("asking {} for its models", options.base_url));
   auto chat =
       co_await llm::OpenAiClient::connect(world->session.loop, world->session.stop, std::move(options));
   if (!chat) co_return std::unexpected(chat.error());
@@ -115,6 +116,7 @@ async::Task<Result<>> connect(RunWorld* world) {
 }
 
 async::Task<Result<>> start_evaluator(RunWorld* world) {
+  world->report.wait_for(start_words(world->plan));
   auto evaluator =
       co_await VerifierSource::start(world->session.loop, world->session.stop, world->plan,
                                      [world](const std::string& line) { world->report.say(line); });
@@ -362,6 +364,7 @@ RunReport::RunReport(const RunOutputFlags& flags, std::optional<std::size_t> tot
     : flags_(flags), progress_({stderr, is_terminal(STDERR_FILENO), flags.quiet}, total) {}
 
 void RunReport::started() {
+  progress_.wait_for("");
   start_ = async::SteadyClock::now();
 }
 

@@ -339,8 +339,10 @@ PipelineHooks Judging::hooks() {
 }
 
 async::Task<int> Judging::run(Session* session, Source* source, EvaluatorPlan plan) {
+  progress_.wait_for(start_words(plan));
   auto evaluator = co_await VerifierSource::start(session->loop, session->stop, std::move(plan),
                                                   [this](const std::string& line) { progress_.say(line); });
+  progress_.wait_for("");
   if (!evaluator) {
     complain(evaluator.error());
     co_return exit_failure;

@@ -72,7 +72,7 @@ Result<verify::LocalVerifier::Options> on_this_host(const Settings& settings) {
 
 Result<EvaluatorPlan> plan_evaluator(const EvaluatorFlags& evaluator, const Settings& settings,
                                      const RunPlace& place) {
-  EvaluatorPlan plan{settings, {}, {}};
+  EvaluatorPlan plan{settings, {}, {}, false};
   if (evaluator.is_remote()) {
     auto remote = remote_options(evaluator, settings, place);
     if (!remote) return std::unexpected(remote.error());
@@ -95,6 +95,9 @@ async::Task<Result<std::unique_ptr<VerifierSource>>> VerifierSource::start(async
     auto started = co_await remote::RemoteVerifier::start(loop, stop, std::move(options));
     if (!started) co_return std::unexpected(started.error());
     evaluator->remote_ = std::move(*started);
+  } else if (evaluator->plan_.by_source_alone) {
+    const verify::LocalVerifier::Options& host = *evaluator->plan_.local;
+    evaluator->by_source_ = std::make_unique<verify::StaticVerifier>(host.settings, host.program_version);
   } else {
     auto started = co_await verify::LocalVerifier::start(loop, stop, *evaluator->plan_.local);
     if (!started) co_return std::unexpected(started.error());
@@ -109,6 +112,7 @@ std::string device_of(const verify::LocalVerifier::Options& host) {
 
 verify::Verifier& VerifierSource::verifier() {
   if (remote_) return *remote_;
+  if (by_source_) return *by_source_;
   return *local_;
 }
 
@@ -117,7 +121,13 @@ std::string VerifierSource::device() const {
   return device_of(*plan_.local);
 }
 
+std::string start_words(const EvaluatorPlan& plan) {
+  if (plan.remote) return fmt::format("asking the service {}", plan.remote->url);
+  return plan.by_source_alone ? "" : "starting Python with PyTorch";
+}
+
 std::vector<std::string> VerifierSource::words() const {
+  if (by_source_) return {"python: not started, every candidate is refused by its source"};
   if (remote_) {
     const remote::ServiceInfo& facts = remote_->facts();
     return {fmt::format("evaluator: {} (Kernelwright {})", plan_.remote->url, facts.version),

@@ -11,6 +11,7 @@
 #include "base/rows/row_reader.h"
 #include "options/shared_flags.h"
 #include "verify/judge/local_verifier.h"
+#include "verify/judge/static_verifier.h"
 #include "verify/remote/remote_verifier.h"
 
 namespace kw::app {
@@ -26,7 +27,11 @@ struct EvaluatorPlan {
   Settings settings;
   std::optional<verify::LocalVerifier::Options> local;
   std::optional<remote::Options> remote;
+  bool by_source_alone = false;  // no job needs a process: see verify/judge/static_verifier.h
 };
+
+// The wait for the evaluator's start: "starting Python with PyTorch"; empty if it starts nothing.
+std::string start_words(const EvaluatorPlan& plan);
 
 // The file or folder with the results of a run, empty if it stores none. A service recognises a resumed run
 // by it.
@@ -61,6 +66,7 @@ class VerifierSource {
   explicit VerifierSource(EvaluatorPlan plan) : plan_(std::move(plan)) {}
 
   EvaluatorPlan plan_;
+  std::unique_ptr<verify::StaticVerifier> by_source_;
   std::unique_ptr<verify::LocalVerifier> local_;
   std::unique_ptr<remote::RemoteVerifier> remote_;
 };

@@ -27,7 +27,16 @@ std::string candidate_line(const Job& job) {
   return fmt::format("{}  {}  {} bytes", job.id, job.task.task_id, job.candidate.code.size());
 }
 
-async::Task<Result<>> judge_candidates(Session* session, Source* source, Report* report, EvaluatorPlan plan) {
+async::Task<Result<>> judge_candidates(Session* session, SourcePtr source, Report* report,
+                                       EvaluatorPlan plan) {
+  if (plan.local) {
+    Ahead ahead = look_ahead(
+        std::move(source), [](const Job& job) { return !verify::is_refused_by_source(job); },
+        [report](const RowError& error) { report->bad_row(error); });
+    source = std::move(ahead.source);
+    plan.by_source_alone = !ahead.needs_more;
+  }
+  report->starting(start_words(plan));
   auto evaluator = co_await VerifierSource::start(session->loop, session->stop, std::move(plan),
                                                   [report](const std::string& line) { report->say(line); });
   if (!evaluator) co_return std::unexpected(evaluator.error());
@@ -38,8 +47,8 @@ async::Task<Result<>> judge_candidates(Session* session, Source* source, Report*
   co_return ended;
 }
 
-async::Task<int> run_verify(Session* session, Source* source, Report* report, EvaluatorPlan plan) {
-  auto ended = co_await judge_candidates(session, source, report, std::move(plan));
+async::Task<int> run_verify(Session* session, SourcePtr source, Report* report, EvaluatorPlan plan) {
+  auto ended = co_await judge_candidates(session, std::move(source), report, std::move(plan));
   report->finish();
   if (ended || session->interrupted()) co_return report->exit_status();
   complain(ended.error());
@@ -85,11 +94,13 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
     complain(owner.error());
     return exit_failure;
   }
-  Report report(flags, std::move(*sink), (*source)->total());
+  const std::optional<std::size_t> total = (*source)->total();
+  Report report(flags, std::move(*sink), total);
   Session session;
-  int status = session.run([&] { return run_verify(&session, source->get(), &report, std::move(*plan)); },
-                           [&] { report.tick(); });
-  if (status == exit_interrupted) fmt::print(stderr, "{}\n", report.interruption((*source)->total()));
+  int status =
+      session.run([&] { return run_verify(&session, std::move(*source), &report, std::move(*plan)); },
+                  [&] { report.tick(); });
+  if (status == exit_interrupted) fmt::print(stderr, "{}\n", report.interruption(total));
   return status;
 }
 
@@ -128,6 +139,7 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
       explanations_(style_of(STDOUT_FILENO)) {}
 
 void Report::started(VerifierSource& evaluator) {
+  progress_.wait_for("");
   if (flags_.output.verbose) {
     for (const std::string& line : evaluator.words()) say(line);
     say(fmt::format("ready after {:.1f} s", seconds()));

@@ -37,6 +37,8 @@ class Report {
  public:
   Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total);
 
+  // The evaluator is being started; `words` names the wait.
+  void starting(std::string words) { progress_.wait_for(std::move(words)); }
   void started(VerifierSource& evaluator);
   void bad_row(const RowError& error);
   void say(const std::string& line) { progress_.say(line); }

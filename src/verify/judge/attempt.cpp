@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "code/syntax/static_findings.h"
 #include "verify/judge/live_paths.h"
 #include "verify/judge/replay_path.h"
@@ -13,6 +16,24 @@ constexpr std::size_t max_source_bytes = std::size_t{4} << 20;
 
 Blame static_refusal(ErrorClass error_class, std::string error) {
   return {Stage::static_, Status::failed, Fault::kernel, error_class, std::move(error)};
+}
+
+ErrorDetail at_line(std::size_t line) {
+  ErrorDetail detail;
+  detail.file = "kernel.py";
+  detail.line = static_cast<std::int64_t>(line);
+  return detail;
+}
+
+// Whether a line begins like an import or a definition, which a parser may lose after a syntax error.
+bool has_definitions(std::string_view code) {
+  while (!code.empty()) {
+    std::string_view line = code.substr(0, code.find('\n'));
+    for (std::string_view word : {"def ", "async def ", "class ", "import ", "from ", "@"})
+      if (line.starts_with(word)) return true;
+    code.remove_prefix(std::min(code.size(), line.size() + 1));
+  }
+  return false;
 }
 
 std::vector<std::string> entries(const Job& job) {
@@ -44,10 +65,14 @@ std::optional<Blame> examine_statically(const Job& job) {
     const StaticFinding& first = report.forbidden.front();
     Blame blame = static_refusal(ErrorClass::forbidden,
                                  fmt::format("line {}: {} is forbidden", first.line, first.what));
-    if (first.line > 0) {
-      blame.detail.emplace().file = "kernel.py";
-      blame.detail->line = static_cast<std::int64_t>(first.line);
-    }
+    if (first.line > 0) blame.detail = at_line(first.line);
+    return blame;
+  }
+  // Of a module with an error, Python's compiler decides; a text without any statement of one is no module.
+  if (report.has_error && report.names.empty() && !report.open && !has_definitions(job.candidate.code)) {
+    Blame blame{Stage::parse, Status::failed, Fault::kernel, ErrorClass::syntax_error,
+                fmt::format("line {}: the candidate is not Python source", report.error_line)};
+    if (report.error_line > 0) blame.detail = at_line(report.error_line);
     return blame;
   }
   // A module that does not parse has no names to look for; Python's compiler reports the error later.

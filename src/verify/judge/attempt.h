@@ -13,7 +13,8 @@
 
 namespace kw::verify {
 
-// Refuses a candidate by its syntax tree alone: a forbidden import, or no entry point.
+// Refuses a candidate by its syntax tree alone: a forbidden import, no entry point, or text that is not
+// Python.
 std::optional<Blame> examine_statically(const Job& job);
 
 class InProcess;

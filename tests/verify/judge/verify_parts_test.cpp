@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <random>
 
+#include "base/async/loop.h"
+#include "base/async/wait.h"
 #include "verify/judge/attempt.h"
 #include "verify/judge/devices.h"
 #include "verify/judge/protocol.h"
+#include "verify/judge/static_verifier.h"
 #include "verify/judge/statistics.h"
 #include "verify/workers/policy.h"
 
@@ -153,6 +156,57 @@ TEST(Statics, AWordInAStringIsNotForbidden) {
 
 TEST(Statics, ASyntaxErrorIsPythonsToName) {
   EXPECT_FALSE(examine_statically(job_with("def triton_kernel_wrapper(x:\n    return x\n")));
+}
+
+TEST(Statics, ATextThatIsNotPythonEndsThere) {
+  for (const char* text : {"# Notes\n\nThe kernel is in another file; see the README.\n", "{\"a\": [1,\n"}) {
+    auto blame = examine_statically(job_with(text));
+    ASSERT_TRUE(blame) << text;
+    EXPECT_EQ(blame->error_class, ErrorClass::syntax_error);
+    EXPECT_EQ(blame->stage, Stage::parse);
+    EXPECT_EQ(blame->fault, Fault::kernel);
+    EXPECT_GT(blame->detail->line, 0);
+  }
+}
+
+// The verdict of a verifier without processes.
+std::optional<Verdict> verdict_by_source(const Job& job, Settings settings = {}) {
+  async::Loop loop;
+  async::Stop stop(loop);
+  StaticVerifier verifier(std::move(settings), "9.9");
+  std::optional<Verdict> verdict;
+  auto judge = [&]() -> async::Task<> { verdict = co_await verifier.verify(job, stop); };
+  async::spawn(loop, judge());
+  loop.run();
+  return verdict;
+}
+
+TEST(BySource, ARefusedCandidateGetsTheJudgesVerdict) {
+  Job job = job_with("def helper(x):\n    return x\n");
+  job.id = "row";
+  auto blame = examine_statically(job);
+  auto verdict = verdict_by_source(job);
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->id, "row");
+  EXPECT_EQ(verdict->status, blame->status);
+  EXPECT_EQ(verdict->stage, blame->stage);
+  EXPECT_EQ(verdict->fault, blame->fault);
+  EXPECT_EQ(verdict->error_class, blame->error_class);
+  EXPECT_EQ(verdict->error, blame->error);
+  EXPECT_EQ(verdict->environment.program_version, "9.9");
+  EXPECT_EQ(verdict->stages_ms.size(), 1U);
+}
+
+TEST(BySource, AnotherCandidateIsNotJudged) {
+  auto verdict = verdict_by_source(job_with("def triton_kernel_wrapper(x):\n    return x\n"));
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->fault, Fault::infrastructure);
+}
+
+TEST(BySource, ItsProtocolDependsOnTheSettings) {
+  Settings other;
+  other.correctness_trials += 1;
+  EXPECT_NE(StaticVerifier({}, "1").protocol(), StaticVerifier(other, "1").protocol());
 }
 
 }  // namespace
