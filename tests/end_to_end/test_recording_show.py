@@ -12,6 +12,12 @@ def test_a_recording_is_shown(run):
     assert "NVIDIA H200" in stdout and "launch add of cubin 0" in stdout and "replayable: yes" in stdout
 
 
+def test_the_text_goes_to_a_file(run, tmp_path):
+    code, stdout, _ = run("recording", "show", RECORDING, "-o", tmp_path / "text", limit=10)
+    assert (code, stdout) == (0, "")
+    assert (tmp_path / "text").read_text() == run("recording", "show", RECORDING, limit=10).stdout
+
+
 @pytest.mark.parametrize("content", [b"", b"Once upon a time.", b"\x7fELF" + bytes(200)])
 def test_another_file_is_refused_with_words(run, tmp_path, content):
     file = tmp_path / "file"
