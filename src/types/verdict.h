@@ -149,6 +149,7 @@ struct Verdict {
   std::optional<double> triton_share;           // of device time, in attested Triton kernels of the candidate
   std::optional<ReplayFacts> replay;
   std::optional<Call> call;
+  std::optional<std::string> printed;  // the end of the output of the candidate's process; null: none
   Environment environment;
   std::map<Stage, double> stages_ms;
   boost::json::object further;  // unknown fields of a verdict from a newer service

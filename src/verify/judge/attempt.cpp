@@ -119,6 +119,7 @@ async::Task<> Attempt::run() {
   device_.give_back();
   co_await oracle_.give_back();
   if (calls_.layers()) writer_.take_isolation(*calls_.layers());
+  writer_.take_printed(calls_.printed());
   writer_.forgive_at_reduced_shapes();
 }
 

@@ -91,7 +91,10 @@ async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evid
 }
 
 async::Task<> LiveCalls::end() {
-  if (runner_) co_await runner_->end();
+  if (runner_) {
+    co_await runner_->end();
+    if (std::string text = runner_->printed(); !trim(text).empty()) printed_ = std::move(text);
+  }
   runner_.reset();
   drawn_.arena.reset();
 }

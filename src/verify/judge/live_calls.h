@@ -55,6 +55,8 @@ class LiveCalls {
   bool is_native() const { return native_code_; }       // CUDA C++ ran in one of them
   bool launched() const { return launches_ > 0 || native_code_; }
   std::optional<std::uint32_t> layers() const { return layers_; }  // around the process started last
+  // The output of the last of the ended processes that printed anything.
+  const std::string& printed() const { return printed_; }
 
  private:
   async::Task<Outcome<>> open(wire::Mode mode, std::string poison);
@@ -71,6 +73,7 @@ class LiveCalls {
   std::uint64_t launches_ = 0;
   bool native_code_ = false;
   std::optional<std::uint32_t> layers_;
+  std::string printed_;
 };
 
 }  // namespace kw::verify

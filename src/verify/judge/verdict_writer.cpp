@@ -4,12 +4,18 @@
 
 #include <algorithm>
 
+#include "base/core/display.h"
 #include "base/core/text.h"
 #include "verify/judge/devices.h"
 #include "verify/judge/statistics.h"
 #include "verify/workers/policy.h"
 
 namespace kw::verify {
+namespace {
+
+constexpr std::size_t longest_printed = 4096;  // bytes
+
+}  // namespace
 
 VerdictWriter::VerdictWriter(const Job& job, const Settings& settings, const Environment& environment)
     : tolerance_(settings.tolerance.name) {
@@ -149,6 +155,10 @@ void VerdictWriter::take_audit(const Evidence& seen) {
 void VerdictWriter::take_isolation(std::uint32_t layers) {
   auto level = from_string<IsolationLevel>(engine::isolation_level(layers));
   verdict_.isolation = Isolation{level.value_or(IsolationLevel::process), engine::layer_names(layers)};
+}
+
+void VerdictWriter::take_printed(std::string_view output) {
+  if (!trim(output).empty()) verdict_.printed = tail_of(to_plain_text(output), longest_printed);
 }
 
 void VerdictWriter::finish_right(const wire::PreparedT& task, Kernels kernels) {

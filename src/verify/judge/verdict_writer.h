@@ -1,6 +1,8 @@
 // Owns the verdict of one attempt and alone writes it, from the values that the parts return.
 #pragma once
 
+#include <string_view>
+
 #include "verify/judge/blame.h"
 #include "verify/judge/context.h"
 #include "verify/judge/provenance.h"
@@ -28,6 +30,8 @@ class VerdictWriter {
   // From an audit that finds no fault, the verdict takes only the number of trials and the claimed speed-up.
   void take_audit(const Evidence& seen);
   void take_isolation(std::uint32_t layers);
+  // Keeps the end of the output of the candidate's process as plain text.
+  void take_printed(std::string_view output);
 
   // Finishes a right verdict; the candidate's kernels decide whether it counts.
   struct Kernels {

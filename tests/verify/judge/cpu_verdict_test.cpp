@@ -45,6 +45,28 @@ TEST(CpuVerdict, ARightCandidateIsCompiledOnceAndInterpreted) {
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge");
 }
 
+TEST(CpuVerdict, HoldsTheOutputOfTheLastProcessThatPrinted) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Load, prints("compiled\n"), 0);
+  EXPECT_EQ(world.run().printed, "compiled");
+  world.fake.when("runner", Body::Load, prints("interpreted\n"), 3);
+  EXPECT_EQ(world.run().printed, "interpreted");
+}
+TEST(CpuVerdict, HoldsNoOutputOfACandidateThatPrintsNothing) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Load, prints(" \n\n"));
+  EXPECT_EQ(world.run().printed, std::nullopt);
+}
+TEST(CpuVerdict, HoldsTheEndOfALongOutputAsPlainText) {
+  CpuWorld world;
+  std::string lines;
+  for (int i = 0; i < 2000; ++i) lines += "line " + std::to_string(i) + "\n";
+  world.fake.when("runner", Body::Load, prints(lines + "\x1b[2J end\n"));
+  const std::string printed = world.run().printed.value_or("");
+  EXPECT_LE(printed.size(), 4200U);
+  EXPECT_THAT(printed, testing::EndsWith("line 1999\n\xEF\xBF\xBD[2J end"));
+}
+
 TEST(CpuVerdict, AWrongOneIsIncorrect) {
   CpuWorld world;
   world.fake.when("oracle", Body::Judge, judges_wrong(), 2);

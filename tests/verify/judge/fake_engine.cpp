@@ -128,6 +128,10 @@ React ends(Ending ending) {
   return [=](const wire::BodyUnion&, Reaction& usual) { usual.ending = ending; };
 }
 
+React prints(std::string text) {
+  return [text = std::move(text)](const wire::BodyUnion&, Reaction& usual) { usual.prints = text; };
+}
+
 React dies(int signal, bool in_launch) {
   return [=](const wire::BodyUnion&, Reaction& usual) {
     usual.ending = Ending::dies;
@@ -260,6 +264,9 @@ async::Task<bool> FakeEngine::react(Worker& worker, Reaction reaction) {
     const std::array<std::uint64_t, 2> words{1, 1};
     if (::pwrite(worker.page.get(), words.data(), sizeof words, 0) < 0) co_return false;
   }
+  if (!reaction.prints.empty() &&
+      ::write(worker.output.get(), reaction.prints.data(), reaction.prints.size()) < 0)
+    co_return false;
   switch (reaction.ending) {
     case Ending::answers:
       break;

@@ -27,6 +27,7 @@ struct Reaction {
   Ending ending = Ending::answers;
   int wait_status = 0;  // of a worker that dies
   bool in_launch = false;
+  std::string prints{};  // to the worker's output, before it answers
   std::chrono::milliseconds delay{0};
 };
 
@@ -44,6 +45,7 @@ React fails(std::string stage, std::string error_class, std::string error);
 React ends(Ending ending);
 React dies(int signal, bool in_launch = false);
 React waits(std::chrono::milliseconds delay);
+React prints(std::string text);
 React judges_wrong();
 React all(std::vector<React> reactions);
 
