@@ -118,6 +118,25 @@ StaticReport examine(std::string_view code) {
   return report;
 }
 
+std::vector<StaticFinding> torch_calls(std::string_view code) {
+  std::vector<StaticFinding> found;
+  if (code.size() > longest_examined) return found;
+  syntax::Tree tree(code);
+  if (tree.is_null()) return found;
+  const syntax::Aliases aliases = syntax::find_aliases(tree.root());
+  syntax::walk(tree.root(), [&](syntax::Node node) {
+    if (node.is("decorated_definition") && syntax::is_jitted(node, aliases)) return false;
+    if (!node.is("call")) return true;
+    auto path = syntax::dotted_path(node.field("function"));
+    if (!path) return true;
+    const std::string name = syntax::resolved(aliases, *path);
+    if (name.starts_with("torch.") && !syntax::computes_nothing(name))
+      found.push_back({std::string(*path), node.line()});
+    return true;
+  });
+  return found;
+}
+
 bool may_define(const StaticReport& report, std::string_view name) {
   return report.open || report.has_error || report.names.contains(std::string(name));
 }

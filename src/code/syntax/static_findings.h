@@ -41,6 +41,9 @@ struct StaticReport {
 
 StaticReport examine(std::string_view code);
 
+// Calls of PyTorch outside of jitted functions that may compute, by their names in the source: "F.softmax".
+std::vector<StaticFinding> torch_calls(std::string_view code);
+
 // False only if the name cannot exist after import.
 bool may_define(const StaticReport& report, std::string_view name);
 

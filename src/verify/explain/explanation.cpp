@@ -1,6 +1,7 @@
 #include "verify/explain/explanation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>
@@ -14,6 +15,8 @@ namespace kw::explain {
 namespace {
 
 constexpr std::size_t most_static_findings = 2;
+constexpr std::size_t most_causes = 6;
+constexpr std::size_t longest_name = 80;  // of a launch or a call, in bytes
 
 // For a reason that is missing or that only a newer version knows.
 constexpr Words does_not_count{"The result is right, but it does not count.", ""};
@@ -63,8 +66,7 @@ std::optional<Mismatch> mismatch_of(const Verdict& verdict) {
 
 // Findings of the syntax tree that may explain the failure.
 std::vector<Hint> hints_of(const Verdict& verdict, std::string_view code) {
-  if (code.empty() || verdict.status == Status::correct || verdict.error_class == ErrorClass::forbidden)
-    return {};
+  if (code.empty() || correct_and_counts(verdict) || verdict.error_class == ErrorClass::forbidden) return {};
   StaticReport report = examine(code);
   std::vector<Hint> hints;
   if (report.has_error && report.error_line != 0 && !verdict.error_detail)
@@ -73,6 +75,53 @@ std::vector<Hint> hints_of(const Verdict& verdict, std::string_view code) {
   for (const StaticFinding& finding : report.findings | std::views::take(most_static_findings))
     hints.push_back({finding.what, finding.line, {}});
   return hints;
+}
+
+// "sgemm (library), double (candidate, 3 times)".
+std::string launches_in_words(const std::vector<Launch>& launches) {
+  std::vector<std::pair<const Launch*, std::size_t>> kinds;
+  for (const Launch& launch : launches) {
+    auto same = std::ranges::find_if(kinds, [&](const auto& kind) {
+      return kind.first->name == launch.name && kind.first->whose == launch.whose;
+    });
+    if (same == kinds.end())
+      kinds.emplace_back(&launch, 1);
+    else
+      ++same->second;
+  }
+  std::vector<std::string> words;
+  for (const auto& [launch, times] : kinds | std::views::take(most_causes)) {
+    std::string about = launch->whose.value_or("unknown origin");
+    if (times > 1) about += fmt::format(", {} times", times);
+    words.push_back(fmt::format("{} ({})", shorten(launch->name, longest_name), about));
+  }
+  if (kinds.size() > most_causes) words.push_back(fmt::format("and {} more", kinds.size() - most_causes));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// "line 3: F.softmax, line 4: torch.matmul".
+std::string calls_in_words(std::string_view code) {
+  const std::vector<StaticFinding> calls = torch_calls(code);
+  std::vector<std::string> words;
+  for (const StaticFinding& call : calls | std::views::take(most_causes))
+    words.push_back(fmt::format("line {}: {}", call.line, shorten(call.what, longest_name)));
+  if (calls.size() > most_causes) words.push_back(fmt::format("and {} more", calls.size() - most_causes));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// The launches and calls because of which a right result does not count.
+std::vector<std::string> causes_of(const Verdict& verdict, std::string_view code) {
+  std::vector<std::string> causes;
+  if (verdict.counts != false) return causes;
+  const bool library_only = verdict.counts_reason == CountsReason::library_only;
+  if (!library_only && verdict.counts_reason != CountsReason::decoy) return causes;
+  if (verdict.launches && !verdict.launches->empty())
+    causes.push_back("a call launches " + launches_in_words(*verdict.launches));
+  else if (library_only)
+    causes.push_back("a call launches no Triton kernel of the module");
+  if (std::string calls = calls_in_words(code); !calls.empty())
+    causes.push_back("PyTorch may compute the result: " + calls);
+  return causes;
 }
 
 std::string circumstances_of(const Verdict& verdict) {
@@ -112,6 +161,8 @@ Explanation explain(const Verdict& verdict, const Sources& sources) {
   it.mismatch = mismatch_of(verdict);
   if (verdict.comparison) it.findings = verdict.comparison->findings;
   it.hints = hints_of(verdict, sources.candidate);
+  it.causes = causes_of(verdict, sources.candidate);
+  it.printed = verdict.printed.value_or("");
   it.circumstances = circumstances_of(verdict);
   return it;
 }
@@ -140,6 +191,8 @@ constexpr std::size_t longest_finding = 400;
 constexpr std::size_t longest_file = 60;
 constexpr std::size_t most_findings = 5;
 constexpr std::size_t most_lines = 12;  // of one text
+constexpr std::size_t longest_printed = 8192;
+constexpr std::size_t most_printed_lines = 60;
 constexpr std::string_view indent = "  ";
 
 // A line of source, with tabs expanded to spaces.
@@ -156,7 +209,7 @@ class Page {
   std::string text() && {
     std::string head = fmt::format("{}: {}", shown(it_.id), in_short(it_.status, it_.counts, it_.rule));
     text_ = style_.paint(fitted(head, style_.width), colour_of(it_.level)) + "\n";
-    say(it_.words.what);
+    if (!it_.words.what.empty()) say(it_.words.what);
     say_error();
     if (it_.line > 0) say_place();
     say_numbers();
@@ -165,7 +218,10 @@ class Page {
     // The tree of source that does not parse is unreliable.
     if (it_.rule != to_string(ErrorClass::syntax_error))
       for (const Hint& hint : it_.hints) say_hint(hint);
+    for (const std::string& cause : it_.causes) say("note: ", visible(cause));
     if (!it_.words.advice.empty()) say("help: ", it_.words.advice);
+    if (!it_.printed.empty())
+      say_tail("It printed:", it_.printed, {.bytes = longest_printed, .lines = most_printed_lines});
     if (!it_.circumstances.empty()) say("= ", it_.circumstances, Colour::grey);
     return std::move(text_);
   }
@@ -194,10 +250,19 @@ class Page {
     if (!it_.error.empty() && !(shows_compiler && it_.compiler_says_error))
       say(shorten(visible(trim(it_.error)), longest_text));
     if (!shows_compiler) return;
-    line("The compiler says:");
+    say_tail("The compiler says:", it_.compiler_text, {.bytes = longest_text, .lines = most_lines});
+  }
+
+  struct Most {
+    std::size_t bytes;
+    std::size_t lines;
+  };
+  // The end of a text of several lines, below a head.
+  void say_tail(std::string_view head, std::string_view text, Most most) {
+    line(head);
     std::vector<std::string> lines =
-        wrapped(tail_of(shown_lines_of(it_.compiler_text), longest_text), room_ - indent.size());
-    for (std::size_t i = lines.size() - std::min(lines.size(), most_lines); i < lines.size(); ++i)
+        wrapped(tail_of(shown_lines_of(text), most.bytes), room_ - std::min(room_, indent.size()));
+    for (std::size_t i = lines.size() - std::min(lines.size(), most.lines); i < lines.size(); ++i)
       line(fmt::format("{}{}", indent, lines[i]));
   }
 

@@ -5,30 +5,67 @@
 namespace kw::explain {
 namespace {
 
-constexpr std::string_view form_is_wrong =
-    "It runs, but its result does not have the form of the reference's result.";
+// Advice for people alone: models are told the sentence without it.
+constexpr Words for_people(std::string_view what, std::string_view advice) {
+  return {what, advice, what};
+}
+
+// Models are told the same of all three forms, and then the error.
+constexpr Words of_form(std::string_view what, std::string_view advice) {
+  return {what, advice, "It runs, but its result does not have the form of the reference's result."};
+}
 
 }  // namespace
+
+Words words_of(Status status) {
+  switch (status) {
+    case Status::correct:
+      return {"The result equals the reference's in all trials.",
+              "Look at `counts` too: only a right result that counts is evidence for the kernel."};
+    case Status::incorrect:
+      return {"The candidate ran, and its result differs from the reference's.",
+              "Compare the kernel with the reference at the index of the first mismatch; `error_class` names "
+              "the kind of difference."};
+    case Status::failed:
+      return {"The candidate broke before there was a result to compare.",
+              "Correct the error that the verdict names; `error_class` names its kind."};
+    case Status::skipped:
+      return {"The candidate was not judged to the end: it is neither right nor wrong.",
+              "Judge it on another machine, usually one with a GPU; `error` names what this machine lacks."};
+    case Status::error:
+      return {"There is no verdict on the candidate: the task, this program or the machine failed.",
+              "`fault` names which of them: correct the task, or run the command again."};
+  }
+  return {};
+}
 
 // Without a default, a new class does not compile until it has its sentences.
 Words words_of(ErrorClass error_class) {
   switch (error_class) {
     case ErrorClass::syntax_error:
-      return {"The module is not valid Python.", ""};
+      return for_people("The module is not valid Python.",
+                        "Correct the marked line. A module that was cut off often lacks a closing bracket or "
+                        "quote at its end.");
     case ErrorClass::missing_entry:
-      return {"There was nothing to call.", ""};
+      return for_people("There was nothing to call.",
+                        "Define the class ModelNew, the function triton_kernel_wrapper, or the reference's "
+                        "name followed by New, at the top level of the module.");
     case ErrorClass::forbidden:
       return {"The module was refused, and not run.", "Leave this out: a kernel does not need it."};
     case ErrorClass::import_error:
       return {"The module could not be imported.",
               "Only PyTorch, Triton, the standard library and a few other packages are available."};
     case ErrorClass::compile_error:
-      return {"A kernel does not compile.", ""};
+      return for_people("A kernel does not compile.",
+                        "Correct the operation that the compiler names. A kernel may use triton.language, "
+                        "other @triton.jit functions and constexpr values only.");
     case ErrorClass::out_of_resources:
       return {"A kernel needs more of the device than there is.",
               "Smaller blocks, fewer stages (num_stages) or another number of warps need less."};
     case ErrorClass::runtime_error:
-      return {"The call raised an error.", ""};
+      return for_people("The call raised an error.",
+                        "Correct the marked line. With --json, `error_detail.traceback` contains the calls "
+                        "that led to it.");
     case ErrorClass::illegal_memory_access:
       return {"A kernel touched memory that does not belong to it.",
               "Check the masks of all loads and stores, the strides, and the sizes handed to the launch."};
@@ -43,13 +80,23 @@ Words words_of(ErrorClass error_class) {
     case ErrorClass::out_of_memory:
       return {"It ran out of memory.", "Compute in blocks instead of building large intermediate tensors."};
     case ErrorClass::process_died:
-      return {"The process in which it ran ended before there was a result.", ""};
+      return for_people("The process in which it ran ended before there was a result.",
+                        "Look for a call of exit, and for a crash in native code. --show-output prints the "
+                        "end of its output.");
     case ErrorClass::wrong_structure:
+      return of_form(
+          "It runs, but returns other outputs than the reference, or other lists, tuples or dicts.",
+          "Return as many outputs as the reference, in the same lists, tuples and dicts.");
     case ErrorClass::wrong_shape:
+      return of_form("It runs, but an output has another shape than the reference's.",
+                     "Allocate the output with the reference's shape; dimensions of size 1 belong to it.");
     case ErrorClass::wrong_dtype:
-      return {form_is_wrong, ""};
+      return of_form("It runs, but an output has another dtype than the reference's.",
+                     "Allocate the output with the reference's dtype, and convert values before the store.");
     case ErrorClass::wrong_value:
-      return {"It runs, but the values are wrong.", ""};
+      return for_people("It runs, but the values are wrong.",
+                        "Follow the first mismatch through the kernel. Frequent causes: offsets and masks, "
+                        "the reduced axis, the order of strides, and TF32 in tl.dot.");
     case ErrorClass::nonfinite:
       return {
           "It runs, but NaN or infinity occur at wrong positions, or are missing.",
@@ -57,7 +104,10 @@ Words words_of(ErrorClass error_class) {
     case ErrorClass::input_modified:
       return {"It changed one of its inputs, which the reference leaves alone.", "Write into a new tensor."};
     case ErrorClass::nondeterministic:
-      return {"Its result differs between equal calls.", "", did_not_work};
+      return {"Its result differs between equal calls.",
+              "Look for memory that is read before it is written, atomics whose order matters, and random "
+              "numbers.",
+              did_not_work};
     case ErrorClass::live_replay_mismatch:
       return {"Its result needs work on a stream that the caller's stream never waits for.",
               "Launch on the current stream, or make it wait for the other one (wait_stream) before the call "
@@ -67,9 +117,12 @@ Words words_of(ErrorClass error_class) {
       return {"The task itself does not work: its reference or its inputs fail.",
               "Correct the reference or its inputs; the message says what is wrong with them.", did_not_work};
     case ErrorClass::unsupported_candidate:
-      return {"It could not be run on this machine, so it was not judged.", ""};
+      return for_people("It could not be run on this machine, so it was not judged.",
+                        "Judge it on a machine with a GPU, there or with --evaluator URL; `kernelwright "
+                        "doctor` names what else this machine lacks.");
     case ErrorClass::too_large:
-      return {"It was too large to be tried in full.", ""};
+      return for_people("It was too large to be tried in full.",
+                        "Give the task smaller inputs, or judge it on a GPU, which needs no smaller shapes.");
     case ErrorClass::infrastructure:
       return {"This program or the machine failed, so that there is no verdict.",
               "Run the same command again; `kernelwright doctor` says what a machine lacks.", did_not_work};
@@ -157,6 +210,125 @@ std::string_view words_of(Trust trust, bool timed) {
                    : "judged on a GPU, in the candidate's own process";
     case Trust::interpreter:
       return "interpreted without a GPU";
+  }
+  return {};
+}
+
+std::string_view words_of(Shapes shapes) {
+  switch (shapes) {
+    case Shapes::given:
+      return "it was judged at the sizes of the task";
+    case Shapes::reduced:
+      return "it was judged at smaller sizes than the task's";
+  }
+  return {};
+}
+
+std::string_view words_of(IsolationLevel level) {
+  switch (level) {
+    case IsolationLevel::full:
+      return "its process had all layers of the sandbox";
+    case IsolationLevel::partial:
+      return "its process had some layers of the sandbox";
+    case IsolationLevel::process:
+      return "its process was a separate one, without a sandbox";
+  }
+  return {};
+}
+
+std::string_view advice_of(Stage stage) {
+  switch (stage) {
+    case Stage::parse:
+    case Stage::static_:
+    case Stage::import_:
+    case Stage::compile:
+    case Stage::run:
+    case Stage::record:
+    case Stage::replay:
+    case Stage::judge:
+    case Stage::time:
+      return "A verdict that ends here names the reason in `error`: correct the candidate there.";
+    case Stage::prepare:
+      return "A verdict that ends here concerns the reference and its inputs: correct the task.";
+    case Stage::done:
+      return "Nothing: the verdict is complete.";
+  }
+  return {};
+}
+
+std::string_view advice_of(Fault fault) {
+  switch (fault) {
+    case Fault::kernel:
+      return "Correct the candidate.";
+    case Fault::task:
+      return "Correct the reference or its inputs, and judge again. The verdict is not held against the "
+             "candidate.";
+    case Fault::infrastructure:
+      return "Run the same command again; `kernelwright doctor` checks the machine. The verdict is not held "
+             "against the candidate.";
+  }
+  return {};
+}
+
+std::string_view advice_of(Trust trust) {
+  switch (trust) {
+    case Trust::replay:
+      return "Nothing: this is the strongest evidence.";
+    case Trust::in_process:
+      return "Read `replay.why_not`: it names what keeps the candidate from being replayed. --min-trust "
+             "replay "
+             "leaves such times out.";
+    case Trust::interpreter:
+      return "Judge it on a GPU for times, and for faults that only a device shows.";
+  }
+  return {};
+}
+
+std::string_view advice_of(Shapes shapes) {
+  switch (shapes) {
+    case Shapes::given:
+      return "Nothing.";
+    case Shapes::reduced:
+      return "Judge it on a GPU, or with --shapes given, before you rely on a right result; a finding lists "
+             "the sizes.";
+  }
+  return {};
+}
+
+std::string_view advice_of(IsolationLevel level) {
+  switch (level) {
+    case IsolationLevel::full:
+      return "Nothing.";
+    case IsolationLevel::partial:
+      return "`kernelwright doctor` names the layers that this host refuses, and what to change.";
+    case IsolationLevel::process:
+      return "Leave --allow-unsandboxed out for code that you do not trust; `kernelwright doctor` names what "
+             "this host lacks.";
+  }
+  return {};
+}
+
+Words words_of(Flag flag) {
+  switch (flag) {
+    case Flag::correctness:
+      return {
+          "True: the result is right in all trials. False: it is wrong, or the candidate broke. Null: the "
+          "candidate was not judged.",
+          "Look at `counts` as well: this flag compares numbers only."};
+    case Flag::counts:
+      return {
+          "True: the right result is evidence for the kernel. False: it is none. Null: the result is not "
+          "right.",
+          "Where it is false, `counts_reason` names the reason: `kernelwright explain` with that word."};
+    case Flag::fast_0:
+      return {"True: the result is right. It equals `correctness`.",
+              "See `status` and `error_class` where it is false."};
+    case Flag::fast_1:
+      return {"True: right, and faster than the reference. Null: right, but not timed.",
+              "Where it is null, `timing.why_null` names the reason; times need a GPU."};
+    case Flag::fast_2:
+      return {"True: right, and at least twice as fast as the reference. Null: right, but not timed.",
+              "Where it is null, `timing.why_null` names the reason; times need a GPU."};
   }
   return {};
 }

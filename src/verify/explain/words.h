@@ -21,6 +21,7 @@ struct Words {
 // For a verdict without an error class. Models are told this of classes that once had no sentence.
 inline constexpr std::string_view did_not_work = "It did not work.";
 
+Words words_of(Status status);
 Words words_of(ErrorClass error_class);
 // The reason why a correct answer does not count.
 Words words_of(CountsReason reason);
@@ -30,6 +31,19 @@ std::string_view words_of(Stage stage);
 std::string_view words_of(Fault fault);
 // `timed`: a time was measured, so that the sentence says whether it can be trusted.
 std::string_view words_of(Trust trust, bool timed = true);
+std::string_view words_of(Shapes shapes);
+std::string_view words_of(IsolationLevel level);
+
+// What a person does about a verdict with this word.
+std::string_view advice_of(Stage stage);
+std::string_view advice_of(Fault fault);
+std::string_view advice_of(Trust trust);
+std::string_view advice_of(Shapes shapes);
+std::string_view advice_of(IsolationLevel level);
+
+// The fields of a verdict that are true, false or null.
+BOOST_DEFINE_ENUM_CLASS(Flag, correctness, counts, fast_0, fast_1, fast_2)
+Words words_of(Flag flag);
 
 // The event of an error class or a reason, by its name; empty for other names.
 template <typename Enum>

@@ -194,6 +194,15 @@ TEST(Unbalanced, StringsAndCommentsNeverCount) {
   EXPECT_EQ(unbalanced("a = '(' # [\nb = \"\\\"{\"\n'''\n(\n'''\nc = f'{a[0]}'\n"), "");
 }
 
+TEST(TorchCalls, OutsideOfKernelsThatMayCompute) {
+  std::vector<StaticFinding> calls = torch_calls(
+      "import torch\nimport triton\nimport torch.nn.functional as F\n"
+      "@triton.jit\ndef kernel(p):\n    torch.sin(p)\n"
+      "def wrapper(x):\n    y = torch.empty_like(x)\n    return F.softmax(y, 0)\n");
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_EQ(calls.front().what, "F.softmax");
+  EXPECT_EQ(calls.front().line, 9U);
+}
 TEST(Entry, AnyNameThatIsLookedFor) {
   EXPECT_TRUE(may_have_entry(examine("def triton_kernel_wrapper(x): pass\n")));
   EXPECT_TRUE(may_have_entry(examine("class ModelNew: pass\n")));

@@ -58,6 +58,43 @@ TEST(Explanation, OfAModuleThatDoesNotParseTheTreeGivesNoHints) {
               Not(HasSubstr("note:")));
 }
 
+Launch launch(const std::string& name, std::optional<std::string> whose) {
+  Launch launch;
+  launch.name = name;
+  launch.whose = std::move(whose);
+  return launch;
+}
+
+TEST(Causes, OfALibraryResultAreItsLaunchesAndCalls) {
+  Verdict right = does_not_count(CountsReason::library_only);
+  right.launches = {launch("sgemm_128", "library"), launch("sgemm_128", "library"), launch("copy", {})};
+  std::string text = shown(right,
+                           "import torch\nimport torch.nn.functional as F\n"
+                           "def triton_kernel_wrapper(x):\n"
+                           "    y = torch.empty_like(x)\n"
+                           "    return F.softmax(torch.matmul(x, x))\n");
+  EXPECT_THAT(text,
+              HasSubstr("  note: a call launches sgemm_128 (library, 2 times), copy (unknown origin)\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  note: PyTorch may compute the result: line 5: F.softmax, line 5: torch.matmul\n"));
+  EXPECT_THAT(text, HasSubstr("  note: the source has no @triton.jit function\n"));
+}
+TEST(Causes, OfADecoyAreTheLaunchesThatChangeNothing) {
+  Verdict right = does_not_count(CountsReason::decoy);
+  right.launches = {launch("double", "candidate")};
+  EXPECT_THAT(shown(right), HasSubstr("  note: a call launches double (candidate)\n"));
+}
+TEST(Causes, AreNotOfATask) {
+  EXPECT_TRUE(explain(does_not_count(CountsReason::proves_nothing), {.candidate = code}).causes.empty());
+}
+
+TEST(Printed, IsTheEndOfTheExplanation) {
+  Verdict broke = failed(ErrorClass::process_died, Stage::run, "exited with code 3");
+  broke.printed = "before\n\x1b[31mred\tend";
+  EXPECT_THAT(shown(broke),
+              HasSubstr("  It printed:\n    before\n    \xEF\xBF\xBD[31mred    end\n  = stage"));
+}
+
 TEST(OnATerminal, ColoursOnlyWhereWanted) {
   Explanation it = explain(failed(ErrorClass::out_of_bounds, Stage::run, "out-of-bounds load in double", 8),
                            {.candidate = code});

@@ -33,6 +33,7 @@ Verdict all_hostile(const std::string& text) {
   verdict.id = text;
   verdict.error_detail->file = text;
   verdict.error_detail->compiler_text = text;
+  verdict.printed = text;
   verdict.comparison.emplace();
   verdict.comparison->first_mismatch = FirstMismatch{text, {1}, 0, 1};
   verdict.comparison->findings = std::vector<std::string>(50, text);

@@ -30,6 +30,11 @@ TEST(Words, EveryValueHasItsOwn) {
   EXPECT_THAT(sentences(Fault::infrastructure), Each(Not("")));
   EXPECT_THAT(sentences(Trust::interpreter), Each(Not("")));
 }
+// A change of what models are told makes runs incomparable: advice for people is not told.
+TEST(Words, AdviceForPeopleIsNotToldToModels) {
+  EXPECT_EQ(words_of(ErrorClass::wrong_value).told, "It runs, but the values are wrong.");
+  EXPECT_EQ(words_of(ErrorClass::process_died).told, words_of(ErrorClass::process_died).what);
+}
 TEST(Words, AreFoundByTheNameOfAValue) {
   EXPECT_EQ(sentence_of<ErrorClass>("compile_error"), "A kernel does not compile.");
   EXPECT_THAT(sentence_of<CountsReason>("decoy"), testing::HasSubstr("do nothing"));
@@ -53,6 +58,8 @@ TEST(ErrorClassInWords, SyntaxError) {
        1 | import torch
   >    2 | x = torch.zeros((4, 4)
          |                ^
+  help: Correct the marked line. A module that was cut off often lacks a closing bracket or quote
+        at its end.
   = stage parse: its source is parsed; interpreted without a GPU
 )");
 }
@@ -62,6 +69,8 @@ TEST(ErrorClassInWords, MissingEntry) {
             R"(relu: failed (missing_entry)
   There was nothing to call.
   the candidate defines none of: ModelNew, triton_kernel_wrapper
+  help: Define the class ModelNew, the function triton_kernel_wrapper, or the reference's name
+        followed by New, at the top level of the module.
   = stage static: its source is examined, before anything runs; interpreted without a GPU
 )");
 }
@@ -109,6 +118,8 @@ TEST(ErrorClassInWords, CompileErrorWithTheCompilersCaretInItsLine) {
   >    8 |     x = tl.load(p)
          |         ^^^^^^^
        9 |     tl.store(p, x * 2)
+  help: Correct the operation that the compiler names. A kernel may use triton.language, other
+        @triton.jit functions and constexpr values only.
   = stage compile: its kernels are compiled; interpreted without a GPU
 )");
 }
@@ -122,6 +133,8 @@ TEST(ErrorClassInWords, CompileErrorOfACompilerThatNamesNoLineOfTheSource) {
   The compiler says:
     ptxas fatal: unresolved extern function 'f'
     ptxas failed
+  help: Correct the operation that the compiler names. A kernel may use triton.language, other
+        @triton.jit functions and constexpr values only.
   = stage compile: its kernels are compiled; interpreted without a GPU
 )");
 }
@@ -146,6 +159,8 @@ TEST(ErrorClassInWords, RuntimeError) {
   >   13 |     double[(1,)](x, 4)
          |     ^^^^^^
       14 |     return x
+  help: Correct the marked line. With --json, `error_detail.traceback` contains the calls that led
+        to it.
   = stage run: it is called; interpreted without a GPU
 )");
 }
@@ -204,14 +219,17 @@ TEST(ErrorClassInWords, ProcessDied) {
             R"(relu: failed (process_died)
   The process in which it ran ended before there was a result.
   the candidate's process exited with code 3 before it had answered
+  help: Look for a call of exit, and for a crash in native code. --show-output prints the end of
+        its output.
   = stage run: it is called; interpreted without a GPU
 )");
 }
 TEST(ErrorClassInWords, WrongStructure) {
   EXPECT_EQ(shown(incorrect(ErrorClass::wrong_structure, "output: expected a tuple of 2, got None")),
             R"(relu: incorrect (wrong_structure)
-  It runs, but its result does not have the form of the reference's result.
+  It runs, but returns other outputs than the reference, or other lists, tuples or dicts.
   output: expected a tuple of 2, got None
+  help: Return as many outputs as the reference, in the same lists, tuples and dicts.
   = stage judge: its outputs are compared with the reference's; interpreted without a GPU
 )");
 }
@@ -219,16 +237,18 @@ TEST(ErrorClassInWords, WrongShape) {
   Verdict wrong = incorrect(ErrorClass::wrong_shape, "output: expected shape [64], got [64, 1]");
   wrong.comparison->max_abs_error = wrong.comparison->max_rel_error = 0;
   EXPECT_EQ(shown(wrong), R"(relu: incorrect (wrong_shape)
-  It runs, but its result does not have the form of the reference's result.
+  It runs, but an output has another shape than the reference's.
   output: expected shape [64], got [64, 1]
+  help: Allocate the output with the reference's shape; dimensions of size 1 belong to it.
   = stage judge: its outputs are compared with the reference's; interpreted without a GPU
 )");
 }
 TEST(ErrorClassInWords, WrongDtype) {
   EXPECT_EQ(shown(incorrect(ErrorClass::wrong_dtype, "output: expected bool, got int32")),
             R"(relu: incorrect (wrong_dtype)
-  It runs, but its result does not have the form of the reference's result.
+  It runs, but an output has another dtype than the reference's.
   output: expected bool, got int32
+  help: Allocate the output with the reference's dtype, and convert values before the store.
   = stage judge: its outputs are compared with the reference's; interpreted without a GPU
 )");
 }
@@ -246,6 +266,8 @@ TEST(ErrorClassInWords, WrongValueWithItsMismatchAndFindings) {
   Over all trials: 25% of all values are wrong, largest absolute error 1, largest relative error
   0.667
   note: the difference is what TF32 would give
+  help: Follow the first mismatch through the kernel. Frequent causes: offsets and masks, the
+        reduced axis, the order of strides, and TF32 in tl.dot.
   = stage judge: its outputs are compared with the reference's; interpreted without a GPU
 )");
 }
@@ -273,6 +295,8 @@ TEST(ErrorClassInWords, Nondeterministic) {
             R"(relu: incorrect (nondeterministic)
   Its result differs between equal calls.
   two calls differ
+  help: Look for memory that is read before it is written, atomics whose order matters, and random
+        numbers.
   = stage judge: its outputs are compared with the reference's; interpreted without a GPU
 )");
 }
@@ -316,6 +340,8 @@ TEST(ErrorClassInWords, UnsupportedCandidate) {
   EXPECT_EQ(shown(skipped), R"(relu: skipped (unsupported_candidate)
   It could not be run on this machine, so it was not judged.
   Unsupported: cannot be run without a GPU: inline PTX
+  help: Judge it on a machine with a GPU, there or with --evaluator URL; `kernelwright doctor`
+        names what else this machine lacks.
   = stage run: it is called; interpreted without a GPU
 )");
 }
@@ -327,6 +353,7 @@ TEST(ErrorClassInWords, TooLarge) {
   EXPECT_EQ(shown(skipped), R"(relu: skipped (too_large)
   It was too large to be tried in full.
   the interpreter did not get through one launch
+  help: Give the task smaller inputs, or judge it on a GPU, which needs no smaller shapes.
   = stage run: it is called; interpreted without a GPU
 )");
 }
@@ -359,6 +386,7 @@ TEST(CountsReasonInWords, LibraryOnly) {
   EXPECT_EQ(shown(does_not_count(CountsReason::library_only)),
             R"(relu: correct, does not count (library_only)
   The result is right, but it does not count: the call launched no kernel of the module's own.
+  note: a call launches no Triton kernel of the module
   help: PyTorch may prepare the data; kernels marked @triton.jit must do the computing. A module
         that falls back on PyTorch when something fails ends here too.
   = stage done: everything was tried; interpreted without a GPU
