@@ -13,6 +13,7 @@
 #include "dataset.h"
 #include "deploy.h"
 #include "doctor.h"
+#include "explain.h"
 #include "export.h"
 #include "man.h"
 #include "models.h"
@@ -115,6 +116,11 @@ int main_verb(int argc, char** argv) {
   CLI::App* deploy_verb = app.add_subcommand("deploy", "Deploy the service to a Ray cluster or to Modal");
   deploy.add(*deploy_verb);
 
+  kw::app::ExplainFlags explain;
+  CLI::App* explain_verb =
+      app.add_subcommand("explain", "Explain a word of a verdict, or the verdicts of a file");
+  explain.add(*explain_verb);
+
   kw::app::ModelsOptions models;
   CLI::App* models_verb = app.add_subcommand("models", "Print launch commands and scripts of model servers");
   kw::app::add_models(*models_verb, models);
@@ -176,6 +182,7 @@ int main_verb(int argc, char** argv) {
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (train_verb->parsed()) return kw::app::train(train, *train_verb);
   if (deploy_verb->parsed()) return kw::app::deploy(deploy, *deploy_verb);
+  if (explain_verb->parsed()) return kw::app::explain(explain);
   if (models_verb->parsed()) return kw::app::models(models);
   if (recording_verb->parsed()) return kw::app::show_recording(recording);
   return kw::app::doctor(doctor);

@@ -62,6 +62,7 @@ void VerifyFlags::add(CLI::App& app) {
   add_settings(app, settings);
   evaluator.add(app);
   output.add(app);
+  view.add(app);
 }
 
 int verify(const VerifyFlags& flags, const CLI::App& verb) {
@@ -136,7 +137,7 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
     : flags_(flags),
       sink_(std::move(sink)),
       progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total),
-      explanations_(style_of(STDOUT_FILENO)) {}
+      view_({style_of(STDOUT_FILENO), flags.view.only, flags.view.show_output}) {}
 
 void Report::started(VerifierSource& evaluator) {
   progress_.wait_for("");
@@ -168,7 +169,7 @@ Result<> Report::judged(const Job& job, const Verdict& verdict) {
 
 void Report::add_row(const Job& job, const Verdict& verdict) {
   rows_.push_back(result_row(verdict, job.recorded, flags_.settings.min_trust));
-  explanations_.add(verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
+  view_.add(rows_.back(), verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
   bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
   bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;
   if (none || (wrong && flags_.output.fail_on_incorrect)) exit_status_ = 1;
@@ -203,8 +204,7 @@ void Report::finish() {
     if (auto written = write_kernelbench_results(folder, kernelbench_); !written) trouble(written.error());
   if (rows_.empty() || flags_.output.quiet) return;
   std::FILE* out = flags_.output.json ? stderr : stdout;
-  if (!flags_.output.json)
-    fmt::print("{}{}", results_table(rows_, style_of(STDOUT_FILENO)), explanations_.text());
+  if (!flags_.output.json) fmt::print("{}", view_.text());
   fmt::print(out, "{}", in_words(summarise(rows_)));
 }
 

@@ -9,6 +9,7 @@
 #include "loop/tasks/kernelbench.h"
 #include "options/input_flags.h"
 #include "options/shared_flags.h"
+#include "options/view_flags.h"
 #include "output/progress.h"
 #include "output/result_sink.h"
 #include "output/results.h"
@@ -24,6 +25,7 @@ struct VerifyFlags {
   Settings settings;
   EvaluatorFlags evaluator;
   OutputFlags output;
+  ViewFlags view;
 
   void add(CLI::App& app);
 };
@@ -65,7 +67,7 @@ class Report {
   ResultSink sink_;
   Progress progress_;
   std::vector<ResultRow> rows_;
-  Explanations explanations_;
+  ResultView view_;
   std::vector<KernelBenchResult> kernelbench_;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
   int exit_status_ = 0;

@@ -1,9 +1,11 @@
 #include "output/results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/core/display.h"
 #include "verify/explain/explanation.h"
@@ -32,25 +34,30 @@ std::string in_words(const ResultRow& row) {
 
 namespace {
 
-using Cells = std::array<std::string, 6>;
+constexpr std::size_t columns = 6;
+using Cells = std::array<std::string, columns>;
+using Widths = std::array<std::size_t, columns>;
 
 constexpr std::size_t widest_id = 44;
+constexpr std::size_t narrowest = 6;  // of a column of words
+constexpr std::size_t gap = 2;
+constexpr std::string_view none = "-";
 
-Colour colour(const ResultRow& row) {
-  return explain::colour_of(explain::level_of(row.status, row.counts));
+explain::Level level_of(const ResultRow& row) {
+  return explain::level_of(row.status, row.counts);
 }
 
 std::string counts_cell(const ResultRow& row) {
-  if (!row.counts) return "-";
+  if (!row.counts) return std::string(none);
   return *row.counts ? "yes" : fmt::format("no: {}", row.why);
 }
 
 Cells cells_of(const ResultRow& row) {
   return {fitted(visible_line(row.id), widest_id),
           fmt::format("{}{}", to_string(row.status), row.reduced ? " (reduced)" : ""),
-          row.why.empty() || row.status == Status::correct ? "-" : row.why,
+          row.why.empty() || row.status == Status::correct ? std::string(none) : row.why,
           counts_cell(row),
-          row.speedup ? fmt::format("{:.2f}x", *row.speedup) : "-",
+          row.speedup ? fmt::format("{:.2f}x", *row.speedup) : std::string(none),
           fmt::format("{:.1f} s", row.seconds)};
 }
 
@@ -58,30 +65,114 @@ bool is_number(std::size_t column) {
   return column >= 4;
 }
 
-std::string line(const Cells& row, const std::array<std::size_t, 6>& widths, Colour colour,
-                 const Style& style) {
-  std::string text;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    std::string blanks(widths[i] - cells(row[i]), ' ');
-    std::string cell = i == 1 ? style.paint(row[i], colour) : row[i];
-    text += i == 0 ? "" : "  ";
-    text += is_number(i) ? blanks + cell : cell + blanks;
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, cells(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text + '\n';
+  return longest;
 }
+
+// The table's layout: the columns that say something, and their widths.
+class Layout {
+ public:
+  Layout(const Cells& head, const std::vector<Cells>& rows, std::size_t width) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      if (std::ranges::all_of(rows, [i](const Cells& row) { return row[i] == none; })) continue;
+      shown_.push_back(i);
+      for (const Cells* row : all(head, rows)) {
+        widths_[i] = std::max(widths_[i], cells((*row)[i]));
+        least_[i] = std::max(least_[i], longest_word((*row)[i]));
+      }
+    }
+    shrink(width, least_);  // between words
+    least_[0] = narrowest;
+    shrink(width, least_);  // within ids
+    least_.fill(narrowest);
+    shrink(width, least_);  // within all words
+    for (std::size_t i : shown_) widths_[i] = needed(i, all(head, rows));
+  }
+
+  // The row's lines: as many as its highest cell has. The status is painted.
+  std::string text(const Cells& row, Colour colour, const Style& style) const {
+    std::array<std::vector<std::string>, columns> parts;
+    std::size_t height = 1;
+    for (std::size_t i : shown_) {
+      parts[i] = wrapped(row[i], widths_[i]);
+      height = std::max(height, parts[i].size());
+    }
+    std::string text;
+    for (std::size_t at = 0; at < height; ++at) {
+      std::string line;
+      for (std::size_t i : shown_) {
+        const std::string part = at < parts[i].size() ? parts[i][at] : "";
+        const std::string blanks(widths_[i] - std::min(widths_[i], cells(part)), ' ');
+        const std::string painted = i == 1 && !part.empty() ? style.paint(part, colour) : part;
+        if (i != shown_.front()) line.append(gap, ' ');
+        line += is_number(i) ? blanks + painted : painted + blanks;
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + '\n';
+    }
+    return text;
+  }
+
+ private:
+  static std::vector<const Cells*> all(const Cells& head, const std::vector<Cells>& rows) {
+    std::vector<const Cells*> found{&head};
+    for (const Cells& row : rows) found.push_back(&row);
+    return found;
+  }
+
+  // The width of a column after its cells are wrapped.
+  std::size_t needed(std::size_t column, const std::vector<const Cells*>& rows) const {
+    std::size_t widest = 0;
+    for (const Cells* row : rows)
+      for (const std::string& line : wrapped((*row)[column], widths_[column]))
+        widest = std::max(widest, cells(line));
+    return widest;
+  }
+
+  std::size_t total() const {
+    std::size_t sum = gap * (shown_.size() - 1);
+    for (std::size_t i : shown_) sum += widths_[i];
+    return sum;
+  }
+
+  // Narrows the widest of the columns of words that are above their least width, until the rows fit.
+  void shrink(std::size_t width, const Widths& least) {
+    while (total() > width) {
+      std::size_t widest = columns;
+      for (std::size_t i : shown_)
+        if (!is_number(i) && widths_[i] > least[i] && (widest == columns || widths_[i] > widths_[widest]))
+          widest = i;
+      if (widest == columns) return;
+      --widths_[widest];
+    }
+  }
+
+  std::vector<std::size_t> shown_;
+  Widths widths_{};
+  Widths least_{};
+};
 
 }  // namespace
 
 std::string results_table(const std::vector<ResultRow>& rows, const Style& style) {
+  std::vector<const ResultRow*> ordered;
+  for (const ResultRow& row : rows) ordered.push_back(&row);
+  // Rows lie in the given order, so their addresses keep it among rows of one level.
+  std::ranges::sort(ordered, {},
+                    [](const ResultRow* row) { return std::pair(-static_cast<int>(level_of(*row)), row); });
   const Cells head{"id", "status", "error class", "counts", "speed-up", "time"};
-  std::vector<Cells> all{head};
-  for (const ResultRow& row : rows) all.push_back(cells_of(row));
-  std::array<std::size_t, 6> widths{};
-  for (const Cells& each : all)
-    for (std::size_t i = 0; i < each.size(); ++i) widths[i] = std::max(widths[i], cells(each[i]));
-  std::string text = line(head, widths, Colour::none, style);
-  for (std::size_t i = 0; i < rows.size(); ++i) text += line(all[i + 1], widths, colour(rows[i]), style);
+  std::vector<Cells> cells;
+  for (const ResultRow* row : ordered) cells.push_back(cells_of(*row));
+  const Layout layout(head, cells, style.width);
+  std::string text = layout.text(head, Colour::none, style);
+  for (std::size_t i = 0; i < ordered.size(); ++i)
+    text += layout.text(cells[i], explain::colour_of(level_of(*ordered[i])), style);
   return text;
 }
 
@@ -163,21 +254,48 @@ std::string in_words(const Summary& sum) {
 }
 
 void Explanations::add(const Verdict& verdict, const explain::Sources& sources) {
-  if (explain::level_of(verdict.status, verdict.counts) == explain::Level::none) return;
-  if (texts_.size() == most)
-    ++left_out_;
-  else
-    texts_.push_back(to_terminal(explain::explain(verdict, sources), style_));
+  const explain::Level level = explain::level_of(verdict.status, verdict.counts);
+  const bool shows_output = options_.show_output && verdict.printed;
+  if (level == explain::Level::none && !shows_output) return;
+  ++count_;
+  std::vector<std::string>& texts = texts_[level];
+  if (texts.size() == most) return;
+  explain::Explanation explanation = explain::explain(verdict, sources);
+  if (!shows_output) explanation.printed.clear();
+  texts.push_back(to_terminal(explanation, options_.style));
 }
 
 std::string Explanations::text() const {
   std::string all;
-  for (const std::string& text : texts_) all += "\n" + text;
-  if (left_out_ > 0)
+  std::size_t shown = 0;
+  for (const auto& [level, texts] : texts_)
+    for (const std::string& text : texts)
+      if (shown < most) {
+        all += "\n" + text;
+        ++shown;
+      }
+  if (count_ > shown)
     all += fmt::format(
-        "\n{} more verdicts are not explained here; --json and --output contain all verdicts in full\n",
-        left_out_);
+        "\n{} more verdicts are not explained here; `kernelwright explain FILE ID` explains each verdict of "
+        "a "
+        "file that --output or --json wrote\n",
+        count_ - shown);
   return all.empty() ? all : all + "\n";
+}
+
+void ResultView::add(const ResultRow& row, const Verdict& verdict, const explain::Sources& sources) {
+  ++count_;
+  if (!options_.only.holds(row.status, row.counts, row.why)) return;
+  rows_.push_back(row);
+  explanations_.add(verdict, sources);
+}
+
+std::string ResultView::text() const {
+  if (count_ == 0) return {};
+  if (rows_.empty())
+    return fmt::format("--only {}: none of {} verdict{}\n", fmt::join(options_.only.words, ","), count_,
+                       count_ == 1 ? "" : "s");
+  return results_table(rows_, options_.style) + explanations_.text();
 }
 
 }  // namespace kw

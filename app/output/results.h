@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "types/job.h"
 #include "types/verdict.h"
 #include "verify/explain/explanation.h"
+#include "verify/explain/selection.h"
 
 namespace kw {
 
@@ -33,7 +36,8 @@ ResultRow result_row(const Verdict& verdict, const std::optional<RecordedResult>
 // "correct", "incorrect (wrong_value)", "correct, does not count (proves_nothing)".
 std::string in_words(const ResultRow& row);
 
-// The terminal table: one line per candidate.
+// The terminal table: failures first, else in the given order. Leaves out a column that is empty in all rows,
+// and wraps cells between words where the rows are wider than the style.
 std::string results_table(const std::vector<ResultRow>& rows, const Style& style);
 
 // Summary of all verdicts of a run.
@@ -58,23 +62,49 @@ Summary summarise(const std::vector<ResultRow>& rows);
 
 std::string in_words(const Summary& summary);
 
-// Explanations below the table, for candidates that are not correct and counting.
+// Explanations below the table, for candidates that are not correct and counting: failures first.
 class Explanations {
  public:
   // The maximum number of explanations; for the others only their number is printed.
   static constexpr std::size_t most = 20;
 
-  explicit Explanations(const Style& style) : style_(style) {}
+  struct Options {
+    Style style;
+    bool show_output = false;  // also of the output of the candidates' processes, even of right ones
+  };
+  explicit Explanations(const Options& options) : options_(options) {}
 
-  // Ignores verdicts that are correct and count.
+  // Ignores verdicts that are correct and count, unless their output is shown.
   void add(const Verdict& verdict, const explain::Sources& sources);
   // Prints a blank line before each explanation; prints nothing if there is none.
   std::string text() const;
 
  private:
-  Style style_;
-  std::vector<std::string> texts_;
-  std::size_t left_out_ = 0;
+  Options options_;
+  std::map<explain::Level, std::vector<std::string>, std::greater<>> texts_;  // up to `most` of each level
+  std::size_t count_ = 0;
+};
+
+// The table of a run and the explanations below it.
+class ResultView {
+ public:
+  struct Options {
+    Style style;
+    explain::Selection only = {};  // of the shown verdicts
+    bool show_output = false;
+  };
+  explicit ResultView(const Options& options)
+      : options_(options), explanations_({options.style, options.show_output}) {}
+
+  void add(const ResultRow& row, const Verdict& verdict, const explain::Sources& sources);
+  // Empty if nothing was added.
+  std::string text() const;
+
+ private:
+  Options options_;
+  std::vector<ResultRow> rows_;  // the shown ones
+  std::size_t count_ = 0;        // of all
+  Explanations explanations_;
 };
 
 }  // namespace kw

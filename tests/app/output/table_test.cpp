@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <sstream>
 #include <thread>
 
 #include "output/progress.h"
@@ -31,8 +32,42 @@ TEST(Table, NumbersAreAlignedAndNothingTrails) {
   fast.seconds = 1;
   EXPECT_EQ(results_table({fast, row("longer", Status::incorrect)}, {}),
             "id      status     error class  counts  speed-up   time\n"
-            "a       correct    -            yes       12.35x  1.0 s\n"
-            "longer  incorrect  wrong_value  -              -  0.0 s\n");
+            "longer  incorrect  wrong_value  -              -  0.0 s\n"
+            "a       correct    -            yes       12.35x  1.0 s\n");
+}
+TEST(Table, FailuresComeFirstElseTheOrderStays) {
+  ResultRow decoy = row("decoy", Status::correct);
+  decoy.counts = false;
+  decoy.why = "decoy";
+  std::string text = results_table(
+      {row("b", Status::correct), row("skip", Status::skipped), decoy, row("wrong", Status::incorrect),
+       row("a", Status::correct), row("task", Status::error), row("broke", Status::failed)},
+      {});
+  std::vector<std::string> ids;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) ids.push_back(line.substr(0, line.find(' ')));
+  EXPECT_THAT(ids, testing::ElementsAre("id", "wrong", "broke", "decoy", "task", "skip", "b", "a"));
+}
+TEST(Table, AColumnThatIsEmptyInAllRowsIsLeftOut) {
+  EXPECT_EQ(results_table({row("a", Status::correct)}, {}),
+            "id  status   counts   time\n"
+            "a   correct  yes     0.0 s\n");
+}
+TEST(Table, CellsWrapBetweenWordsWhereRowsAreWiderThanTheTerminal) {
+  ResultRow decoy = row("some_candidate", Status::correct);
+  decoy.counts = false;
+  decoy.why = "nondeterministic";
+  decoy.reduced = true;
+  EXPECT_EQ(results_table({decoy}, {.colours = false, .width = 52}),
+            "id              status     counts             time\n"
+            "some_candidate  correct    no:               0.0 s\n"
+            "                (reduced)  nondeterministic\n");
+}
+TEST(Table, ANarrowTerminalBreaksLongWords) {
+  ResultRow wrong = row(std::string(40, 'x'), Status::incorrect);
+  wrong.why = "live_replay_mismatch";
+  std::istringstream lines(results_table({wrong}, {.colours = false, .width = 40}));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40U) << line;
 }
 TEST(Table, NoEscapesWithoutColours) {
   EXPECT_THAT(results_table({row("a", Status::failed)}, {}), Not(HasSubstr("\x1b")));
@@ -56,7 +91,7 @@ TEST(Explanations, OnlyOfWhatIsNotPlainlyRight) {
   Verdict right;
   right.status = Status::correct;
   right.counts = true;
-  Explanations explanations({});
+  Explanations explanations({.style = {}});
   explanations.add(right, {});
   EXPECT_EQ(explanations.text(), "");
   Verdict slow = right;
@@ -67,9 +102,41 @@ TEST(Explanations, OnlyOfWhatIsNotPlainlyRight) {
   EXPECT_THAT(explanations.text(), StartsWith("\na: correct, does not count (decoy)\n"));
 }
 TEST(Explanations, OfManyTheFirstAreExplainedAndTheOthersCounted) {
-  Explanations explanations({});
+  Explanations explanations({.style = {}});
   for (std::size_t i = 0; i < Explanations::most + 3; ++i) explanations.add({}, {});
   EXPECT_THAT(explanations.text(), HasSubstr("\n3 more verdicts are not explained here"));
+}
+
+Verdict judged(const std::string& id, Status status) {
+  Verdict v;
+  v.id = id;
+  v.status = status;
+  if (status == Status::correct) v.counts = true;
+  return v;
+}
+
+std::string shown(const ResultView::Options& options, const std::vector<Verdict>& verdicts) {
+  ResultView view(options);
+  for (const Verdict& v : verdicts) view.add(result_row(v, {}, Trust::replay), v, {});
+  return view.text();
+}
+
+TEST(Explanations, FailuresComeFirst) {
+  std::string text = shown({.style = {}}, {judged("s", Status::skipped), judged("f", Status::failed)});
+  EXPECT_LT(text.find("\nf: failed"), text.find("\ns: skipped"));
+}
+TEST(Explanations, TheOutputIsShownWhereAskedEvenOfARightOne) {
+  Verdict right = judged("a", Status::correct);
+  right.printed = "hello";
+  EXPECT_THAT(shown({.style = {}}, {right}), Not(HasSubstr("hello")));
+  EXPECT_THAT(shown({.style = {}, .show_output = true}, {right}),
+              HasSubstr("a: correct\n  It printed:\n    hello\n"));
+}
+TEST(View, ShowsTheSelectedVerdictsOnly) {
+  std::vector<Verdict> verdicts{judged("right", Status::correct), judged("broke", Status::failed)};
+  std::string text = shown({.style = {}, .only = {{"failed"}}}, verdicts);
+  EXPECT_THAT(text, AllOf(HasSubstr("broke"), Not(HasSubstr("right"))));
+  EXPECT_EQ(shown({.style = {}, .only = {{"skipped"}}}, verdicts), "--only skipped: none of 2 verdicts\n");
 }
 
 TEST(ResultRow, ASpeedThatIsTrustedTooLittleIsLeftOut) {
