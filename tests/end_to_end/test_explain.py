@@ -1,6 +1,7 @@
 """The view of verdicts: --only, --show-output, and the verb `explain`, on one batch that is judged once."""
 import json
 
+import jsonschema
 import pytest
 
 from . import program, victims
@@ -85,6 +86,13 @@ def test_the_verdict_holds_the_output(shown, verdicts):
     printed = {row["id"]: row["printed"] for row in map(json.loads, verdicts.read_text(encoding="utf-8").splitlines())}
     assert printed == {"right": "hello \ufffd[31mred", "wrong": None, "library": None, "refused": None,
                        "loud": "last words"}
+
+
+def test_the_verdicts_match_the_schema(shown, verdicts):
+    schema = json.loads((program.ROOT / "docs/verdict.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    for row in program.read_verdicts(verdicts.read_text(encoding="utf-8")):
+        assert [error.message for error in validator.iter_errors(row)] == []
 
 
 def test_only_selects_what_is_shown_and_judges_all(run, rows, verdicts, shown):

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_static_findings = 2;
 constexpr std::size_t most_causes = 6;
-constexpr std::size_t longest_name = 80;  // of a launch or a call, in bytes
+constexpr std::size_t longest_name = 60;  // of a launch or a call, in cells
 
 // For a reason that is missing or that only a newer version knows.
 constexpr Words does_not_count{"The result is right, but it does not count.", ""};
@@ -93,7 +93,8 @@ std::string launches_in_words(const std::vector<Launch>& launches) {
   for (const auto& [launch, times] : kinds | std::views::take(most_causes)) {
     std::string about = launch->whose.value_or("unknown origin");
     if (times > 1) about += fmt::format(", {} times", times);
-    words.push_back(fmt::format("{} ({})", shorten(launch->name, longest_name), about));
+    words.push_back(
+        fmt::format("{} ({})", fitted(visible_line(launch->name), longest_name), visible_line(about)));
   }
   if (kinds.size() > most_causes) words.push_back(fmt::format("and {} more", kinds.size() - most_causes));
   return fmt::format("{}", fmt::join(words, ", "));
@@ -104,7 +105,7 @@ std::string calls_in_words(std::string_view code) {
   const std::vector<StaticFinding> calls = torch_calls(code);
   std::vector<std::string> words;
   for (const StaticFinding& call : calls | std::views::take(most_causes))
-    words.push_back(fmt::format("line {}: {}", call.line, shorten(call.what, longest_name)));
+    words.push_back(fmt::format("line {}: {}", call.line, fitted(visible_line(call.what), longest_name)));
   if (calls.size() > most_causes) words.push_back(fmt::format("and {} more", calls.size() - most_causes));
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -218,7 +219,7 @@ class Page {
     // The tree of source that does not parse is unreliable.
     if (it_.rule != to_string(ErrorClass::syntax_error))
       for (const Hint& hint : it_.hints) say_hint(hint);
-    for (const std::string& cause : it_.causes) say("note: ", visible(cause));
+    for (const std::string& cause : it_.causes) say("note: ", cause);
     if (!it_.words.advice.empty()) say("help: ", it_.words.advice);
     if (!it_.printed.empty())
       say_tail("It printed:", it_.printed, {.bytes = longest_printed, .lines = most_printed_lines});

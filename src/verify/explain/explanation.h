@@ -50,7 +50,7 @@ struct Explanation {
   std::optional<Mismatch> mismatch;  // of a wrong result: the numbers that the error lacks
   std::vector<std::string> findings;
   std::vector<Hint> hints;
-  std::vector<std::string> causes;  // why a right result does not count: launches and calls
+  std::vector<std::string> causes;  // why a right result does not count: launches and calls; escaped
   std::string printed;              // the end of the output of the candidate's process, or empty
   std::string circumstances;  // the stage, the method of judging, and the fault if it is not the kernel's
 };

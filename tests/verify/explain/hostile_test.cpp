@@ -69,6 +69,13 @@ TEST(Hostile, InAnIncorrectOneToo) {
   verdict.status = Status::incorrect;
   expect_harmless(shown(verdict, hostile));
 }
+TEST(Hostile, InTheCausesOfOneThatDoesNotCount) {
+  Verdict verdict = does_not_count(CountsReason::library_only);
+  Launch launch;
+  launch.name = launch.whose.emplace(hostile + std::string(500, 'x'));
+  verdict.launches = std::vector<Launch>(50, launch);
+  expect_harmless(shown(verdict, "import torch\ntorch." + std::string(500, 'f') + "(1)\n"));
+}
 TEST(Hostile, LongTextsAreCut) {
   for (const char* piece : {"x", "y ", "\n", "日", "\u0301", "\xff", "'", "'a' "}) {
     std::string text;
