@@ -1,5 +1,11 @@
 """The view of verdicts: --only, --show-output, and the verb `explain`, on one batch that is judged once."""
+import fcntl
 import json
+import os
+import re
+import struct
+import subprocess
+import termios
 
 import jsonschema
 import pytest
@@ -159,6 +165,25 @@ def test_an_unknown_word(run):
 def test_all_words(run):
     code, stdout, _ = run("explain", limit=10)
     assert code == 0 and "error class\n" in stdout and "  library_only " in stdout
+
+
+def test_a_narrow_terminal_has_colours_and_wrapped_lines(shown, verdicts, scratch):
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 50, 0, 0))
+    process = program.start([program.binary(), "explain", str(verdicts)], scratch, stdin=subprocess.DEVNULL,
+                            stdout=theirs, stderr=theirs, environment={"TERM": "xterm-256color", "NO_COLOR": ""})
+    text = b""
+    os.close(theirs)
+    try:
+        while part := os.read(ours, 1 << 16):
+            text += part
+    except OSError:  # the other end has closed
+        pass
+    os.close(ours)
+    assert process.wait(20) == 0
+    table, _, _ = text.decode().replace("\r\n", "\n").partition("\n5 candidates")
+    assert "\x1b[31mincorrect\x1b[0m" in table and "no:\n" in re.sub(r" +[0-9.]+ s\n", "\n", table)
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in table.splitlines()) <= 50
 
 
 def test_a_missing_file(run):
