@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <boost/json/value_from.hpp>
+#include <initializer_list>
 
 #include "base/core/json.h"
 #include "base/core/text.h"
@@ -47,6 +48,41 @@ Answered<std::chrono::seconds> timeout_of(const json::object& theirs) {
   return refuse(wrong("timeout", "is not a whole number from 1 to 3600"));
 }
 
+// A field that this service honours only at some values. Other fields that KernelGYM's client sends
+// (is_valid, verbose_errors, enable_profiling, use_reference_cache, uuid) choose its caches, the length of
+// its messages and its profiler, and change no result here.
+struct Honoured {
+  std::string_view field;
+  std::initializer_list<std::string_view> values;  // as JSON
+  std::string_view why;                            // other values are refused
+};
+
+constexpr std::string_view one_workflow = "the only workflow here is that of KernelBench";
+
+const Honoured honoured[] = {
+    {"workflow", {R"("kernelbench")"}, one_workflow},
+    {"toolkit", {R"("kernelbench")"}, one_workflow},
+    {"backend_adapter", {R"("kernelbench")"}, one_workflow},
+    {"backend",
+     {R"("triton")", R"("cuda")"},
+     "candidates are Python modules with Triton kernels or inline CUDA"},
+    {"reference_backend",
+     {R"("pytorch")", R"("torch")", R"("eager")", R"("")"},
+     "the reference runs and is timed as eager PyTorch"},
+    {"detect_decoy_kernel", {"true"}, "decoys are always detected"},
+    {"run_correctness", {"true"}, "results are always compared"},
+};
+
+std::optional<ApiError> not_honoured(const json::object& theirs) {
+  for (const auto& [field, values, why] : honoured) {
+    const json::value* value = given(theirs, field);
+    if (!value || is_one_of(json::serialize(*value), values)) continue;
+    return wrong(field, fmt::format("is {}, which is not supported: {}; leave it out, or give {}",
+                                    shorten(json::serialize(*value), 100), why, fmt::join(values, " or ")));
+  }
+  return {};
+}
+
 // Unknown fields are kept, separate from this service's names.
 json::object others_of(const json::object& theirs) {
   json::object others = theirs;
@@ -60,9 +96,7 @@ json::object others_of(const json::object& theirs) {
 }  // namespace
 
 Answered<KernelGymRequest> kernelgym_request(const json::object& theirs) {
-  const json::value* workflow = given(theirs, "workflow");
-  if (workflow && *workflow != "kernelbench")
-    return refuse(wrong("workflow", "is not kernelbench, the only supported value"));
+  if (auto refusal = not_honoured(theirs)) return refuse(std::move(*refusal));
   if (!given(theirs, "task_id")) return refuse(wrong("task_id", "is missing"));
   auto priority = priority_of(theirs);
   if (!priority) return refuse(std::move(priority.error()));

@@ -19,8 +19,9 @@ struct KernelGymRequest {
 };
 
 // {"task_id", "reference_code", "kernel_code", "entry_point", "num_correct_trials", "num_perf_trials",
-// "timeout", "priority", "force_refresh", "workflow"}. Other fields are carried through without effect. A
-// refusal names the field of KernelGYM.
+// "timeout", "priority", "force_refresh", "workflow"}. Fields that would change the result are refused at
+// values that this service does not honour ("reference_backend": "torch_compile"). Other fields are carried
+// through without effect. A refusal names the field of KernelGYM.
 Answered<KernelGymRequest> kernelgym_request(const boost::json::object& theirs);
 
 // {"task_id", "status", "error_message", "submitted_at", "started_at", "completed_at"}

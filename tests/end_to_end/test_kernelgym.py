@@ -131,6 +131,12 @@ def test_the_answer_to_a_submission_is_the_result(service, results):
     assert code == 200 and found == results["right"], "the same task is not judged again"
 
 
+def test_a_reference_backend_that_is_not_used_is_refused(service):
+    code, found = call(f"{service}/kernelgym/evaluate", task("right", task_id="compiled", reference_backend="torch_compile"))
+    assert code == 400 and "reference_backend" in found["message"] and "eager PyTorch" in found["message"]
+    assert call(f"{service}/kernelgym/status/compiled")[0] == 404, "nothing was submitted"
+
+
 def test_what_there_is_not(service):
     for path in ("status", "results"):
         assert call(f"{service}/kernelgym/{path}/nothing")[0] == 404

@@ -116,6 +116,32 @@ TEST(KernelGymRequest, ThatMakesNoSenseIsNamed) {
   }
 }
 
+TEST(KernelGymRequest, IsRefusedWhereAFieldIsNotHonoured) {
+  for (auto [with, field] : {std::pair{R"({"reference_backend": "torch_compile"})", "reference_backend"},
+                             {R"({"reference_backend": 1})", "reference_backend"},
+                             {R"({"backend": "tvm_ffi"})", "backend"},
+                             {R"({"detect_decoy_kernel": false})", "detect_decoy_kernel"},
+                             {R"({"run_correctness": false})", "run_correctness"},
+                             {R"({"toolkit": "kernel_simple"})", "toolkit"}}) {
+    auto request = kernelgym_request(changed(with));
+    ASSERT_FALSE(request) << with;
+    EXPECT_EQ(request.error().status, 400);
+    EXPECT_EQ(request.error().field, field);
+    EXPECT_THAT(request.error().message, HasSubstr("not supported"));
+  }
+  EXPECT_EQ(
+      kernelgym_request(changed(R"({"reference_backend": "torch_compile"})")).error().message,
+      R"(reference_backend is "torch_compile", which is not supported: the reference runs and is timed as )"
+      R"(eager PyTorch; leave it out, or give "pytorch" or "torch" or "eager" or "")");
+}
+
+TEST(KernelGymRequest, MayNameTheBackendThatIsUsed) {
+  for (const char* with : {R"({"reference_backend": "pytorch"})", R"({"reference_backend": ""})",
+                           R"({"backend": "cuda"})", R"({"is_valid": true})", R"({"verbose_errors": false})",
+                           R"({"enable_profiling": false})", R"({"use_reference_cache": true, "uuid": "u"})"})
+    EXPECT_TRUE(kernelgym_request(changed(with))) << with;
+}
+
 TEST(KernelGymResult, OfAFastKernel) {
   json::object result = result_of(right(2));
   EXPECT_EQ(result.at("status"), "completed");
