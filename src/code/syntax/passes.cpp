@@ -46,6 +46,10 @@ std::string resolved(const Aliases& aliases, std::string_view path) {
   return found->second + (dot == std::string_view::npos ? "" : std::string(path.substr(dot)));
 }
 
+std::string_view last_part(std::string_view path) {
+  return path.substr(path.rfind('.') + 1);
+}
+
 namespace {
 
 // triton.jit, triton.autotune(...), and any other jit except those of other compilers.
@@ -157,10 +161,6 @@ constexpr std::array sources{"load"sv,  "arange"sv, "zeros"sv, "full"sv, "dot"sv
                              "where"sv, "exp"sv,    "sqrt"sv,  "log"sv,  "sigmoid"sv};
 
 constexpr int deepest_sum = 32;
-
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.rfind('.') + 1);
-}
 
 class Kernel {
  public:

@@ -19,6 +19,9 @@ Aliases find_aliases(Node root);
 // The path with its first part replaced by the imported name.
 std::string resolved(const Aliases& aliases, std::string_view path);
 
+// "jit" of "triton.jit".
+std::string_view last_part(std::string_view path);
+
 void find_bindings(Node root, StaticReport& report);
 void find_forbidden(Node root, const Aliases& aliases, StaticReport& report);
 void find_jitted(Node root, const Aliases& aliases, StaticReport& report);
