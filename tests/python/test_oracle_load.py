@@ -65,6 +65,26 @@ def test_pair_takes_the_functions_order():
     task.close()
 
 
+def test_a_module_with_shapes():
+    source = LINEAR.split("def get_inputs")[0] + "def get_init_inputs():\n    return [16, 8]\n"
+    task = load(source, "Model", '{"x": {"shape": [4, 16]}}')
+    (x,) = draw(task, 1, CPU, "fp32")
+    assert task.construct()(x).shape == (4, 8) and task.input_names == ["x"]
+    task.close()
+
+
+def test_a_named_function_with_its_own_inputs():
+    task = load("import torch\ndef relu(x):\n    return x.relu()\ndef get_inputs():\n    return [torch.ones(3)]\n", "relu")
+    assert [tuple(each.shape) for each in draw(task, 1, CPU, "fp32")] == [(3,)] and task.input_names == ["x"]
+    task.close()
+
+
+def test_shapes_without_any_of_the_functions_names_are_in_order():
+    task = load(PAIR, "", '{"second": {"shape": [3]}, "first": {"shape": [2, 3]}}')
+    assert [tuple(each.shape) for each in draw(task, 1, CPU, "fp32")] == [(3,), (2, 3)]
+    task.close()
+
+
 @pytest.mark.parametrize("source, entry, shapes, words, line", [
     ("import nothing_there", "", "", ["does not import", "line 1", "nothing_there"], 1),
     ("x = 1\ndef f(:\n", "", "", ["does not import", "line 2", "SyntaxError"], 2),
@@ -72,7 +92,11 @@ def test_pair_takes_the_functions_order():
     ("import sys\nsys.exit(0)", "", "", ["SystemExit"], 2),
     (LINEAR.split("def get_inputs")[0], "", "", ["has no get_inputs()", "Model.forward"], None),
     (LINEAR, "Nope", "", ["no 'Nope'", "Model"], None),
-    (LINEAR, "batch", "", ["no nn.Module"], None),
+    (LINEAR, "batch", "", ["no nn.Module", "no function"], None),
+    ("def softmax(x): return x\ndef _helper(x): return x\n", "", "", ["defines `softmax`"], None),
+    ("def softmax(x): return x\nclass A: pass\n", "", '{"x": {"shape": [1]}}', ["'reference_impl'", "defines `softmax`"], None),
+    ("def f(x): return x\n", "f", "", ["no input shapes", "f,"], None),
+    (PAIR, "", '{"a": {"shape": [1]}, "bb": {"shape": [1]}}', ["bb is not a parameter of reference_impl(a, b"], None),
     (PAIR, "", "", ["no input shapes", "dtype"], None),
     (LINEAR, "", '{"x": {"shape": [1]}}', ["no 'reference_impl'"], None),
     (PAIR, "", "{", ["not JSON"], None), (PAIR, "", "[]", ["one field an argument"], None),

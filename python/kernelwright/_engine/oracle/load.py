@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import types
 
 import torch
 
@@ -17,7 +18,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def load(source, entry_point="", input_shapes=""):
-    """The task in `source`: a FunctionTask where there are input shapes, else a ModuleTask."""
+    """The task in `source`: a FunctionTask or ShapedModuleTask where there are input shapes, else one that draws inputs."""
     code = Source(source)
     try:
         return _recognise(code, entry_point, input_shapes)
@@ -64,6 +65,16 @@ class Source:
         return [name for name, value in vars(self.module).items()
                 if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == self.name]
 
+    def functions(self):
+        """The names of the public functions that the source itself defines, in order, without those of the inputs."""
+        return [name for name, value in vars(self.module).items()
+                if inspect.isfunction(value) and value.__module__ == self.name
+                and not name.startswith("_") and name not in ("get_inputs", "get_init_inputs")]
+
+    def defined(self):
+        """"`softmax`, `Net`": what can be the reference, in words."""
+        return ", ".join(f"`{name}`" for name in (*self.functions(), *self.modules())) or "no function and no nn.Module"
+
     def close(self):
         """Remove the module and its file."""
         sys.modules.pop(self.name, None)
@@ -72,32 +83,55 @@ class Source:
 
 def _recognise(code, entry_point, input_shapes):
     if input_shapes and input_shapes.strip():
-        return FunctionTask(code, entry_point or "reference_impl", input_shapes)
+        return _shaped(code, entry_point or "reference_impl", input_shapes)
     if entry_point:
-        found = code.get(entry_point)
-        if found is None:
-            known = ", ".join(code.modules()) or "none"
-            raise TaskFault(f"the reference defines no {entry_point!r}: modules defined there: {known}. "
-                            "Name one of them as the entry point")
-        if not (isinstance(found, type) and issubclass(found, torch.nn.Module)):
-            raise TaskFault(f"the entry point {entry_point!r} is no nn.Module; a function needs input shapes as well")
-        return ModuleTask(code, entry_point)
-    model = code.get("Model")
-    if isinstance(model, type) and issubclass(model, torch.nn.Module):
+        return _named(code, entry_point)
+    if _is_module(code.get("Model")):
         return ModuleTask(code, "Model")
     if code.modules():
         return ModuleTask(code, code.modules()[-1])
     if code.get("reference_impl") is not None:
-        return _function_with_inputs(code)
+        return _function_with_inputs(code, "reference_impl")
     raise TaskFault("the reference defines no nn.Module and no reference_impl: add a class Model(nn.Module) "
-                    "with get_inputs(), or a function reference_impl with input shapes")
+                    "with get_inputs(), or a function reference_impl with input shapes; or name the entry point. "
+                    f"It defines {code.defined()}")
 
 
-def _function_with_inputs(code):
+def _is_module(value):
+    return isinstance(value, type) and issubclass(value, torch.nn.Module)
+
+
+def _shaped(code, entry_point, input_shapes):
+    found = code.get(entry_point)
+    if found is None:
+        raise TaskFault(f"input shapes were given, but the reference defines no {entry_point!r}: "
+                        f"define it, or name the entry point. The reference defines {code.defined()}")
+    if _is_module(found):
+        return ShapedModuleTask(code, entry_point, input_shapes)
+    if isinstance(found, type) or not callable(found):
+        raise TaskFault(f"input shapes were given, but {entry_point!r} is no function and no nn.Module: name one of them. "
+                        f"The reference defines {code.defined()}")
+    return FunctionTask(code, entry_point, input_shapes)
+
+
+def _named(code, entry_point):
+    found = code.get(entry_point)
+    if found is None:
+        raise TaskFault(f"the reference defines no {entry_point!r}: name another entry point. "
+                        f"The reference defines {code.defined()}")
+    if _is_module(found):
+        return ModuleTask(code, entry_point)
+    if isinstance(found, type) or not callable(found):
+        raise TaskFault(f"the entry point {entry_point!r} is no nn.Module and no function: name one of them. "
+                        f"The reference defines {code.defined()}")
+    return _function_with_inputs(code, entry_point)
+
+
+def _function_with_inputs(code, entry_point):
     if not callable(code.get("get_inputs")):
-        raise TaskFault('the reference is a function, reference_impl, but no input shapes were given: add a function '
+        raise TaskFault(f'the reference is a function, {entry_point}, but no input shapes were given: add a function '
                         'get_inputs(), or shapes as JSON, such as {"x": {"shape": [128, 64], "dtype": "float32"}}')
-    return DrawnFunctionTask(code, "reference_impl")
+    return DrawnFunctionTask(code, entry_point)
 
 
 def parameter_names(function):
@@ -109,24 +143,13 @@ def parameter_names(function):
     return [each.name for each in parameters if each.kind in _POSITIONAL]
 
 
-class FunctionTask:
-    """A function with the shapes of its arguments."""
+class Task:
+    """A reference and its source."""
 
-    def __init__(self, code, entry_point, input_shapes):
+    shapes = None
+
+    def __init__(self, code, entry_point):
         self.code, self.entry_point = code, entry_point
-        function = code.get(entry_point)
-        if function is None:
-            raise TaskFault(f"input shapes were given, but the reference defines no {entry_point!r}: "
-                            f"define it, or name the function as the entry point")
-        if isinstance(function, type) or not callable(function):
-            raise TaskFault(f"input shapes were given, but {entry_point!r} is no function: leave the shapes out "
-                            "where the reference is a module with get_inputs()")
-        self.function, self.input_names = function, parameter_names(function)
-        self.shapes = parse_shapes(input_shapes, function)
-
-    def construct(self):
-        """The object that is called with the inputs."""
-        return self.function
 
     def init_arguments(self):
         """Empty: a function is not constructed."""
@@ -137,10 +160,22 @@ class FunctionTask:
         self.code.close()
 
 
-class DrawsInputs:
-    """A task whose source has get_inputs."""
+class FunctionTask(Task):
+    """A function with the shapes of its arguments."""
 
-    shapes = None
+    def __init__(self, code, entry_point, input_shapes):
+        super().__init__(code, entry_point)
+        self.function = code.get(entry_point)
+        self.input_names = parameter_names(self.function)
+        self.shapes = parse_shapes(input_shapes, self.function)
+
+    def construct(self):
+        """The object that is called with the inputs."""
+        return self.function
+
+
+class DrawsInputs(Task):
+    """A task whose source has get_inputs."""
 
     def inputs(self):
         """One fresh set of arguments, as a list."""
@@ -155,16 +190,12 @@ class DrawsInputs:
                             f"{self.entry_point}")
         return list(found)
 
-    def close(self):
-        """Remove the source."""
-        self.code.close()
-
 
 class DrawnFunctionTask(DrawsInputs):
     """A function whose arguments get_inputs makes."""
 
     def __init__(self, code, entry_point):
-        self.code, self.entry_point = code, entry_point
+        super().__init__(code, entry_point)
         self.function = code.get(entry_point)
         self.input_names = parameter_names(self.function)
 
@@ -172,21 +203,14 @@ class DrawnFunctionTask(DrawsInputs):
         """The object that is called with the inputs."""
         return self.function
 
-    def init_arguments(self):
-        """Empty: a function is not constructed."""
-        return [], {}
 
-
-class ModuleTask(DrawsInputs):
-    """An nn.Module with get_inputs and, perhaps, get_init_inputs."""
+class ConstructedTask(Task):
+    """An nn.Module with, perhaps, get_init_inputs."""
 
     def __init__(self, code, entry_point):
-        self.code, self.entry_point = code, entry_point
+        super().__init__(code, entry_point)
         self.kind = code.get(entry_point)
         self.input_names = parameter_names(self.kind.forward)[1:]
-        if not callable(code.get("get_inputs")):
-            raise TaskFault("the reference has no get_inputs(): add a function get_inputs() that returns the list of "
-                            f"arguments of {entry_point}.forward")
 
     def init_arguments(self):
         """(args, kwargs) of the constructor. get_init_inputs may be missing, or return arguments, or a pair."""
@@ -201,6 +225,24 @@ class ModuleTask(DrawsInputs):
         args, kwargs = self.init_arguments()
         with blame(f"the constructor of {self.entry_point} raised", self.code.file):
             return self.kind(*args, **kwargs)
+
+
+class ModuleTask(ConstructedTask, DrawsInputs):
+    """An nn.Module whose arguments get_inputs makes."""
+
+    def __init__(self, code, entry_point):
+        super().__init__(code, entry_point)
+        if not callable(code.get("get_inputs")):
+            raise TaskFault("the reference has no get_inputs(): add a function get_inputs() that returns the list of "
+                            f"arguments of {entry_point}.forward, or give input shapes")
+
+
+class ShapedModuleTask(ConstructedTask):
+    """An nn.Module with the shapes of its arguments."""
+
+    def __init__(self, code, entry_point, input_shapes):
+        super().__init__(code, entry_point)
+        self.shapes = parse_shapes(input_shapes, types.MethodType(self.kind.forward, self.kind))
 
 
 def split_arguments(found):

@@ -44,14 +44,22 @@ def _one(name, spec):
     return name, shape, DTYPES[dtype]
 
 
+def _takes_any(signature):
+    return any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in signature.parameters.values())
+
+
 def _in_order(specs, function):
-    """Puts the shapes in the function's order where all names are its own; otherwise keeps their order."""
+    """Puts the shapes in the function's order where the names are its own; where none is, keeps their order."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return specs
     order = {name: at for at, name in enumerate(signature.parameters)}
-    if all(name in order for name, _, _ in specs):
+    unknown = [name for name, _, _ in specs if name not in order]
+    if unknown and len(unknown) < len(specs) and not _takes_any(signature):
+        name = getattr(function, "__name__", "the function")
+        raise TaskFault(f"input shapes: {unknown[0]} is not a parameter of {name}{signature}")
+    if not unknown:
         specs = sorted(specs, key=lambda spec: order[spec[0]])
         # They are passed by position, so that a gap would shift the arguments after it.
         for at, (name, _, _) in enumerate(specs):
