@@ -16,7 +16,7 @@
 namespace kw::app {
 namespace {
 
-Result<SourcePtr> open_jobs(const VerifyFlags& flags) {
+std::expected<SourcePtr, InputError> open_jobs(const VerifyFlags& flags) {
   auto source = flags.input.open(parquet_helper(flags.settings.python));
   if (source && flags.output.limit)
     return first_jobs(std::move(*source), *flags.output.limit, BadRows::counted);
@@ -78,7 +78,7 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
   auto source = open_jobs(flags);
   if (!source) {
     complain(source.error());
-    return 1;
+    return source.error().is_usage ? exit_usage : exit_failure;
   }
   if (flags.output.dry_run) return dry_run(**source, candidate_line);
   auto plan = plan_evaluator(flags.evaluator, flags.settings, {flags.output.output, flags.output.fresh});

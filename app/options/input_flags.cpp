@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/core/files.h"
+#include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "loop/tasks/formats.h"
 #include "loop/tasks/readers.h"
@@ -91,7 +92,9 @@ Result<std::string> parse_input_shapes(const std::string& text) {
 
 void InputFlags::add(CLI::App& app) {
   const std::string group = "Input";
-  app.add_option("PATH", paths, "a reference and a kernel, or one file or folder; its kind is recognised")
+  app.add_option(
+         "PATH", paths,
+         "a reference and a kernel, or one file or folder; its kind is recognised. - is standard input")
       ->expected(0, 2);
   add_parsed<std::string>(
       app, "--input-shapes", input_shapes, parse_input_shapes,
@@ -101,37 +104,67 @@ void InputFlags::add(CLI::App& app) {
   auto text = [&](const std::string& flag, std::string& target, const char* type, const std::string& help) {
     app.add_option(flag, target, help)->type_name(type)->group(group);
   };
-  text("--entry-point", entry_point, "NAME", "class or function of the reference [recognised]");
+  text("--entry-point", entry_point, "NAME",
+       "class or function of the reference [Model, the last module or reference_impl; else its only public "
+       "one, or the one called as the kernel's]");
+  text("--kernel-entry", kernel_entry, "NAME",
+       "class or function of the kernel [ModelNew, triton_kernel_wrapper or NAMENew; else the one called as "
+       "the reference's, or its only public one]");
   text("--kernel-name", kernel_name, "NAME", "name of the kernel in its verdict");
   text("--batch", batch, "F", "JSON lines of references and kernels");
   text("--traces", traces, "F", "recorded traces");
-  text("--kernelbench", kernelbench, "DIR", "KernelBench's tasks: a checkout, JSONL or Parquet");
+  text("--kernelbench", kernelbench, "DIR",
+       "KernelBench's tasks: a checkout, JSONL or Parquet; PATH may be a folder of kernels like 19_ReLU.py");
   text("--kernelbench-run", kernelbench_run, "DIR", "a KernelBench run folder, judged with --kernelbench");
   text("--kernelbook", kernelbook, "F", "KernelBook rows, JSONL or Parquet");
 }
 
-Result<SourcePtr> InputFlags::open(const ParquetHelper& helper) const {
-  OpenOptions options{.helper = helper, .kernelbench = kernelbench};
+std::vector<std::pair<std::string, std::optional<InputKind>>> InputFlags::named() const {
   std::vector<std::pair<std::string, std::optional<InputKind>>> named;
   if (paths.size() == 1) named.emplace_back(paths.front(), std::nullopt);
   if (!batch.empty()) named.emplace_back(batch, InputKind::batch);
   if (!traces.empty()) named.emplace_back(traces, InputKind::traces);
   if (!kernelbench_run.empty()) named.emplace_back(kernelbench_run, InputKind::kernelbench_run);
   if (!kernelbook.empty()) named.emplace_back(kernelbook, InputKind::kernelbook);
+  return named;
+}
 
-  if (is_pair() && named.empty()) {
-    auto job = read_pair(paths[0], paths[1], {input_shapes, entry_point, kernel_name});
-    if (!job) return std::unexpected(job.error());
-    return job_list({std::move(*job)});
-  }
-  if (named.empty() && !kernelbench.empty())
-    return fail("--kernelbench gives tasks, but no kernels", "give a run folder with --kernelbench-run DIR");
-  if (named.size() + (is_pair() ? 1 : 0) != 1)
+Result<> InputFlags::check() const {
+  auto sources = named();
+  if (sources.empty() && !is_pair() && !kernelbench.empty())
+    return fail("--kernelbench gives tasks, but no kernels",
+                "give a run folder with --kernelbench-run DIR, or a folder of kernels like 19_ReLU.py");
+  if (sources.size() + (is_pair() ? 1 : 0) != 1)
     return fail(
-        named.empty() ? "nothing to judge was given" : "more than one thing to judge was given",
+        sources.empty() ? "nothing to judge was given" : "more than one thing to judge was given",
         "give REFERENCE KERNEL, one PATH, or one of --batch, --traces, --kernelbench-run, --kernelbook");
-  options.kind = named.front().second;
-  return open_source(named.front().first, options);
+  if (is_pair() && is_standard_input(paths[0]) && is_standard_input(paths[1]))
+    return fail("both the reference and the kernel are \"-\", standard input", "give a file for one of them");
+  if (is_pair()) return {};
+  for (const auto& [flag, value] :
+       {std::pair{"--input-shapes", &input_shapes}, std::pair{"--entry-point", &entry_point},
+        std::pair{"--kernel-entry", &kernel_entry}, std::pair{"--kernel-name", &kernel_name}})
+    if (!value->empty())
+      return fail(fmt::format("{} belongs to a pair, and no pair was given", flag),
+                  "give REFERENCE KERNEL, or leave the flag out");
+  return {};
+}
+
+std::expected<SourcePtr, InputError> InputFlags::open_pair() const {
+  auto job = read_pair(paths[0], paths[1], {input_shapes, entry_point, kernel_name, kernel_entry});
+  if (!job) return std::unexpected(InputError{job.error()});
+  if (auto good = name_pair(*job, paths[0], paths[1], true, "--input-shapes"); !good)
+    return std::unexpected(InputError{good.error(), true});
+  return job_list({std::move(*job)});
+}
+
+std::expected<SourcePtr, InputError> InputFlags::open(const ParquetHelper& helper) const {
+  if (auto good = check(); !good) return std::unexpected(InputError{good.error(), true});
+  if (is_pair()) return open_pair();
+  auto [path, kind] = named().front();
+  auto source = open_source(path, {.helper = helper, .kernelbench = kernelbench, .kind = kind});
+  if (!source) return std::unexpected(InputError{source.error()});
+  return std::move(*source);
 }
 
 }  // namespace kw

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <expected>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/core/result.h"
 #include "base/rows/row_reader.h"
+#include "loop/tasks/formats.h"
 #include "loop/tasks/select_tasks.h"
 #include "loop/tasks/source.h"
 
@@ -22,11 +26,17 @@ struct SourceFlags : TaskSelection {
 // "1,2,3": KernelBench's levels, 1 to 4.
 Result<std::set<int>> parse_levels(const std::string& text);
 
+// Why the input cannot be opened.
+struct InputError : Error {
+  bool is_usage = false;  // other words are needed, not other files
+};
+
 // Flags of the input: paths whose format is recognised, or flags that name the format.
 struct InputFlags {
   std::vector<std::string> paths;
   std::string input_shapes;  // JSON text, read from a file for @FILE
   std::string entry_point;
+  std::string kernel_entry;
   std::string kernel_name;
   std::string batch;
   std::string traces;
@@ -44,7 +54,12 @@ struct InputFlags {
   bool is_pair() const { return paths.size() == 2; }
 
   // The source that the flags name; an error if they name none or several.
-  Result<SourcePtr> open(const ParquetHelper& helper) const;
+  std::expected<SourcePtr, InputError> open(const ParquetHelper& helper) const;
+
+ private:
+  std::expected<SourcePtr, InputError> open_pair() const;
+  Result<> check() const;
+  std::vector<std::pair<std::string, std::optional<InputKind>>> named() const;
 };
 
 // JSON text as given, or the contents of FILE for "@FILE".

@@ -12,6 +12,7 @@
 
 #include "base/core/files.h"
 #include "base/core/json.h"
+#include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "base/process/child.h"
 
@@ -59,6 +60,11 @@ Result<std::optional<Line>> LineReader::next() {
 }
 
 Result<LineReader> open_lines(const std::string& path, std::size_t max_bytes) {
+  if (is_standard_input(path)) {
+    auto copy = standard_input();
+    if (!copy) return std::unexpected(copy.error());
+    return open_lines(*copy, max_bytes);
+  }
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(fmt::format("cannot read {}: {}", path, errno_text(errno)), "check the path");
   struct stat info{};
@@ -233,7 +239,9 @@ Result<std::unique_ptr<RowReader>> read_jsonl(const std::string& path) {
 }
 
 Result<std::unique_ptr<RowReader>> read_json_list(const std::string& path) {
-  auto text = read_text_file(path);
+  auto file = is_standard_input(path) ? standard_input() : path;
+  if (!file) return std::unexpected(file.error());
+  auto text = read_text_file(*file);
   if (!text) return std::unexpected(text.error());
   auto value = parse_json(without_mark(*text));
   if (!value)
@@ -260,6 +268,8 @@ Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const Parq
                                              const std::string& columns) {
   auto parquet = is_parquet(path);
   if (!parquet) return std::unexpected(parquet.error());
+  if (*parquet && is_standard_input(path))
+    return fail("standard input is Parquet", "give the path of the file, or JSON lines");
   if (*parquet) return not_empty(read_parquet(path, helper, columns));
   auto list = starts_a_list(path);
   if (!list) return std::unexpected(list.error());

@@ -54,7 +54,7 @@ class LineReader {
   std::size_t number_ = 0;
 };
 
-// The file's lines; an error for a directory or a missing file.
+// The file's lines, or those of standard input for "-"; an error for a directory or a missing file.
 Result<LineReader> open_lines(const std::string& path, std::size_t max_bytes = LineReader::default_max);
 
 // Rows of JSON objects: lines of a file, elements of a list, rows of a Parquet file.
@@ -90,7 +90,8 @@ Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const P
                                                 const std::string& columns = "");
 
 // Rows by the file's form: Parquet by its first bytes, a JSON list by its first character, else JSON Lines.
-// `columns` names the wanted columns of a Parquet file; empty: all. A file without rows is an error.
+// `columns` names the wanted columns of a Parquet file; empty: all. A file without rows is an error. "-" is
+// standard input, which cannot be Parquet.
 Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper,
                                              const std::string& columns = "");
 

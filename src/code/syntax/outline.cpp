@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/core/text.h"
 #include "code/syntax/passes.h"
 #include "code/syntax/tree.h"
 
@@ -14,15 +15,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array never_entries{"main"sv, "get_inputs"sv, "get_init_inputs"sv};
-
 // Bases of classes that are not called like a reference.
 constexpr std::array plain_bases{"object"sv, "Function"sv, "NamedTuple"sv, "TypedDict"sv, "Protocol"sv,
                                  "ABC"sv,    "Enum"sv,     "IntEnum"sv,    "Exception"sv, "Generic"sv};
-
-bool is_public(std::string_view name) {
-  return !name.empty() && !name.starts_with('_') && !name.starts_with("test_") && !lists(never_entries, name);
-}
 
 // The path of a decorator without its arguments: "torch.no_grad" of @torch.no_grad().
 std::string decorator_path(Node decorator) {
@@ -90,7 +85,7 @@ class Outliner {
   }
 
   static Definition function(Node node) {
-    Definition definition{std::string(node.field("name").text()), Definition::Kind::function, {}, false};
+    Definition definition{std::string(node.field("name").text()), Definition::Kind::function};
     take_parameters(node.field("parameters"), 0, definition);
     return definition;
   }
@@ -118,7 +113,7 @@ class Outliner {
   }
 
   void add_class(Node node, bool is_bare) {
-    Definition definition{std::string(node.field("name").text()), Definition::Kind::module, {}, false};
+    Definition definition{std::string(node.field("name").text()), Definition::Kind::module};
     if (!has_module_base(node)) {
       plain_.push_back(definition.name);
       return;
@@ -134,7 +129,7 @@ class Outliner {
     Node left = node.field("left");
     Node right = node.field("right");
     if (!left.is("identifier")) return;
-    Definition definition{std::string(left.text()), Definition::Kind::function, {}, false};
+    Definition definition{std::string(left.text()), Definition::Kind::function};
     if (right.is("lambda")) {
       take_parameters(right.field("parameters"), 0, definition);
     } else if (!right.is("attribute") || right.field("attribute").text() != "apply") {
@@ -144,7 +139,6 @@ class Outliner {
   }
 
   void add(Definition definition) {
-    if (!is_public(definition.name)) return;
     auto known = std::ranges::find(found_, definition.name, &Definition::name);
     if (known == found_.end()) {
       found_.push_back(std::move(definition));
@@ -161,6 +155,11 @@ class Outliner {
 
 }  // namespace
 }  // namespace syntax
+
+bool Definition::is_public() const {
+  return !name.starts_with('_') && !name.starts_with("test_") &&
+         !is_one_of(name, {"main", "get_inputs", "get_init_inputs"});
+}
 
 std::string Definition::signature() const {
   std::string text;
@@ -181,8 +180,9 @@ std::vector<Definition> outline(std::string_view code) {
 
 std::vector<Definition> callables(const std::vector<Definition>& definitions) {
   std::vector<Definition> found;
-  std::ranges::copy_if(definitions, std::back_inserter(found),
-                       [](const Definition& each) { return each.kind != Definition::Kind::kernel; });
+  std::ranges::copy_if(definitions, std::back_inserter(found), [](const Definition& each) {
+    return each.is_public() && each.kind != Definition::Kind::kernel;
+  });
   return found;
 }
 
@@ -193,13 +193,15 @@ const Definition* find_definition(const std::vector<Definition>& definitions, st
 
 std::string names_in_words(const std::vector<Definition>& definitions) {
   constexpr std::size_t most = 12;
-  if (definitions.empty()) return "nothing that can be called";
   std::string text;
-  for (std::size_t at = 0; at < std::min(definitions.size(), most); ++at)
-    text += fmt::format("{}`{}`{}", at == 0 ? "" : ", ", definitions[at].name,
-                        definitions[at].kind == Definition::Kind::kernel ? " (a Triton kernel)" : "");
-  if (definitions.size() > most) text += fmt::format(" and {} more", definitions.size() - most);
-  return text;
+  std::size_t count = 0;
+  for (const Definition& each : definitions) {
+    if (!each.is_public() || ++count > most) continue;
+    text += fmt::format("{}`{}`{}", text.empty() ? "" : ", ", each.name,
+                        each.kind == Definition::Kind::kernel ? " (a Triton kernel)" : "");
+  }
+  if (count > most) text += fmt::format(" and {} more", count - most);
+  return text.empty() ? "nothing that can be called" : text;
 }
 
 }  // namespace kw

@@ -15,32 +15,33 @@ struct Parameter {
   bool by_position = true;  // else by keyword only
 };
 
-// A public name at the top level that can be called, or launched.
+// A name at the top level that can be called, or launched.
 struct Definition {
   enum class Kind { function, module, kernel };
 
   std::string name;
   Kind kind = Kind::function;
-  std::vector<Parameter> parameters;  // of a function; of a module's forward, without self
-  bool knows_parameters = false;      // false with *args, a decorator, an inherited forward
+  std::vector<Parameter> parameters = {};  // of a function; of a module's forward, without self
+  bool knows_parameters = false;           // false with *args, a decorator, an inherited forward
 
+  // False for names that begin with "_" or "test_", main, get_inputs and get_init_inputs.
+  bool is_public() const;
   // "softmax(x, dim=...)"
   std::string signature() const;
 };
 
-// In the order of the source. Leaves out names that begin with "_" or "test_", main, get_inputs,
-// get_init_inputs, functions under @triton.testing.perf_report, classes without a base or with the base of a
-// data class or an autograd.Function (their `name = Class.apply` is a function), and the block under
-// `if __name__ == "__main__"`.
+// In the order of the source. Leaves out functions under @triton.testing.perf_report, classes without a base
+// or with the base of a data class or an autograd.Function (their `name = Class.apply` is a function), and
+// the block under `if __name__ == "__main__"`.
 std::vector<Definition> outline(std::string_view code);
 
-// Those that can be called: all but kernels.
+// The public ones that can be called: all but kernels.
 std::vector<Definition> callables(const std::vector<Definition>& definitions);
 
 // Null if there is none.
 const Definition* find_definition(const std::vector<Definition>& definitions, std::string_view name);
 
-// "`softmax`, `softmax_kernel` (a Triton kernel)"; "nothing that can be called" if empty.
+// The public ones: "`softmax`, `softmax_kernel` (a Triton kernel)"; "nothing that can be called" if none.
 std::string names_in_words(const std::vector<Definition>& definitions);
 
 }  // namespace kw

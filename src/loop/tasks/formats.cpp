@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/core/standard_input.h"
 #include "loop/tasks/kernelbench.h"
 #include "loop/tasks/readers.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr const char* expected_kernels =
     "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
-    ".parquet), a "
-    "KernelBench checkout or run folder, a folder of pairs, or REFERENCE.py KERNEL.py";
+    ".parquet), a KernelBench run folder or a folder of kernels like 19_ReLU.py with --kernelbench DIR, a "
+    "folder of pairs, or REFERENCE.py KERNEL.py";
 
 constexpr const char* expected_tasks =
     "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
@@ -60,6 +61,12 @@ Result<SourcePtr> open_run(const std::string& path, const OpenOptions& options) 
   auto tasks = KernelBenchTasks::open(options.kernelbench, options.helper);
   if (!tasks) return std::unexpected(tasks.error());
   return kernelbench_run(path, std::move(*tasks));
+}
+
+Result<SourcePtr> open_problem_kernels(const std::string& path, const OpenOptions& options) {
+  auto tasks = KernelBenchTasks::open(options.kernelbench, options.helper);
+  if (!tasks) return std::unexpected(tasks.error());
+  return kernelbench_kernels(path, std::move(*tasks));
 }
 
 Result<SourcePtr> open_tables(const std::string& path, const OpenOptions& options) {
@@ -111,6 +118,7 @@ struct Format {
 // The first matching entry decides.
 constexpr Format formats[] = {
     {InputKind::kernelbench_run, {}, is_folder<is_run>, {}, open_run},
+    {InputKind::kernelbench_kernels, {}, nullptr, {}, open_problem_kernels},
     {InputKind::kernelbench_checkout, {}, is_folder<is_kernelbench_checkout>, {}, open_kernelbench},
     {InputKind::pairs, Wanted::kernels, is_folder<holds_pairs>, {}, open_folder<pair_source>},
     {InputKind::tables, {}, has_tables, {}, open_tables},
@@ -175,7 +183,8 @@ bool has_kernels(InputKind kind) {
 
 Result<InputKind> recognise(const std::string& path, Wanted wanted, const ParquetHelper& helper) {
   std::error_code error;
-  if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path), "check the path");
+  if (!is_standard_input(path) && !fs::exists(path, error))
+    return fail(fmt::format("{} does not exist", path), "check the path");
   if (fs::is_directory(path, error)) return by_folder(path, wanted, helper);
   if (path.ends_with(".py") || path.ends_with(".md") || path.ends_with(".txt")) return InputKind::source;
   auto rows = open_rows(path, helper);
@@ -199,8 +208,12 @@ std::vector<std::pair<std::string, InputKind>> tables_in(const std::string& fold
 }
 
 Result<SourcePtr> open_source(const std::string& path, const OpenOptions& options) {
-  auto kind =
-      options.kind ? Result<InputKind>(*options.kind) : recognise(path, options.wanted, options.helper);
+  // Beside tasks that are given, a folder that looks like a checkout holds kernels.
+  bool is_folder_of_kernels = !options.kind && options.wanted == Wanted::kernels &&
+                              !options.kernelbench.empty() && !is_run(path) && holds_problem_kernels(path);
+  auto kind = options.kind           ? Result<InputKind>(*options.kind)
+              : is_folder_of_kernels ? InputKind::kernelbench_kernels
+                                     : recognise(path, options.wanted, options.helper);
   if (!kind) return std::unexpected(kind.error());
   return std::ranges::find(formats, *kind, &Format::kind)->open(path, options);
 }

@@ -19,6 +19,7 @@ enum class InputKind {
   kernelbook,            // JSONL or Parquet
   kernelbench_checkout,  // a folder of tasks
   kernelbench_run,       // a folder of kernels
+  kernelbench_kernels,   // a folder of kernels that are named like the problems; only with the tasks given
   pairs,                 // a folder of references and kernels; only if kernels are wanted
   tables,     // a folder of traces, batches, KernelBook rows; also KernelBench rows if tasks are wanted
   source,     // one .py, .md or .txt file: a reference, or half a pair
@@ -26,7 +27,7 @@ enum class InputKind {
 };
 
 // Recognises a format by the first good row or by the file names of the folder. The error for an unknown file
-// lists the formats that are expected.
+// lists the formats that are expected. "-" is standard input.
 Result<InputKind> recognise(const std::string& path, Wanted wanted, const ParquetHelper& helper);
 
 // The files of a folder in the wanted formats, with their kinds, by name; other files are skipped.

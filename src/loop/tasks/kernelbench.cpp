@@ -8,12 +8,14 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "base/core/files.h"
 #include "base/core/json.h"
+#include "code/answers/extraction.h"
 
 namespace kw {
 namespace fs = std::filesystem;
@@ -60,6 +62,44 @@ std::vector<std::pair<int, fs::path>> level_folders(const fs::path& folder) {
   return levels;
 }
 
+// A source or an answer of a model whose name is a problem's.
+struct ProblemKernel {
+  std::optional<int> level;  // of the folder levelN in which it lies
+  fs::path path;
+};
+
+bool is_source(const fs::path& file) {
+  return file.extension() == ".py" || is_completion_file(file.string());
+}
+
+// "ReLU" of "19_ReLU".
+std::string_view without_number(std::string_view name) {
+  std::size_t first = name.find_first_not_of("0123456789");
+  return first != 0 && first != std::string_view::npos && name[first] == '_' ? name.substr(first + 1) : name;
+}
+
+// 19 of "19" and "19_ReLU".
+std::optional<int> number_of(std::string_view stem) {
+  return whole_number(stem.substr(0, stem.find('_')));
+}
+
+void add_problem_kernels(const fs::path& folder, std::optional<int> level,
+                         std::vector<ProblemKernel>& found) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.is_regular_file(error) && is_source(entry.path())) found.push_back({level, entry.path()});
+}
+
+std::vector<ProblemKernel> problem_kernels(const fs::path& folder) {
+  std::vector<ProblemKernel> found;
+  auto levels = level_folders(folder);
+  for (const auto& [level, path] : levels) add_problem_kernels(path, level, found);
+  if (std::ranges::find(levels, folder, &std::pair<int, fs::path>::second) == levels.end())
+    add_problem_kernels(folder, {}, found);
+  std::ranges::sort(found, {}, &ProblemKernel::path);
+  return found;
+}
+
 bool holds_kernels(const fs::path& folder) {
   std::error_code error;
   return std::ranges::any_of(fs::directory_iterator(folder, error), [](const auto& entry) {
@@ -102,6 +142,45 @@ class KernelBenchSource : public Source {
 
   KernelBenchTasks tasks_;
   std::vector<RunKernel> kernels_;
+  std::size_t error_at_ = 0;  // bad rows of a table of tasks come first
+  std::size_t at_ = 0;
+};
+
+// Kernels named like the problems.
+class ProblemKernelSource : public Source {
+ public:
+  ProblemKernelSource(fs::path folder, KernelBenchTasks tasks, std::vector<ProblemKernel> kernels)
+      : folder_(std::move(folder)), tasks_(std::move(tasks)), kernels_(std::move(kernels)) {}
+  std::optional<std::size_t> total() const override { return tasks_.errors().size() + kernels_.size(); }
+
+  Result<std::optional<JobOrError>> next() override {
+    if (error_at_ < tasks_.errors().size()) return tasks_.errors()[error_at_++];
+    if (at_ == kernels_.size()) return std::nullopt;
+    const ProblemKernel& kernel = kernels_[at_++];
+    auto job = read(kernel);
+    if (!job) return RowError{kernel.path.string(), 0, job.error().what, job.error().remedy};
+    return std::move(*job);
+  }
+
+ private:
+  Result<Job> read(const ProblemKernel& kernel) const {
+    auto key = tasks_.match(kernel.path.stem().string(), kernel.level);
+    if (!key) return std::unexpected(key.error());
+    auto task = tasks_.find(key->first, key->second);
+    if (!task) return std::unexpected(task.error());
+    auto code = read_text_file(kernel.path);
+    if (!code) return std::unexpected(code.error());
+    Job job;
+    job.task = std::move(*task);
+    job.id = kernel.path.lexically_relative(folder_).replace_extension().generic_string();
+    job.candidate.code = is_completion_file(kernel.path.string()) ? extract_code(*code) : std::move(*code);
+    job.carried = {{"level", key->first}, {"problem_id", key->second}};
+    return job;
+  }
+
+  fs::path folder_;
+  KernelBenchTasks tasks_;
+  std::vector<ProblemKernel> kernels_;
   std::size_t error_at_ = 0;  // bad rows of a table of tasks come first
   std::size_t at_ = 0;
 };
@@ -204,6 +283,27 @@ Result<Task> KernelBenchTasks::find(int level, int problem_id) const {
   return task;
 }
 
+Result<KernelBenchTasks::Key> KernelBenchTasks::match(const std::string& stem,
+                                                      std::optional<int> level) const {
+  // From the strictest rule to the loosest; the first that fits any problem decides.
+  using Rule = std::function<bool(const Key& key, const std::string& name)>;
+  auto number = number_of(stem);
+  const Rule rules[] = {[&](const Key&, const std::string& name) { return name == stem; },
+                        [&](const Key&, const std::string& name) { return without_number(name) == stem; },
+                        [&](const Key& key, const std::string&) { return key.second == number; }};
+  for (const Rule& rule : rules) {
+    std::vector<Key> found;
+    for (const auto& [key, entry] : entries_)
+      if (level.value_or(key.first) == key.first && rule(key, entry.task.name)) found.push_back(key);
+    if (found.size() == 1) return found.front();
+    if (found.empty()) continue;
+    return fail(fmt::format("{} problems of {} fit the name {}", found.size(), where_, stem),
+                "give one level with --kernelbench DIR/levelN, or put the kernels into folders levelN");
+  }
+  return fail(fmt::format("{} has no problem for the name {}", where_, stem),
+              "name a kernel like its problem: 19_ReLU.py, ReLU.py or 19.py");
+}
+
 std::vector<KernelBenchTasks::Key> KernelBenchTasks::keys() const {
   std::vector<Key> keys;
   for (const auto& [key, entry] : entries_) keys.push_back(key);
@@ -264,6 +364,18 @@ Result<SourcePtr> kernelbench_run(const std::string& folder, KernelBenchTasks ta
     if (auto kernel = run_kernel_of(entry.path().string())) kernels.push_back(*kernel);
   std::ranges::sort(kernels);
   return std::make_unique<KernelBenchSource>(std::move(tasks), std::move(kernels));
+}
+
+bool holds_problem_kernels(const std::string& folder) {
+  return std::ranges::any_of(problem_kernels(folder), [](const ProblemKernel& kernel) {
+    return number_of(kernel.path.stem().string()).has_value();
+  });
+}
+
+SourcePtr kernelbench_kernels(const std::string& folder, KernelBenchTasks tasks) {
+  auto kernels = problem_kernels(folder);
+  return number_occurrences(
+      std::make_unique<ProblemKernelSource>(folder, std::move(tasks), std::move(kernels)));
 }
 
 namespace json = boost::json;

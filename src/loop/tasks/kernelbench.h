@@ -35,6 +35,9 @@ class KernelBenchTasks {
   static Result<KernelBenchTasks> open(const std::string& path, const ParquetHelper& helper);
 
   Result<Task> find(int level, int problem_id) const;
+  // The problem to which a kernel belongs: its stem is the problem's name (19_ReLU), the name without its
+  // number (ReLU), or begins with the number (19, 19_mine). The levels decide between several; no level: all.
+  Result<Key> match(const std::string& stem, std::optional<int> level) const;
   std::vector<Key> keys() const;
   const std::vector<RowError>& errors() const { return errors_; }
 
@@ -81,6 +84,12 @@ Result<std::string> find_run_folder(const std::string& folder);
 
 // The kernels of a run folder, by level, problem and sample, with their tasks.
 Result<SourcePtr> kernelbench_run(const std::string& folder, KernelBenchTasks tasks);
+
+// A folder of kernels that are named like problems: 19_ReLU.py (or .md, .txt), also in folders levelN.
+bool holds_problem_kernels(const std::string& folder);
+
+// Those kernels with their tasks, by path. A kernel that belongs to no problem, or to several, is a bad row.
+SourcePtr kernelbench_kernels(const std::string& folder, KernelBenchTasks tasks);
 
 // eval_results.json as KernelBench writes it: {problem_id: [{sample_id, compiled, correctness, metadata,
 // runtime, runtime_stats}]}.

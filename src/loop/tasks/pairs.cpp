@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "base/core/files.h"
+#include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "code/answers/extraction.h"
+#include "loop/tasks/entries.h"
 #include "loop/tasks/readers.h"
 #include "types/job.h"
 
@@ -92,8 +94,26 @@ JobOrError read(const fs::path& folder, const Pair& pair) {
   }
   auto job = read_pair(pair.reference.string(), pair.kernel.string(), options);
   if (!job) return RowError{pair.kernel.string(), 0, job.error().what, job.error().remedy};
+  auto named = name_pair(*job, pair.reference.string(), pair.kernel.string(), false, pair.shapes.filename());
+  if (!named) return RowError{pair.kernel.string(), 0, named.error().what, named.error().remedy};
   job->id = pair.kernel.lexically_relative(folder).replace_extension().generic_string();
   return std::move(*job);
+}
+
+Result<std::string> read_source(const std::string& path) {
+  if (!is_standard_input(path)) return read_text_file(path);
+  auto copy = standard_input();
+  if (!copy) return std::unexpected(copy.error());
+  return read_text_file(*copy);
+}
+
+// The name that a file gives to its kernel or task.
+std::string name_of(const std::string& path) {
+  return is_standard_input(path) ? "stdin" : fs::path(path).stem().string();
+}
+
+std::string shown_name(const std::string& path) {
+  return is_standard_input(path) ? "standard input" : fs::path(path).filename().string();
 }
 
 // The file that describes a reference's inputs; empty: none.
@@ -132,23 +152,32 @@ std::vector<fs::path> references_in(const std::string& folder) {
 }  // namespace
 
 Result<Job> read_pair(const std::string& reference, const std::string& kernel, const PairOptions& options) {
-  auto reference_code = read_text_file(reference);
+  auto reference_code = read_source(reference);
   if (!reference_code) return std::unexpected(reference_code.error());
-  auto kernel_code = read_text_file(kernel);
+  auto kernel_code = read_source(kernel);
   if (!kernel_code) return std::unexpected(kernel_code.error());
   if (!options.input_shapes.empty())
     if (auto good = check_input_shapes(options.input_shapes); !good) return std::unexpected(good.error());
   Job job;
-  job.id = fs::path(kernel).stem().string();
+  job.id = name_of(kernel);
   job.task.source = "pair";
-  job.task.name = fs::path(reference).stem().string();
+  job.task.name = name_of(reference);
   job.task.reference_code = std::move(*reference_code);
   job.task.input_shapes = options.input_shapes;
   job.task.entry_point = options.entry_point;
   job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
   job.candidate.code = is_completion_file(kernel) ? extract_code(*kernel_code) : std::move(*kernel_code);
   job.candidate.kernel_name = options.kernel_name;
+  job.candidate.entry = options.kernel_entry;
   return job;
+}
+
+Result<> name_pair(Job& job, const std::string& reference, const std::string& kernel, bool by_hand,
+                   const std::string& where) {
+  PairNames names{shown_name(reference), shown_name(kernel), by_hand, is_completion_file(kernel)};
+  if (auto found = find_entries(job, names); !found) return found;
+  job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
+  return check_shape_names(job.task, where);
 }
 
 bool holds_pairs(const std::string& folder) {
@@ -183,7 +212,9 @@ Result<Job> read_reference(const std::string& path) {
   task.name = fs::path(path).stem().string();
   task.sample_key = task.name;
   task.reference_code = std::move(*code);
-  task.task_id = hashed_task_id(task.reference_code, task.input_shapes);
+  find_reference_entry(task);
+  if (auto good = check_shape_names(task, shapes.filename()); !good) return std::unexpected(good.error());
+  task.task_id = hashed_task_id(task.reference_code, task.input_shapes, task.entry_point);
   return job;
 }
 

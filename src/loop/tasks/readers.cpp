@@ -161,9 +161,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // Fields that become part of task, candidate or verdict; others are carried through.
-constexpr std::string_view ours[] = {"id",          "reference_code",  "reference_path", "kernel_code",
-                                     "kernel_path", "full_completion", "input_shapes",   "entry_point",
-                                     "kernel_name", "task_id"};
+constexpr std::string_view ours[] = {"id",           "reference_code",  "reference_path", "kernel_code",
+                                     "kernel_path",  "full_completion", "input_shapes",   "entry_point",
+                                     "kernel_entry", "kernel_name",     "task_id"};
 
 Result<std::string> code_or_path(const json::object& row, std::string_view code, std::string_view path,
                                  const fs::path& folder) {
@@ -195,6 +195,7 @@ class BatchRows {
     if (!code) return std::unexpected(code.error());
     job.candidate.code = std::move(*code);
     job.candidate.kernel_name = string_at(row.fields, "kernel_name").value_or("");
+    job.candidate.entry = string_at(row.fields, "kernel_entry").value_or("");
     for (std::string_view key : ours) row.fields.erase(key);
     job.carried = std::move(row.fields);
     return job;

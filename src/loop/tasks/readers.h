@@ -45,8 +45,8 @@ Result<Task> batch_task(const boost::json::object& row, const std::filesystem::p
 inline constexpr std::size_t largest_source_bytes = std::size_t{16} << 20;
 
 // Rows of id, reference_code or reference_path, kernel_code or kernel_path or full_completion, and optionally
-// input_shapes, entry_point, kernel_name, task_id, source, level, name, problem_id. Paths are relative to the
-// file. If tasks are wanted, a row may lack an id, and the id replaces a missing sample_key.
+// input_shapes, entry_point, kernel_entry, kernel_name, task_id, source, level, name, problem_id. Paths are
+// relative to the file. If tasks are wanted, a row may lack an id, and the id replaces a missing sample_key.
 SourcePtr batch_source(std::unique_ptr<RowReader> rows, Wanted wanted);
 
 // Recorded traces, single- or multi-turn: one job per completion, or one per trace if tasks are wanted.
@@ -60,10 +60,16 @@ struct PairOptions {
   std::string input_shapes;
   std::string entry_point;
   std::string kernel_name;
+  std::string kernel_entry = {};
 };
 
-// KERNEL is code, or a completion (.md, .txt).
+// KERNEL is code, or a completion (.md, .txt). Either may be "-", standard input.
 Result<Job> read_pair(const std::string& reference, const std::string& kernel, const PairOptions& options);
+
+// Finds the entries of a pair that was read from these files, and checks the names of its input shapes. By
+// hand: both files were named on the command line (PairNames::by_hand). `where` names the input shapes.
+Result<> name_pair(Job& job, const std::string& reference, const std::string& kernel, bool by_hand,
+                   const std::string& where);
 
 // A folder of pairs: PREFIXreference.py, PREFIXkernel*.py (or .md, .txt), optionally PREFIXshapes.json, where
 // PREFIX may be empty; also in its direct subfolders.

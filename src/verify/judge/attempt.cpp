@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "code/syntax/outline.h"
 #include "code/syntax/static_findings.h"
 #include "verify/judge/live_paths.h"
 #include "verify/judge/replay_path.h"
@@ -77,8 +78,10 @@ std::optional<Blame> examine_statically(const Job& job) {
   }
   // A module that does not parse has no names to look for; Python's compiler reports the error later.
   if (report.has_error || may_have_entry(report, job)) return std::nullopt;
-  return static_refusal(ErrorClass::missing_entry,
-                        fmt::format("the candidate defines none of: {}", fmt::join(entries(job), ", ")));
+  return static_refusal(
+      ErrorClass::missing_entry,
+      fmt::format("the candidate defines none of: {}; it defines {}", fmt::join(entries(job), ", "),
+                  names_in_words(outline(job.candidate.code))));
 }
 
 // The sequence of one verdict, from top to bottom. Each part returns a value; the writer alone changes the

@@ -109,6 +109,23 @@ TEST(Flags, TwoThingsToJudgeAreAnError) {
   input.traces = "b";
   EXPECT_THAT(input.open({}).error().what, HasSubstr("more than one"));
 }
+TEST(Flags, FlagsOfAPairNeedAPair) {
+  for (auto flag : {&InputFlags::input_shapes, &InputFlags::entry_point, &InputFlags::kernel_entry,
+                    &InputFlags::kernel_name}) {
+    InputFlags input;
+    input.batch = "rows.jsonl";
+    input.*flag = "given";
+    auto source = input.open({});
+    ASSERT_FALSE(source);
+    EXPECT_THAT(source.error().what, HasSubstr("belongs to a pair"));
+    EXPECT_TRUE(source.error().is_usage);
+  }
+}
+TEST(Flags, AMissingFileIsNoWrongUse) {
+  InputFlags input;
+  input.paths = {"/no/such/reference.py", "/no/such/kernel.py"};
+  EXPECT_FALSE(input.open({}).error().is_usage);
+}
 TEST(Flags, APairOpens) {
   InputFlags input;
   input.paths = {source_file("examples/pair/reference.py"), source_file("examples/pair/kernel.py")};

@@ -9,6 +9,7 @@ namespace {
 std::string found(std::string_view code) {
   std::string text;
   for (const Definition& each : outline(code)) {
+    if (!each.is_public()) continue;
     if (!text.empty()) text += " ";
     text += each.name;
     if (each.kind == Definition::Kind::kernel) text += "!";
@@ -63,7 +64,8 @@ TEST(Outline, KnowsWhereItDoesNotKnowTheParameters) {
 TEST(Outline, InWords) {
   EXPECT_EQ(names_in_words(outline("@triton.jit\ndef k(p): pass\ndef f(x): pass\n")),
             "`k` (a Triton kernel), `f`");
-  EXPECT_EQ(names_in_words({}), "nothing that can be called");
+  EXPECT_EQ(callables(outline("@triton.jit\ndef k(p): pass\ndef f(x): pass\ndef _g(): pass\n")).size(), 1U);
+  EXPECT_EQ(names_in_words(outline("def _f(): pass\ndef main(): pass\n")), "nothing that can be called");
 }
 
 }  // namespace

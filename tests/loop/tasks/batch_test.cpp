@@ -32,6 +32,15 @@ TEST(Batch, AGoodRow) {
   EXPECT_EQ(yield.jobs[0].task.reference_code, "r");
   EXPECT_EQ(yield.jobs[0].task.task_id, hashed_task_id("r", ""));
 }
+TEST(Batch, ARowMayNameBothEntries) {
+  Folder folder;
+  Yield yield = read(
+      folder, R"({"id":1,"reference_code":"r","kernel_code":"k","entry_point":"Net","kernel_entry":"Fast"})");
+  ASSERT_EQ(yield.jobs.size(), 1U);
+  EXPECT_EQ(yield.jobs[0].task.entry_point, "Net");
+  EXPECT_EQ(yield.jobs[0].candidate.entry, "Fast");
+  EXPECT_TRUE(yield.jobs[0].carried.empty());
+}
 TEST(Batch, OtherFieldsAreCarried) {
   Folder folder;
   Yield yield = read(folder, R"({"id":1,"reference_code":"r","kernel_code":"k","mine":[1],"level":2})");

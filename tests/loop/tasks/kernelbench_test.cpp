@@ -64,6 +64,45 @@ TEST(KernelBench, ARunWithoutTasksSaysWhatToGive) {
   EXPECT_NE(source.error().remedy.find("--kernelbench"), std::string::npos);
 }
 
+// The kernels of the folder "mine" on the tasks of "kb": "ID TASK", and the errors.
+std::string judged(const Folder& folder, const std::string& tasks = "kb") {
+  OpenOptions options;
+  options.kernelbench = folder.path(tasks);
+  Yield yield = drain(open_source(folder.path("mine"), options));
+  std::string text = yield.broken;
+  for (const Job& job : yield.jobs) text += job.id + " " + job.task.task_id + "; ";
+  for (const RowError& error : yield.errors) text += error.what + "; ";
+  return text;
+}
+
+TEST(KernelBench, KernelsWithTheNamesOfProblems) {
+  Folder folder;
+  folder.write("kb/level1/19_ReLU.py", "relu");
+  folder.write("kb/level1/20_LeakyReLU.py", "leaky");
+  for (const char* name : {"19_ReLU.py", "20.py", "LeakyReLU.md", "19_by_me.txt"})
+    folder.write("mine/" + std::string(name), "k");
+  EXPECT_EQ(judged(folder),
+            "19_ReLU kernelbench/1/19; 19_by_me kernelbench/1/19; 20 kernelbench/1/20; LeakyReLU "
+            "kernelbench/1/20; ");
+}
+TEST(KernelBench, KernelsInFoldersOfLevels) {
+  Folder folder;
+  folder.write("kb/level1/1_A.py", "a");
+  folder.write("kb/level2/1_B.py", "b");
+  folder.write("mine/level2/1_mine.py", "k");
+  EXPECT_EQ(judged(folder), "level2/1_mine kernelbench/2/1; ");
+}
+TEST(KernelBench, AKernelOfNoOrOfSeveralProblems) {
+  Folder folder;
+  folder.write("kb/level1/1_A.py", "a");
+  folder.write("kb/level2/1_B.py", "b");
+  folder.write("mine/1.py", "k");
+  folder.write("mine/1_B.py", "k");
+  folder.write("mine/7.py", "k");
+  EXPECT_EQ(judged(folder), "1_B kernelbench/2/1; 2 problems of " + folder.path("kb") + " fit the name 1; " +
+                                folder.path("kb") + " has no problem for the name 7; ");
+}
+
 KernelBenchResult result(int sample, Status status, Stage stage) {
   KernelBenchResult result{1, 19, sample, {}};
   result.verdict.status = status;

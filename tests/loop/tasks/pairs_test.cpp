@@ -10,7 +10,7 @@ TEST(Pairs, ByPrefixWithShapes) {
   Folder folder;
   folder.write("reference.py", "r");
   folder.write("kernel.py", "k");
-  folder.write("add_reference.py", "ra");
+  folder.write("add_reference.py", "def add(x): pass\n");
   folder.write("add_kernel.py", "ka");
   folder.write("add_shapes.json", R"({"x":{"shape":[4]}})");
   Yield yield = drain(*pair_source(folder.path()));
@@ -36,6 +36,27 @@ TEST(Pairs, ACompletionIsTakenApart) {
   auto job = read_pair(folder.write("r.py", "r"), folder.write("k.txt", "<triton>k</triton>"), {});
   ASSERT_TRUE(job);
   EXPECT_EQ(job->candidate.code, "k");
+}
+TEST(Pairs, AFoundEntryStandsInTheJobAsIfItHadBeenGiven) {
+  Folder folder;
+  std::string reference = folder.write("r.py", "def softmax(x): pass\n");
+  std::string kernel = folder.write("k.py", "def fast(x): pass\n");
+  auto found = read_pair(reference, kernel, {R"({"x":{"shape":[4]}})", "", ""});
+  auto given = read_pair(reference, kernel, {R"({"x":{"shape":[4]}})", "softmax", "", "fast"});
+  for (auto* job : {&found, &given})
+    ASSERT_TRUE(*job && name_pair(**job, reference, kernel, true, "--input-shapes"));
+  EXPECT_EQ(found->task.entry_point, given->task.entry_point);
+  EXPECT_EQ(found->candidate.entry, given->candidate.entry);
+  EXPECT_EQ(found->task.task_id, given->task.task_id);
+}
+TEST(Pairs, OfAFolderHaveTheirShapesChecked) {
+  Folder folder;
+  folder.write("reference.py", "def add(a, b): pass\n");
+  folder.write("kernel.py", "def add(a, b): pass\n");
+  folder.write("shapes.json", R"({"a":{"shape":[4]},"aa":{"shape":[4]}})");
+  Yield yield = drain(*pair_source(folder.path()));
+  ASSERT_EQ(yield.errors.size(), 1U);
+  EXPECT_EQ(yield.errors[0].what, "shapes.json: `aa` is not a parameter of `add(a, b)`");
 }
 TEST(Pairs, BadShapesAreAnError) {
   Folder folder;

@@ -144,9 +144,13 @@ TEST(Statics, AForbiddenImportEndsThere) {
 }
 
 TEST(Statics, NoEntryEndsThere) {
-  auto blame = examine_statically(job_with("def helper(x):\n    return x\n"));
+  auto blame = examine_statically(job_with("@triton.jit\ndef k(p): pass\ndef helper(x):\n    return x\n"));
   ASSERT_TRUE(blame);
   EXPECT_EQ(blame->error_class, ErrorClass::missing_entry);
+  EXPECT_EQ(
+      blame->error,
+      "the candidate defines none of: ModelNew, triton_kernel_wrapper; it defines `k` (a Triton kernel), "
+      "`helper`");
 }
 
 TEST(Statics, AWordInAStringIsNotForbidden) {
