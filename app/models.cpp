@@ -24,13 +24,20 @@ std::vector<std::string> name_words() {
   return words;
 }
 
+// "106 B"; empty if unknown.
+std::string billions(double count) {
+  return count > 0 ? fmt::format("{} B", count) : "";
+}
+
 void list_servers() {
-  fmt::print("{:<14} {:<5} {:<10} {:<9} {:<28} {}\n", "name", "GPUs", "precision", "weights", "script",
+  constexpr const char* row = "{:<14} {:<12} {:<11} {:<7} {:<5} {:<10} {:<9} {:<28} {}\n";
+  fmt::print(row, "name", "architecture", "parameters", "active", "GPUs", "precision", "weights", "script",
              "model");
   for (const ModelServer& server : models::model_servers())
     for (const Checkpoint& checkpoint : server.checkpoints)
-      fmt::print("{:<14} {:<5} {:<10} {:<9} {:<28} {}\n", checkpoint.option.empty() ? server.name : "",
-                 server.gpus(), server.precision, fmt::format("{} GiB", server.weights_gib),
+      fmt::print(row, checkpoint.option.empty() ? server.name : "", server.architecture,
+                 billions(server.parameters_b), billions(server.active_b), server.gpus(), server.precision,
+                 fmt::format("{} GiB", server.weights_gib),
                  checkpoint.option.empty() ? "scripts/" + server.script : "  " + checkpoint.option,
                  checkpoint.repository);
 }
@@ -38,6 +45,8 @@ void list_servers() {
 void show(const ModelServer& server) {
   fmt::print("{}, {}, {} GPUs of {} GiB or more each\n", server.title, server.precision, server.gpus(),
              server.weights_gib * size_share_percent / 100 / server.gpus());
+  fmt::print("{}: {} parameters, {} of them active for each token\n", server.architecture,
+             billions(server.parameters_b), billions(server.active_b));
   fmt::print("reasoning: {}\n{}\n", server.reasoning, server.note);
   for (const Checkpoint& checkpoint : server.checkpoints) {
     if (!checkpoint.option.empty()) fmt::print("with {}:\n", checkpoint.option);

@@ -30,6 +30,9 @@ struct ModelServer {
   bool expert_parallel = false;  // each GPU has complete experts instead of slices
   std::string dtype{};           // empty: the checkpoint's own
   std::string precision;         // in words
+  std::string architecture;      // "MoE", "dense"
+  double parameters_b = 0;       // 10^9, as the model's card states them
+  double active_b = 0;           // 10^9, for each token
   unsigned weights_gib = 0;
   std::string reasoning;  // in words
   std::string note;       // the reason for the flags, as lines of a comment

@@ -13,6 +13,13 @@ def test_list_names_every_server(run):
         assert name in stdout and script in stdout
 
 
+def test_list_states_parameters_and_architecture(run):
+    lines = {line.split()[0]: line.split() for line in run("models", "list", limit=10)[1].splitlines() if line[0] != " "}
+    assert lines["glm-4.5-air"][1:6] == ["MoE", "106", "B", "12", "B"]
+    assert lines["gpt-oss-120b"][1:6] == ["MoE", "117", "B", "5.1", "B"]
+    assert lines["qwen3-235b"][1:6] == ["MoE", "235", "B", "22", "B"]
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_show_gives_the_line(run, name):
     code, stdout, _ = run("models", "show", name, limit=10)
