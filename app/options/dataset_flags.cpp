@@ -80,7 +80,8 @@ void add_rows(CLI::App& app, DatasetBuildFlags& flags) {
                             "seed of the choice of holes and of the split [0]")
       ->type_name("N")
       ->group(group);
-  app.add_option("--review", flags.review, "file with reviewers' decisions: keep, drop [review.csv in --out]")
+  app.add_option("--review", flags.review,
+                 "file with reviewers' decisions: keep, drop [review.csv in --output]")
       ->type_name("F")
       ->group(group);
   app.add_flag("--hold-flagged", flags.hold_flagged,
@@ -116,8 +117,8 @@ void add_labels(CLI::App& app, DatasetBuildFlags& flags) {
 
 void add_outputs(CLI::App& app, DatasetBuildFlags& flags) {
   const std::string group = "Output";
-  app.add_option("--out", flags.out, "output folder")->required()->type_name("DIR")->group(group);
-  app.add_option("--state", flags.state, "cache for the next build [.state in --out]")
+  app.add_option("--output,--out,-o", flags.out, "output folder")->required()->type_name("DIR")->group(group);
+  app.add_option("--state", flags.state, "cache for the next build [.state in --output]")
       ->type_name("DIR")
       ->group(group);
   app.add_option("--tokenizer", flags.tokenizer,
@@ -206,7 +207,8 @@ void DatasetBuildFlags::add(CLI::App& app) {
 void DatasetDedupFlags::add(CLI::App& app) {
   app.add_option("FILE", files, "rows: CSV, JSON lines or Parquet")->required();
   app.add_option("--against", against, "drop rows that these files contain")->type_name("FILE");
-  app.add_option("--out", out, "file for the kept rows; F.duplicates.jsonl beside it lists the dropped ones")
+  app.add_option("--output,--out,-o", out,
+                 "file for the kept rows; F.duplicates.jsonl beside it lists the dropped ones")
       ->required()
       ->type_name("F");
   app.add_option("--index", index, "folder that stores sketches for later calls")->type_name("DIR");
@@ -223,7 +225,7 @@ void DatasetAuditFlags::add(CLI::App& app) {
   app.add_option("--validation", validation,
                  "validation rows: flag rows of both sides that resemble each other")
       ->type_name("FILE");
-  app.add_option("--out", out, "folder for flags.jsonl and review.csv")->type_name("DIR");
+  app.add_option("--output,--out,-o", out, "folder for flags.jsonl and review.csv")->type_name("DIR");
   app.add_flag("!--no-rows", between_rows, "do not compare rows with each other");
   app.add_flag("--fail-on-leak", fail_on_leak, "exit with code 1 if a row resembles a benchmark");
   leak.add(app, "benchmarks: a KernelBench or TritonBench checkout, a folder of code, a file of rows");
@@ -233,7 +235,9 @@ void DatasetAuditFlags::add(CLI::App& app) {
 
 void DatasetExportFlags::add(CLI::App& app) {
   app.add_option("SOURCE", source, "folder of a build, or a file of rows")->required();
-  app.add_option("--out", out, "output file: F.csv, F.jsonl or F.parquet")->required()->type_name("F");
+  app.add_option("--output,--out,-o", out, "output file: F.csv, F.jsonl or F.parquet")
+      ->required()
+      ->type_name("F");
   limit_to(app.add_option("--kind", kinds,
                           "kinds of rows from a build: fim, cu2triton, torch2triton, trace [all]"),
            words_of<corpus::RowKind>())

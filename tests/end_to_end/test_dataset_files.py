@@ -40,6 +40,17 @@ def test_duplicates_go_from_one_form_to_another(world, run):
     assert "2 of 4 rows kept" in stdout
 
 
+@pytest.mark.parametrize("flag", ["--output", "--out"])
+def test_the_output_has_the_name_of_other_verbs_and_its_old_one(world, run, flag):
+    source = table(world / "named.csv", [("p", code(1)), ("q", code(2))])
+    for verb in ("dedup", "export"):
+        target = world / f"{verb}{flag}.jsonl"
+        code_, _, stderr = run("dataset", verb, source, flag, target)
+        assert code_ == 0 and len(dataset.lines(target)) == 2, stderr
+    code_, _, stderr = run("dataset", "audit", source, flag, world / f"audit{flag}")
+    assert code_ == 0 and (world / f"audit{flag}" / "review.csv").exists(), stderr
+
+
 def test_parquet_is_read_and_compared_with_another_file(world, run):
     rows = pyarrow.table({"prompt": ["a", "b"], "completion": [code(5), code(6)], "more": [1, 2]})
     pyarrow.parquet.write_table(rows, world / "own.parquet")
