@@ -98,7 +98,7 @@ void InputFlags::add(CLI::App& app) {
       ->expected(0, 2);
   add_parsed<std::string>(
       app, "--input-shapes", input_shapes, parse_input_shapes,
-      R"(input shapes of a function pair: {"x": {"shape": [4, 8], "dtype": "float32"}}, or @FILE)")
+      R"(input shapes of a pair whose reference has no get_inputs: {"x": {"shape": [4, 8], "dtype": "float32"}}, or @FILE)")
       ->type_name("JSON")
       ->group(group);
   auto text = [&](const std::string& flag, std::string& target, const char* type, const std::string& help) {
