@@ -157,7 +157,7 @@ Result<> ResultSink::append(const std::string& line) {
   auto written = write_all(fd_.get(), line, options_.output);
   if (written) {
     end_ += line.size();
-  } else if (::ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) {
+  } else if (::ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0 && errno != EINVAL) {  // EINVAL: a device
     written.error().what += "; its last line may be incomplete";
   }
   return written;
