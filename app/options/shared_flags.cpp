@@ -86,7 +86,9 @@ void OutputFlags::add(CLI::App& app) {
   app.add_flag("--dry-run", dry_run, "list the candidates and exit")->group(group);
   app.add_flag("--fail-on-incorrect", fail_on_incorrect, "exit with code 1 also if a candidate is incorrect")
       ->group(group);
-  app.add_flag("--fresh", fresh, "start a new file of --output; rename the existing one")->needs(file)->group(group);
+  app.add_flag("--fresh", fresh, "start a new file of --output; rename the existing one")
+      ->needs(file)
+      ->group(group);
   CLI::Option* less = app.add_flag("--quiet,-q", quiet, "print no progress and no table")->group(group);
   app.add_flag("--verbose,-v", verbose, "print the Python, the device and the start-up time")
       ->excludes(less)

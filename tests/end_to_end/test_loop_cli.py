@@ -187,8 +187,8 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(start, tmp_path):
     os.kill(process.pid, signal.SIGINT)
     code, _, stderr = program.finish(process, 30)
     assert code == 130
-    assert re.search(rf"interrupted; {loop.folder_of(output)}/run\.db keeps all answers so far \(complete traces: \d+ of {TASKS}\)"
-                     "; the same command goes on", stderr), stderr
+    kept = rf"{loop.folder_of(output)}/run\.db keeps all answers so far \(complete traces: \d+ of {TASKS}\)"
+    assert re.search(f"interrupted; {kept}; the same command goes on", stderr), stderr
     before = {key: row for key, row in loop.Store(output).turns().items() if row.judged}
     assert 3 <= len(before) < TURNS
 

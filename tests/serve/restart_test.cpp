@@ -284,7 +284,8 @@ TEST(Restart, AVerdictThatCannotBeWrittenIsNotToldAndIsWrittenLater) {
   World world;
   world.verifier.hold();
   world.submit("a");
-  auto other = std::make_unique<SQLite::Database>(world.options.store.string(), SQLite::OPEN_READWRITE, busy_ms);
+  auto other =
+      std::make_unique<SQLite::Database>(world.options.store.string(), SQLite::OPEN_READWRITE, busy_ms);
   other->exec("CREATE TRIGGER full BEFORE UPDATE ON evaluations BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   world.verifier.release();
   world.until([&] { return world.get("/health").status == 503; });

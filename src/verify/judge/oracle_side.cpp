@@ -33,9 +33,8 @@ std::string OracleSide::key() const {
 }
 
 async::Task<Outcome<>> OracleSide::take() {
-  auto taken = co_await case_.context.oracles.take(task_content(case_.job.task),
-                                                   task_key(case_.job.task, case_.settings, 0),
-                                                   Deadline::in(spawn_limit));
+  auto taken = co_await case_.context.oracles.take(
+      task_content(case_.job.task), task_key(case_.job.task, case_.settings, 0), Deadline::in(spawn_limit));
   if (!taken) co_return could_not_start(Stage::prepare, taken.error(), case_.stop);
   oracle_ = std::move(*taken);
   oracle_->worker().heed(&case_.stop);

@@ -59,8 +59,8 @@ TEST(Help, ShowsNamesValuesAndConditions) {
               AllOf(HasSubstr("Usage: kernelwright paint [VERB] [FLAGS] [WALL...]\n"),
                     HasSubstr("\n  -o, --output F              file of a photograph\n"),
                     HasSubstr("\n  --no-primer                 leave the primer out\n"),
-                    HasSubstr("colour of the paint (environment: COLOUR)\n"),
-                    HasSubstr("(requires"), Not(HasSubstr("{false}"))));
+                    HasSubstr("colour of the paint (environment: COLOUR)\n"), HasSubstr("(requires"),
+                    Not(HasSubstr("{false}"))));
 }
 
 TEST(Help, LinesHaveAHundredColumns) {
