@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "completion.h"
@@ -193,6 +194,12 @@ int main_verb(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return kw::finished(main_verb(argc, argv));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0)
+      std::fprintf(stderr, "error: %s\n", error.what());
+    else
+      std::fprintf(stderr, "error: cannot write standard output: %s\n", error.code().message().c_str());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

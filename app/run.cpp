@@ -133,7 +133,10 @@ std::array<fs::path, 2> trace_files(const RunOutputFlags& output) {
 // Refuses a file that this program did not write. Traces whose run.db is gone could not be written again, so
 // only a fresh run, which renames them, replaces them.
 Result<> check_trace_files(const RunOutputFlags& output) {
-  auto is_ours = [](const fs::path& file) { return store::content_of(file) != store::FileContent::foreign; };
+  auto is_ours = [](const fs::path& file) {
+    auto content = store::content_of(file);
+    return content == store::FileContent::traces || content == store::FileContent::none;
+  };
   std::error_code ignored;
   bool resumes = fs::exists(output.run_folder() / "run.db", ignored);
   for (const fs::path& file : trace_files(output)) {
@@ -258,7 +261,7 @@ async::Task<int> run_loop(RunWorld* world) {
 
 std::string task_line(const Job& job, bool as_json) {
   if (!as_json)
-    return fmt::format("{}  {}  {} bytes", sample_key(job.task), job.task.task_id,
+    return fmt::format("{}  {}  {} bytes", visible_line(sample_key(job.task)), visible_line(job.task.task_id),
                        job.task.reference_code.size());
   return json::serialize(json::object{{"sample_key", sample_key(job.task)},
                                       {"task_id", job.task.task_id},

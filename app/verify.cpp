@@ -24,7 +24,8 @@ std::expected<SourcePtr, InputError> open_jobs(const VerifyFlags& flags) {
 }
 
 std::string candidate_line(const Job& job) {
-  return fmt::format("{}  {}  {} bytes", job.id, job.task.task_id, job.candidate.code.size());
+  return fmt::format("{}  {}  {} bytes", visible_line(job.id), visible_line(job.task.task_id),
+                     job.candidate.code.size());
 }
 
 async::Task<Result<>> judge_candidates(Session* session, SourcePtr source, Report* report,

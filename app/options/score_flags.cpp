@@ -110,7 +110,7 @@ void add_figures(CLI::App& app, ScoreFlags& flags) {
 
 void add_output(CLI::App& app, ScoreFlags& flags) {
   const std::string group = "Output";
-  app.add_option("--output", flags.output,
+  app.add_option("--output,-o", flags.output,
                  "file for the result; the report is beside it with the extension .md [score.json]")
       ->type_name("F.json")
       ->group(group);

@@ -183,7 +183,8 @@ def test_bash_completes(scripts, folder, line, expected):
 def test_bash_completes_every_flag(scripts, folder, run, paths):
     for path in paths:
         text = run(*path, "--help", limit=10).stdout
-        flags = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M))
+        named = re.findall(r"^  (?:-\w, )?(--[\w-]+(?:, --[\w-]+)*)", text, re.M)
+        flags = {flag for each in named for flag in each.split(", ")}
         assert flags == {word for word in in_bash(scripts["bash"], folder, f"kernelwright {' '.join(path)} --")}, path
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/core/text.h"
 #include "code/syntax/passes.h"
@@ -16,8 +17,15 @@ namespace {
 using namespace std::string_view_literals;
 
 // Bases of classes that are not called like a reference.
-constexpr std::array plain_bases{"object"sv, "Function"sv, "NamedTuple"sv, "TypedDict"sv, "Protocol"sv,
-                                 "ABC"sv,    "Enum"sv,     "IntEnum"sv,    "Exception"sv, "Generic"sv};
+constexpr std::array plain_bases{"object"sv,  "Function"sv, "NamedTuple"sv, "TypedDict"sv, "Protocol"sv,
+                                 "ABC"sv,     "Enum"sv,     "IntEnum"sv,    "StrEnum"sv,   "Flag"sv,
+                                 "IntFlag"sv, "Generic"sv,  "BaseModel"sv,  "str"sv,       "int"sv,
+                                 "float"sv,   "dict"sv,     "list"sv,       "tuple"sv,     "set"sv};
+
+bool is_plain_base(std::string_view name) {
+  return std::ranges::find(plain_bases, name) != plain_bases.end() || name.ends_with("Error") ||
+         name.ends_with("Exception");
+}
 
 // The path of a decorator without its arguments: "torch.no_grad" of @torch.no_grad().
 std::string decorator_path(Node decorator) {
@@ -68,6 +76,9 @@ class Outliner {
     return std::move(found_);
   }
 
+  // Of the run before.
+  std::vector<std::string> possible() { return std::move(possible_); }
+
  private:
   // False if names below the node belong to another scope.
   bool enter(Node node) {
@@ -101,15 +112,20 @@ class Outliner {
     add(std::move(definition));
   }
 
+  // A plain base, such as the `str` of `class Mode(str, Enum)`, decides against a module.
   bool has_module_base(Node node) const {
-    return std::ranges::any_of(node.field("superclasses").named_children(), [&](Node base) {
+    bool found = false;
+    for (Node base : node.field("superclasses").named_children()) {
       auto path = dotted_path(base);
-      if (!path) return false;
-      if (const Definition* own = find_definition(found_, *path))
-        return own->kind == Definition::Kind::module;
-      if (std::ranges::find(plain_, *path) != plain_.end()) return false;
-      return !lists(plain_bases, last_part(resolved(aliases_, *path)));
-    });
+      if (!path) continue;
+      const Definition* own = find_definition(found_, *path);
+      bool plain = own ? own->kind != Definition::Kind::module
+                       : std::ranges::find(plain_, *path) != plain_.end() ||
+                             is_plain_base(last_part(resolved(aliases_, *path)));
+      if (plain) return false;
+      found = true;
+    }
+    return found;
   }
 
   void add_class(Node node, bool is_bare) {
@@ -133,6 +149,8 @@ class Outliner {
     if (right.is("lambda")) {
       take_parameters(right.field("parameters"), 0, definition);
     } else if (!right.is("attribute") || right.field("attribute").text() != "apply") {
+      if (right.is("call") || right.is("identifier") || right.is("attribute"))
+        possible_.push_back(std::move(definition.name));
       return;
     }
     add(std::move(definition));
@@ -150,7 +168,8 @@ class Outliner {
 
   Aliases aliases_;
   std::vector<Definition> found_;
-  std::vector<std::string> plain_;  // classes that are no modules
+  std::vector<std::string> possible_;  // names of values that may be functions
+  std::vector<std::string> plain_;     // classes that are no modules
 };
 
 }  // namespace
@@ -176,6 +195,18 @@ std::vector<Definition> outline(std::string_view code) {
   syntax::Tree tree(code);
   if (tree.is_null()) return {};
   return syntax::Outliner(tree.root()).run(tree.root());
+}
+
+std::vector<std::string> possible_functions(std::string_view code) {
+  syntax::Tree tree(code);
+  if (tree.is_null()) return {};
+  syntax::Outliner outliner(tree.root());
+  outliner.run(tree.root());
+  auto names = outliner.possible();
+  std::erase_if(names, [](const std::string& name) {
+    return name.starts_with('_') || std::isupper(static_cast<unsigned char>(name.front())) != 0;
+  });
+  return names;
 }
 
 std::vector<Definition> callables(const std::vector<Definition>& definitions) {

@@ -35,6 +35,10 @@ struct Definition {
 // the block under `if __name__ == "__main__"`.
 std::vector<Definition> outline(std::string_view code);
 
+// Public lower-case names at the top level that are bound to another name or to the result of a call, which
+// may be a function: `double = torch.compile(f)`.
+std::vector<std::string> possible_functions(std::string_view code);
+
 // The public ones that can be called: all but kernels.
 std::vector<Definition> callables(const std::vector<Definition>& definitions);
 

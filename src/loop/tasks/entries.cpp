@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json/object.hpp>
+#include <cctype>
 #include <optional>
 #include <vector>
 
@@ -20,10 +21,14 @@ using Definitions = std::vector<Definition>;
 
 struct SourceNames {
   explicit SourceNames(const std::string& code)
-      : report(examine(code)), all(outline(code)), callable(callables(all)) {}
+      : report(examine(code)),
+        all(outline(code)),
+        callable(callables(all)),
+        possible(possible_functions(code)) {}
   StaticReport report;
   Definitions all;
   Definitions callable;
+  std::vector<std::string> possible;  // values at the top level that may be functions
 };
 
 // A source that may define names that its text does not show is left to Python.
@@ -52,14 +57,17 @@ std::string only_name(const Definitions& found) {
   return found.size() == 1 ? found.front().name : "";
 }
 
-std::string only_common_name(const Definitions& one, const Definitions& other) {
-  std::string common;
-  for (const Definition& each : one) {
-    if (!find_definition(other, each.name)) continue;
-    if (!common.empty()) return {};
-    common = each.name;
+// Whether the text calls `name`, as it calls a helper.
+bool calls(std::string_view code, const std::string& name) {
+  const std::string call = name + "(";
+  for (std::size_t at = code.find(call); at != std::string_view::npos; at = code.find(call, at + 1)) {
+    std::string_view before = code.substr(0, at);
+    if (before.ends_with("def ")) continue;
+    if (before.empty() || !(std::isalnum(static_cast<unsigned char>(before.back())) != 0 ||
+                            before.back() == '_' || before.back() == '.'))
+      return true;
   }
-  return common;
+  return false;
 }
 
 // "kernel.py defines `softmax`, `softmax_kernel` (a Triton kernel)"
@@ -90,7 +98,10 @@ Result<> check_given(const std::string& given, const std::string& file, const So
 std::string entry_of(const Task& task, const SourceNames& names) {
   if (!task.entry_point.empty()) return task.entry_point;
   if (std::string known = recognised_entry(task, names); !known.empty()) return known;
-  return is_certain(names.report) ? only_name(names.callable) : "";
+  // With shapes the oracle recognises reference_impl alone.
+  if (has_shapes(task) && find_definition(names.callable, "Model")) return "Model";
+  if (!is_certain(names.report) || !names.possible.empty()) return {};
+  return only_name(names.callable);
 }
 
 // Sets the entry only where the oracle would not take it anyway, so that the task keeps its identity.
@@ -100,8 +111,10 @@ void set_reference_entry(Task& task, const SourceNames& names, const std::string
 
 // The name of the kernel's entry where the runner would find none; empty: unknown.
 std::string kernel_entry_of(const SourceNames& names, const std::string& reference_entry) {
-  if (!reference_entry.empty() && find_definition(names.callable, reference_entry)) return reference_entry;
-  return only_name(names.callable);
+  const Definition* same = find_definition(names.all, reference_entry);
+  if (same ? same->kind != Definition::Kind::kernel : std::ranges::count(names.possible, reference_entry) > 0)
+    return reference_entry;
+  return !names.possible.empty() ? "" : only_name(names.callable);
 }
 
 // Refuses a reference with Triton kernels for a kernel that certainly has none.
@@ -143,18 +156,26 @@ class Finder {
   }
 
  private:
-  // The reference's function with the name of the kernel's entry, or the only name that both define.
+  // The reference's function with the name of the kernel's entry; a function that the reference itself calls
+  // may be a helper, and a kernel must not choose the easier part.
   std::string entry_by_kernel() const {
     if (names_.is_completion || !is_certain(kernel_.report)) return {};
     std::string kernel = job_.candidate.entry.empty() ? only_name(kernel_.callable) : job_.candidate.entry;
-    if (find_definition(reference_.callable, kernel)) return kernel;
-    return only_common_name(reference_.callable, kernel_.callable);
+    if (!find_definition(reference_.callable, kernel)) return {};
+    return calls(job_.task.reference_code, kernel) ? "" : kernel;
   }
 
   Result<> find_kernel_entry(const std::string& reference_entry) {
     std::string& entry = job_.candidate.entry;
+    if (!entry.empty() || names_.is_completion) return {};
     // Also true for a source whose names are uncertain.
-    if (!entry.empty() || names_.is_completion || may_have_entry(kernel_.report)) return {};
+    if (may_have_entry(kernel_.report)) {
+      StaticReport shown = kernel_.report;
+      shown.open = shown.has_error = false;
+      if (!may_have_entry(shown) && find_definition(kernel_.callable, reference_entry))
+        entry = reference_entry;
+      return {};
+    }
     entry = kernel_entry_of(kernel_, reference_entry);
     if (!entry.empty() || kernel_.callable.empty() || !names_.by_hand) return {};
     return ambiguous(names_.kernel, kernel_, "--kernel-entry",

@@ -83,11 +83,18 @@ std::optional<int> number_of(std::string_view stem) {
   return whole_number(stem.substr(0, stem.find('_')));
 }
 
+// __init__.py, hidden files and README.md lie beside kernels.
+bool is_no_kernel(const fs::path& file) {
+  std::string name = file.filename();
+  return name.starts_with("__") || name.starts_with('.') || name.starts_with("README");
+}
+
 void add_problem_kernels(const fs::path& folder, std::optional<int> level,
                          std::vector<ProblemKernel>& found) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_regular_file(error) && is_source(entry.path())) found.push_back({level, entry.path()});
+    if (entry.is_regular_file(error) && is_source(entry.path()) && !is_no_kernel(entry.path()))
+      found.push_back({level, entry.path()});
 }
 
 std::vector<ProblemKernel> problem_kernels(const fs::path& folder) {

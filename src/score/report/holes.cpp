@@ -62,8 +62,13 @@ Filled fill(const Output& output, std::string_view middle) {
   return made;
 }
 
+// A row whose own reference shows no kernel around the hole, such as a part without its decorator, measures
+// nothing.
 bool applies(const Output& output) {
-  return !output.hole->is_cuda && (!output.has_reference || fill(output, output.reference).parses);
+  if (output.hole->is_cuda) return false;
+  if (!output.has_reference) return true;
+  const auto filled = fill(output, output.reference);
+  return filled.parses && !filled.kernels.empty();
 }
 
 std::size_t line_of(std::string_view text, std::size_t at) {

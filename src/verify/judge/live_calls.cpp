@@ -60,14 +60,15 @@ std::unexpected<Ended> LiveCalls::ended(const engine::WorkerFailure& refusal, St
       blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(), runner_->printed()}));
 }
 
-// The candidate's code is not in the process yet, so no failure is the candidate's.
+// The candidate's code is not in the process yet, so no failure is the candidate's, and the candidate's
+// deadline, which an earlier process may have used up, does not apply.
 async::Task<Outcome<>> LiveCalls::open(wire::Mode mode, std::string poison) {
   wire::OpenT request;
   request.mode = mode;
   request.poison = std::move(poison);
   request.poison_seed = case_.context.seeds.next();
   auto opened = co_await runner_->open(std::move(request), case_.job.candidate.code, oracle_.call_spec(),
-                                       drawn_.arena.get(), deadline_.or_in(load_limit));
+                                       drawn_.arena.get(), Deadline::in(load_limit));
   if (opened) co_return Outcome<>{};
   if (was_stopped(opened.error())) co_return std::unexpected<Ended>(Stopped{});
   co_return std::unexpected<Ended>(blame_infrastructure(

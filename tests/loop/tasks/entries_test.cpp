@@ -60,10 +60,45 @@ TEST(Entries, TheReferenceTakesTheKernelsNameOnlyByHand) {
   EXPECT_EQ(entries(pair(reference, kernel)), "softmax softmax");
   EXPECT_EQ(entries(pair(reference, kernel), false), "- softmax");
   EXPECT_THAT(entries(pair(reference, kernel), true, true), HasSubstr("reference.py defines"));
-  EXPECT_EQ(entries(pair(reference, kernel + "def other(x): pass\n")), "softmax softmax");
+  EXPECT_THAT(entries(pair(reference, kernel + "def other(x): pass\n")), HasSubstr("which of them"));
   Job job = pair(reference, kernel + "def log_softmax(x): pass\n");
   job.candidate.entry = "log_softmax";
   EXPECT_EQ(entries(job), "log_softmax log_softmax");
+}
+
+// A kernel must not choose the easier part of a reference.
+TEST(Entries, AHelperOfTheReferenceIsNotItsEntry) {
+  std::string reference = "def halve(x): return x / 2\ndef full(x): return softmax(halve(x), -1)\n";
+  EXPECT_THAT(entries(pair(reference, launch + "def halve(x): pass\n")), HasSubstr("which of them"));
+  EXPECT_EQ(entries(pair(reference, launch + "def full(x): pass\n")), "full full");
+}
+
+TEST(Entries, ANameThatIsBoundByACallMayBeTheEntry) {
+  std::string kernel =
+      launch + "def blocks(n): pass\ndef _double(x): pass\ndouble = partial(_double, B=64)\n";
+  EXPECT_EQ(entries(pair("def double(x): pass\n", kernel)), "double double");
+  std::string reference = "def check(x): pass\ndouble = torch.compile(lambda x: x * 2)\n";
+  EXPECT_EQ(entries(pair(reference, launch + "def double(x): pass\n"), false), "- double");
+  EXPECT_EQ(
+      entries(pair("def softmax(x): pass\n", "from torch import softmax\n" + launch + "def fast(x): pass\n")),
+      "softmax fast");
+}
+
+TEST(Entries, AModelWithHelpersAndShapesIsTheModel) {
+  std::string reference = "def helper(x): pass\nclass Model(nn.Module):\n  def forward(self, x): pass\n";
+  EXPECT_EQ(entries(pair(reference, launch + "def triton_kernel_wrapper(x): pass\n")), "Model -");
+}
+
+TEST(Entries, AnEnumerationIsNoModule) {
+  std::string reference =
+      "class Mode(str, Enum):\n  A = 'a'\nclass Odd(ValueError): pass\ndef double(x): pass\n";
+  EXPECT_EQ(entries(pair(reference, launch + "def double(x): pass\n", "")), "double double");
+}
+
+TEST(Entries, AKernelWithUncertainNamesMayBearTheReferencesName) {
+  std::string kernel =
+      launch + "class Box:\n  def __init__(self): setattr(self, 'a', 1)\ndef double(x): pass\n";
+  EXPECT_EQ(entries(pair("def double(x): pass\n", kernel)), "double double");
 }
 
 TEST(Entries, WhatIsNotFoundIsListed) {
