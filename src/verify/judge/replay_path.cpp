@@ -42,8 +42,8 @@ async::Task<Evidence> ReplayPath::judge(wire::Weights weights) {
   co_return seen;
 }
 
-// Makes live calls and records some of them. Their positions are drawn at random, so that a candidate cannot
-// tell by counting.
+// Makes live calls and records two of them. The number of calls after these is drawn at random, so that a
+// candidate cannot tell the last one by counting.
 async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
   if (auto started = co_await calls_.start(case_.context.runners); !started)
     co_return std::unexpected(started.error());
