@@ -96,8 +96,8 @@ std::string VerbInfo::usage() const {
   if (!verbs.empty()) text += needs_verb ? " VERB" : " [VERB]";
   text += " [FLAGS]";
   for (const FlagInfo& argument : arguments) {
-    std::string name = argument.names.front() + (argument.many ? "..." : "");
-    text += argument.required ? " " + name : fmt::format(" [{}]", name);
+    std::string word = argument.names.front() + (argument.many ? "..." : "");
+    text += argument.required ? " " + word : fmt::format(" [{}]", word);
   }
   return text;
 }
