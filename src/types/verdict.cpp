@@ -81,25 +81,16 @@ BOOST_DESCRIBE_STRUCT(Verdict, (),
                       (id, task_id, sample_number, candidate_sha256, work, kernel_name, status, stage, fault,
                        error, error_class, error_detail, speedup, reference_time_ms, kernel_time_ms, counts,
                        counts_reason, shapes, trust, isolation, comparison, timing, launches, triton_share,
-                       replay, call, printed, environment, stages_ms))
+                       replay, call, printed, evidence, environment, stages_ms))
 
 namespace {
 
 using struct_json::written;
 
-// An element of an output; nan and infinities become words, since they are the finding.
-json::value element(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
 double read_element(const json::value* value) {
-  if (!value) return std::numeric_limits<double>::quiet_NaN();
-  if (value->is_number()) return value->to_number<double>();
-  if (*value == "inf") return std::numeric_limits<double>::infinity();
-  if (*value == "-inf") return -std::numeric_limits<double>::infinity();
-  return std::numeric_limits<double>::quiet_NaN();
+  Element element{std::numeric_limits<double>::quiet_NaN()};
+  if (value != nullptr) read(*value, element);
+  return element.value;
 }
 
 // The median of the samples; null without a time, which is the mean of their middle half.
@@ -145,8 +136,8 @@ json::object to_json(const Verdict& v) {
   fields["timing"] = timing_json(v);
   if (v.comparison && v.comparison->first_mismatch) {
     json::object& first = fields["comparison"].as_object()["first_mismatch"].as_object();
-    first["expected"] = element(v.comparison->first_mismatch->expected);
-    first["actual"] = element(v.comparison->first_mismatch->actual);
+    first["expected"] = kw::written(Element{v.comparison->first_mismatch->expected});
+    first["actual"] = kw::written(Element{v.comparison->first_mismatch->actual});
   }
   json::object object{{"schema", verdict_schema}};
   for (auto& field : joined(std::move(fields), {{"status", "correctness", written(correctness(v))},

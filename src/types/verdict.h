@@ -14,6 +14,7 @@
 
 #include "base/core/result.h"
 #include "types/enums.h"
+#include "types/evidence.h"
 
 namespace kw {
 
@@ -149,7 +150,8 @@ struct Verdict {
   std::optional<double> triton_share;           // of device time, in attested Triton kernels of the candidate
   std::optional<ReplayFacts> replay;
   std::optional<Call> call;
-  std::optional<std::string> printed;  // the end of the output of the candidate's process; null: none
+  std::optional<std::string> printed;      // the end of the output of the candidate's process; null: none
+  std::optional<EvidenceRecord> evidence;  // null: not recorded
   Environment environment;
   std::map<Stage, double> stages_ms;
   boost::json::object further;  // unknown fields of a verdict from a newer service

@@ -15,6 +15,7 @@
 #include "serve/health.h"
 #include "support/home.h"
 #include "types/enums.h"
+#include "types/evidence.h"
 #include "types/options.h"
 
 namespace kw {
@@ -55,6 +56,10 @@ const Listed listed[] = {
     {"verdict.schema.json", "/properties/shapes", all<Shapes>()},
     {"verdict.schema.json", "/properties/trust", all<Trust>()},
     {"verdict.schema.json", "/properties/isolation/properties/level", all<IsolationLevel>()},
+    {"verdict.schema.json", "/$defs/evidence_trial/properties/path", all<TrialPath>()},
+    {"verdict.schema.json", "/$defs/evidence_trial/properties/purpose", all<TrialPurpose>()},
+    {"verdict.schema.json", "/$defs/check_outcome", all<CheckOutcome>()},
+    {"verdict.schema.json", "/$defs/fact_source", all<FactSource>()},
     {"dataset_row.schema.json", "/properties/kind", all<corpus::RowKind>()},
     {"dataset_row.schema.json", "/$defs/place/properties/kind", all<corpus::OriginKind>()},
     {"dataset_row.schema.json", "/$defs/labels/properties/compile", all<corpus::CompileLabel>()},

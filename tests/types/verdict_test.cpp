@@ -12,6 +12,7 @@
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "support/home.h"
+#include "types/evidence_world.h"
 
 namespace kw {
 namespace {
@@ -190,8 +191,10 @@ TEST(Verdict, IsHeldToItsSchema) {
   skipped.error = "too large";
   skipped.error_class = ErrorClass::too_large;
   skipped.timing.why_null = "not run";
+  Verdict recorded = wrong();
+  recorded.evidence = evidence_world::full_record();
   json::array all;
-  for (const Verdict& v : {correct(), wrong(), full(), skipped}) all.push_back(to_json(v));
+  for (const Verdict& v : {correct(), wrong(), full(), skipped, recorded}) all.push_back(to_json(v));
   std::string path = testing::TempDir() + "kw-verdicts.json";
   ASSERT_TRUE(write_file(path, json::serialize(all)));
   std::string check =
