@@ -109,7 +109,7 @@ def test_a_kernel_that_does_not_compile(compiler, task):
 def test_skipped_launches_leave_poison(interpreter, task):
     runner = interpreter.spawn()
     loaded(runner, ADD, task)
-    answer = runner.call(task, skip_launches=True)
+    answer = runner.call(task, effect=wire.Effect.skipped)
     assert torch.isnan(task.result(answer)).all()
 
 

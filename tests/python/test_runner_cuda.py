@@ -109,7 +109,7 @@ def test_a_kernel_runs_and_is_timed(server, task):
 def test_skipped_launches_do_nothing(server, task):
     runner = server.spawn(device=0)
     loaded(runner, ADD.replace("torch.empty_like", "torch.zeros_like"), task)
-    answer = runner.call(task, skip_launches=True)
+    answer = runner.call(task, effect=wire.Effect.skipped)
     assert answer.launchCount == 1 and not task.result(answer).any()
     assert task.result(runner.call(task)).any()
 

@@ -41,8 +41,8 @@ class _Backend:
         return b""
 
     @contextlib.contextmanager
-    def skipping(self, skip):
-        """The context in which kernels are counted and, if `skip`, not run."""
+    def having(self, effect, seed):
+        """The context of a call whose launches have this wire.Effect; `seed` decides what is random about it."""
         yield
 
 
@@ -59,16 +59,10 @@ class Interpret(_Backend):
         self._shim = interpret
 
     @contextlib.contextmanager
-    def skipping(self, skip):
-        """Launches return at once."""
-        from triton.runtime.interpreter import InterpretedFunction
-        kept = InterpretedFunction.run
-        if skip:
-            InterpretedFunction.run = lambda *args, **kwargs: self._shim.LaunchHandle()
-        try:
+    def having(self, effect, seed):
+        """Launches are run as usual, skipped, spoilt or reordered."""
+        with self._shim.having(effect, seed):
             yield
-        finally:
-            InterpretedFunction.run = kept
 
 
 class Compile(_Backend):
@@ -148,9 +142,10 @@ class Cuda(_Backend):
         torch.cuda.synchronize()
 
     @contextlib.contextmanager
-    def skipping(self, skip):
-        """Launches are recorded and not run."""
-        self._launches.skip = skip
+    def having(self, effect, seed):
+        """Launches are recorded and, where the effect is `skipped`, not run."""
+        from . import wire
+        self._launches.skip = effect == wire.Effect.skipped
         try:
             yield
         finally:

@@ -154,7 +154,9 @@ class Runner:
             return self._previous(message)
         self._open(fds)
         timer = self._timer(message.flushL2) if message.timed and self._device >= 0 else None
-        value, returned = self._called(message, message.skipLaunches, timer or self._untimed)
+        if text(message.poison):
+            self._backend.poison(text(message.poison), message.seed)
+        value, returned = self._called(message, message.effect, timer or self._untimed)
         self._keep(value)
         returned.outputs = self._placed(value, returned)
         returned.deviceMs = timer.device_ms if timer else -1.0
@@ -193,13 +195,13 @@ class Runner:
         self._host_ms = min(self._host_ms, (_now() - began) * 1e3)
         return value
 
-    def _called(self, message, skip, made_by, recorded=None):
+    def _called(self, message, effect, made_by, recorded=None):
         """(the candidate's result in the call that `made_by` makes, the ReturnedT without the outputs)"""
         self._stage[0] = CALL
         run, log = self._ready(), self._backend.log
         log.reset()
         torch.manual_seed(message.seed)
-        with self._guarding("run"), torch.no_grad(), self._backend.skipping(skip):
+        with self._guarding("run"), torch.no_grad(), self._backend.having(effect, message.seed):
             with self._backend.scope(), recorded or contextlib.nullcontext():
                 began = _now()
                 value = made_by(run)
@@ -241,7 +243,7 @@ class Runner:
             return recording.refusal(self._backend.no_recorder)
         self._open_at(fds[0], message.inputAddress)
         under = recording.Recording(self._backend.recorder, self._arena, self._spec.arenaBytes)
-        value, returned = self._called(message, False, lambda run: run(), under)
+        value, returned = self._called(message, wire.Effect.kept, lambda run: run(), under)
         in_place = recording.outputs_in_place(value)
         returned.outputs = self._placed(value, returned)
         files, state_bytes = under.written(self._backend.lowered())

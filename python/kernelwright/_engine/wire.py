@@ -17,6 +17,7 @@ def _find():
 _find()
 
 from kw.wire.Body import Body  # noqa: E402
+from kw.wire.Effect import Effect  # noqa: E402
 from kw.wire.Mode import Mode  # noqa: E402
 from kw.wire.ValueKind import ValueKind  # noqa: E402
 from kw.wire.Weights import Weights  # noqa: E402

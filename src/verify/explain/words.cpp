@@ -113,6 +113,13 @@ Words words_of(ErrorClass error_class) {
               "Launch on the current stream, or make it wait for the other one (wait_stream) before the call "
               "returns.",
               did_not_work};
+    case ErrorClass::race:
+      return {
+          "Its result depends on the order in which the programs of a launch run.",
+          "A device runs the programs of a launch in any order, and at the same time. Let no program read "
+          "what another one of the same launch writes, or use atomic operations; a second launch waits for "
+          "the first.",
+          did_not_work};
     case ErrorClass::task_invalid:
       return {"The task itself does not work: its reference or its inputs fail.",
               "Correct the reference or its inputs; the message says what is wrong with them.", did_not_work};

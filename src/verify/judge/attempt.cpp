@@ -171,7 +171,8 @@ async::Task<> Attempt::on_cpu() {
   const Judge judge = [&](wire::Weights weights) { return path.interpret(weights); };
   const Evidence seen = co_await under_either_weights(judge);
   if (seen.ended) co_return;
-  writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(), .are_decoys = compiled.decoy});
+  writer_.finish_right(oracle_.facts(),
+                       {.are_there = calls_.launched(), .are_decoys = compiled.decoy || seen.decoy});
 }
 
 // Records, replays and times; judges and times in-process if the calls cannot be replayed.

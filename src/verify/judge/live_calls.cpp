@@ -117,7 +117,8 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   request.trial = trial;
   request.seed = drawn_.seed;
   request.budget_ms = static_cast<double>(budget.count());
-  request.skip_launches = how.skip_launches;
+  request.effect = how.effect;
+  request.poison = std::move(how.poison);
   request.timed = how.timed;
   request.flush_l2 = how.timed;
   auto returned = co_await runner_->call(std::move(request), arena.get(), deadline_.or_in(budget));
@@ -135,9 +136,9 @@ async::Task<Outcome<>> LiveCalls::judge(std::uint32_t trial, std::unique_ptr<wir
   co_return Outcome<>{};
 }
 
-async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, std::chrono::milliseconds budget,
+async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, How how, std::chrono::milliseconds budget,
                                         Evidence& seen) {
-  auto returned = co_await call(trial, {}, budget);
+  auto returned = co_await call(trial, std::move(how), budget);
   if (!returned) co_return std::unexpected(returned.error());
   count(*returned);
   if (trial == 0) seen.launches = launches_of(*returned, case_.settings.device);
@@ -150,15 +151,19 @@ void LiveCalls::count(const wire::ReturnedT& returned) {
 }
 
 async::Task<Outcome<>> LiveCalls::first_calls(Evidence& seen) {
-  if (auto right = co_await trial(0, case_.settings.timeout, seen); !right) co_return right;
+  if (auto right = co_await trial(0, {}, case_.settings.timeout, seen); !right) co_return right;
   const std::uint64_t first_seed = drawn_.seed;
-  if (auto right = co_await trial(1, case_.settings.timeout, seen); !right) co_return right;
+  if (auto right = co_await trial(1, {}, case_.settings.timeout, seen); !right) co_return right;
+  co_return co_await first_result_stays(first_seed, seen);
+}
+
+async::Task<Outcome<>> LiveCalls::first_result_stays(std::uint64_t first_seed, Evidence& seen) {
   wire::CallT request;
   request.previous = true;
   auto returned = co_await runner_->call(std::move(request), -1, deadline_.or_in(case_.settings.timeout));
   if (!returned) co_return ended(returned.error(), Stage::run);
   if (!returned->outputs) co_return Outcome<>{};  // the output is an input, whose memory is filled again
-  auto judged = co_await oracle_.judge_outputs(first_seed, std::move(returned->outputs));
+  auto judged = co_await oracle_.judge_outputs(drawn_.trial, first_seed, std::move(returned->outputs));
   if (!judged) co_return std::unexpected(judged.error());
   if (judged->right) co_return Outcome<>{};
   Blame blame = blame_result(*judged);
@@ -192,10 +197,14 @@ async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial,
   co_return Recorded(std::move(*recorded));
 }
 
-async::Task<bool> LiveCalls::is_right_without_launches(std::unique_ptr<wire::ValueT> outputs) {
+async::Task<bool> LiveCalls::is_right(std::unique_ptr<wire::ValueT> outputs) {
   if (!outputs) co_return false;
-  auto judged = co_await oracle_.judge_outputs(drawn_.seed, std::move(outputs));
-  co_return judged && judged->right;
+  auto found = co_await judged(std::move(outputs));
+  co_return found && found->right;
+}
+
+async::Task<Outcome<wire::JudgedT>> LiveCalls::judged(std::unique_ptr<wire::ValueT> outputs) {
+  return oracle_.judge_outputs(drawn_.trial, drawn_.seed, std::move(outputs));
 }
 
 async::Task<std::optional<double>> LiveCalls::call_speedup(double budget_ms,

@@ -18,8 +18,9 @@ std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device);
 class LiveCalls {
  public:
   struct How {
-    bool skip_launches = false;
+    wire::Effect effect = wire::Effect::kept;
     bool timed = false;
+    std::string poison = {};  // of the memory that the candidate allocates; empty: as before
   };
 
   LiveCalls(Case of, OracleSide& oracle) : case_(of), oracle_(oracle) {}
@@ -39,14 +40,20 @@ class LiveCalls {
   async::Task<Outcome<wire::ReturnedT>> call(std::uint32_t trial, How how, std::chrono::milliseconds budget);
   async::Task<Outcome<>> judge(std::uint32_t trial, std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
   // One call and its judgement.
-  async::Task<Outcome<>> trial(std::uint32_t trial, std::chrono::milliseconds budget, Evidence& seen);
+  async::Task<Outcome<>> trial(std::uint32_t trial, How how, std::chrono::milliseconds budget,
+                               Evidence& seen);
   // Makes two calls. The first result must be right, and must still be right after the second call.
   async::Task<Outcome<>> first_calls(Evidence& seen);
+  // After two calls: the first result must still be right. `first_seed` is that of the first call's inputs.
+  async::Task<Outcome<>> first_result_stays(std::uint64_t first_seed, Evidence& seen);
   // One trial under the recorder, or the reason why the call cannot be recorded.
   using Recorded = std::expected<engine::Recorded, std::string>;
   async::Task<Outcome<Recorded>> record(std::uint32_t trial, Evidence& seen);
-  // Judges a call whose launches did nothing. If the outputs are right all the same, the kernels are decoys.
-  async::Task<bool> is_right_without_launches(std::unique_ptr<wire::ValueT> outputs);
+  // Judges the outputs of a call that is no trial.
+  async::Task<Outcome<wire::JudgedT>> judged(std::unique_ptr<wire::ValueT> outputs);
+  // The same in short; false without outputs. If they are right although the launches did nothing, the
+  // kernels are decoys.
+  async::Task<bool> is_right(std::unique_ptr<wire::ValueT> outputs);
   // The reference's time over the candidate's, of whole calls with the host's part: a claim.
   async::Task<std::optional<double>> call_speedup(double budget_ms, std::chrono::milliseconds at_most);
 

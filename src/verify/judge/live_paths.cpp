@@ -55,7 +55,7 @@ async::Task<Outcome<>> CpuPath::fit_shapes(Evidence& seen) {
     const double programs = static_cast<double>(program_count);
     const bool fits = programs * cpu_program_ms <= cpu_call_budget_ms;
     if (fits && compiled->launch_count > 0)
-      seen.decoy = co_await calls_.is_right_without_launches(std::move(compiled->outputs));
+      seen.decoy = co_await calls_.is_right(std::move(compiled->outputs));
     co_await calls_.end();
     if (fits) co_return Outcome<>{};
     if (!can_shrink()) break;
@@ -115,16 +115,84 @@ async::Task<Evidence> CpuPath::interpret(wire::Weights weights) {
 }
 
 async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
-  if (auto started = co_await calls_.start(case_.context.servers.interpret); !started) co_return started;
+  // Three trials in a row meet each kind of poison, beginning with any: one kind hides what the others show.
   static constexpr const char* poisons[] = {"nan", "data", "zeros"};
-  const char* poison = poisons[case_.context.seeds.next() % 3];
-  if (auto loaded = co_await calls_.load(wire::Mode::interpret, poison, seen); !loaded) co_return loaded;
-  // The first call shows the cost of a call; the budget of the others is that cost with a margin.
-  const milliseconds budget(static_cast<long>(cpu_call_budget_ms * 4));
-  for (std::uint32_t k = 0; k < case_.settings.correctness_trials; ++k)
-    if (auto right = co_await calls_.trial(k, std::min(budget, case_.settings.timeout), seen); !right)
-      co_return right;
+  const std::uint64_t first_poison = case_.context.seeds.next() % 3;
+  auto poison = [&](std::uint64_t call) { return std::string(poisons[(first_poison + call) % 3]); };
+  if (auto started = co_await start_interpreter(poison(0), seen); !started) co_return started;
+  const milliseconds budget =
+      std::min(milliseconds(static_cast<long>(cpu_call_budget_ms * 4)), case_.settings.timeout);
+  std::uint64_t first_seed = 0;
+  double longest_ms = 0;
+  for (std::uint32_t k = 0; k < case_.settings.correctness_trials; ++k) {
+    auto began = async::SteadyClock::now();
+    if (auto right = co_await calls_.trial(k, {.poison = poison(k)}, budget, seen); !right) co_return right;
+    longest_ms = std::max(longest_ms, async::ms_since(began));
+    if (k == 0) first_seed = calls_.seed();
+    if (k != 1) continue;
+    if (auto stays = co_await calls_.first_result_stays(first_seed, seen); !stays) co_return stays;
+  }
+  if (calls_.launches() == 0) co_return Outcome<>{};
+  question_limit_ = std::min(milliseconds(static_cast<long>(3 * longest_ms)) + 2s, budget);
+  // What launches do to memory that the candidate keeps may spoil later calls, so the race comes first.
+  if (auto found = co_await find_race(seen); !found) co_return found;
+  co_return co_await find_decoys(seen);
+}
+
+async::Task<Outcome<>> CpuPath::start_interpreter(std::string poison, Evidence& seen) {
+  if (auto started = co_await calls_.start(case_.context.servers.interpret); !started) co_return started;
+  co_return co_await calls_.load(wire::Mode::interpret, std::move(poison), seen);
+}
+
+// A call whose launches have other effects than the candidate's own, or none where it fails: an honest
+// candidate may fail there, so a failure proves nothing, and the next question goes to a new process.
+async::Task<Outcome<std::unique_ptr<wire::ValueT>>> CpuPath::ask(wire::Effect effect, Evidence& seen) {
+  using Outputs = std::unique_ptr<wire::ValueT>;
+  const StageTimes times = case_.times;
+  if (std::exchange(needs_process_, false)) {
+    Evidence again{.weights = seen.weights};
+    if (auto started = co_await start_interpreter("nan", again); !started)
+      co_return std::unexpected(started.error());
+  }
+  auto returned =
+      co_await calls_.call(case_.settings.correctness_trials, {.effect = effect}, question_limit_);
+  if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
+  if (returned) co_return std::move(returned->outputs);
+  case_.times = times;
+  co_await calls_.end();
+  needs_process_ = true;
+  co_return Outputs{};
+}
+
+// The compile stage runs no launch either, but the candidate can tell it from the interpreter.
+async::Task<Outcome<>> CpuPath::find_decoys(Evidence& seen) {
+  for (const wire::Effect effect : {wire::Effect::skipped, wire::Effect::spoilt}) {
+    auto outputs = co_await ask(effect, seen);
+    if (!outputs) co_return std::unexpected(outputs.error());
+    seen.decoy = co_await calls_.is_right(std::move(*outputs));
+    if (seen.decoy) break;
+  }
   co_return Outcome<>{};
+}
+
+// A device runs the programs of a launch in any order. One wrong result may come from a rare fault of another
+// kind, so it is asked twice; a program that waits for another one may never end, which proves nothing.
+async::Task<Outcome<>> CpuPath::find_race(Evidence& seen) {
+  std::optional<wire::JudgedT> wrong;
+  for (int times = 0; times < 2; ++times) {
+    auto outputs = co_await ask(wire::Effect::reordered, seen);
+    if (!outputs) co_return std::unexpected(outputs.error());
+    if (!*outputs) co_return Outcome<>{};
+    auto judged = co_await calls_.judged(std::move(*outputs));
+    if (!judged) co_return std::unexpected(judged.error());
+    if (judged->right) co_return Outcome<>{};
+    wrong = std::move(*judged);
+  }
+  Blame blame = blame_result(*wrong);
+  blame.error_class = ErrorClass::race;
+  blame.error = "the result depends on the order in which the programs of a launch run: " + blame.error;
+  seen.judgements.push_back({std::move(*wrong)});
+  co_return std::unexpected<Ended>(std::move(blame));
 }
 
 bool CpuPath::can_shrink() const {
@@ -183,16 +251,16 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   if (auto started = co_await start(seen); !started) co_return started;
   if (auto right = co_await calls_.first_calls(seen); !right) co_return right;
   for (std::uint32_t k = 2; k < case_.settings.correctness_trials; ++k)
-    if (auto right = co_await calls_.trial(k, case_.settings.timeout, seen); !right) co_return right;
+    if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
   next_call_ = case_.settings.correctness_trials;
   if (calls_.launches() == 0) co_return Outcome<>{};
   // Without its launches an honest candidate may fail, so a failure here is not the candidate's fault.
   const StageTimes times = case_.times;
-  auto returned = co_await calls_.call(next_call_, {.skip_launches = true}, 20s);
+  auto returned = co_await calls_.call(next_call_, {.effect = wire::Effect::skipped}, 20s);
   case_.times = times;
   if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
   if (returned) {
-    seen.decoy = co_await calls_.is_right_without_launches(std::move(returned->outputs));
+    seen.decoy = co_await calls_.is_right(std::move(returned->outputs));
     co_return Outcome<>{};
   }
   co_await calls_.end();

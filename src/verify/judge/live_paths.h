@@ -22,12 +22,18 @@ class CpuPath {
   async::Task<Outcome<>> fit_shapes(Evidence& seen);
   async::Task<Outcome<wire::ReturnedT>> compile_once(Evidence& seen);
   async::Task<Outcome<>> interpret_once(Evidence& seen);
+  async::Task<Outcome<>> start_interpreter(std::string poison, Evidence& seen);
+  async::Task<Outcome<std::unique_ptr<wire::ValueT>>> ask(wire::Effect effect, Evidence& seen);
+  async::Task<Outcome<>> find_decoys(Evidence& seen);
+  async::Task<Outcome<>> find_race(Evidence& seen);
   bool can_shrink() const;
   async::Task<Outcome<bool>> shrink(std::uint32_t halvings, Evidence& seen);
 
   Case case_;
   OracleSide& oracle_;
   LiveCalls& calls_;
+  bool needs_process_ = false;                  // a question ended the interpreter's process
+  std::chrono::milliseconds question_limit_{};  // of a call that is no trial
 };
 
 // A candidate whose calls cannot be replayed: judged on fresh inputs at every call, timed ones included, and

@@ -107,6 +107,7 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
 async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial) {
   StageTimer timer(case_.times, Stage::prepare);
   Drawn drawn;
+  drawn.trial = trial;
   drawn.seed = case_.context.seeds.next();
   wire::DrawT request;
   request.trial = trial;
@@ -130,9 +131,10 @@ async::Task<Outcome<wire::JudgedT>> OracleSide::judge(std::uint32_t trial, std::
   co_return std::move(*judged);
 }
 
-async::Task<Outcome<wire::JudgedT>> OracleSide::judge_outputs(std::uint64_t seed,
+async::Task<Outcome<wire::JudgedT>> OracleSide::judge_outputs(std::uint32_t trial, std::uint64_t seed,
                                                               std::unique_ptr<wire::ValueT> outputs) {
   wire::JudgeT request;
+  request.trial = trial;
   request.seed = seed;
   request.slot = candidate_slot;
   request.outputs = std::move(outputs);

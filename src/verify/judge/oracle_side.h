@@ -25,13 +25,15 @@ class OracleSide {
   // Fresh inputs for a call of the candidate.
   struct Drawn {
     Fd arena;
+    std::uint32_t trial = 0;
     std::uint64_t seed = 0;
   };
   async::Task<Outcome<Drawn>> draw(std::uint32_t trial);
   async::Task<Outcome<wire::JudgedT>> judge(std::uint32_t trial, std::uint64_t seed,
                                             std::unique_ptr<wire::ValueT> outputs);
-  // Judges outputs of any call, without the check for changed inputs.
-  async::Task<Outcome<wire::JudgedT>> judge_outputs(std::uint64_t seed,
+  // Judges outputs of any call, without the check for changed inputs. They lie in the arena of `trial`, and
+  // are compared with the reference's for the inputs of `seed`.
+  async::Task<Outcome<wire::JudgedT>> judge_outputs(std::uint32_t trial, std::uint64_t seed,
                                                     std::unique_ptr<wire::ValueT> outputs);
   async::Task<Outcome<wire::TimedT>> time_reference(wire::TimeReferenceT request,
                                                     std::chrono::milliseconds at_most);

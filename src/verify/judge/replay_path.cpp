@@ -56,7 +56,7 @@ async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
     why_not = co_await record_call(live++, seen);
   if (!why_not) co_return why_not;
   for (auto late = 1 + case_.context.seeds.next() % 2; late > 0; --late)
-    if (auto right = co_await calls_.trial(live++, case_.settings.timeout, seen); !right)
+    if (auto right = co_await calls_.trial(live++, {}, case_.settings.timeout, seen); !right)
       co_return std::unexpected(right.error());
   call_count_ = live;
   co_return why_not;
@@ -224,7 +224,7 @@ async::Task<Outcome<>> ReplayPath::call_unrecorded(Evidence& seen) {
   if (!loaded) co_return loaded;
   const std::uint32_t first = call_count_ + case_.settings.correctness_trials;
   for (std::uint32_t k = first; k < first + count; ++k)
-    if (auto right = co_await calls_.trial(k, case_.settings.timeout, seen); !right) co_return right;
+    if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
   co_return Outcome<>{};
 }
 

@@ -42,7 +42,77 @@ TEST(CpuVerdict, ARightCandidateIsCompiledOnceAndInterpreted) {
             "oracle 0 Spawn, oracle 0 Prepare, "
             "runner 0 Spawn, oracle 0 Draw, runner 0 Open, runner 0 Load, runner 0 Call, oracle 0 Judge, "
             "runner 1 Spawn, oracle 0 Draw, runner 1 Open, runner 1 Load, runner 1 Call, oracle 0 Judge, "
+            "oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
+            // the first result after the second call, then in another order, without launches, and spoilt
+            "runner 1 Call, oracle 0 Judge, "
+            "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge");
+}
+
+// What a rule does to the calls with this effect alone.
+React having(wire::Effect effect, React react) {
+  return [=](const wire::BodyUnion& asked, Reaction& usual) {
+    if (asked.AsCall()->effect == effect) react(asked, usual);
+  };
+}
+
+TEST(CpuVerdict, ThreeTrialsMeetEachKindOfPoison) {
+  CpuWorld world;
+  std::vector<std::string> poisons;
+  world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+    if (!asked.AsCall()->poison.empty()) poisons.push_back(asked.AsCall()->poison);
+  });
+  world.settings.correctness_trials = 3;
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_THAT(poisons, testing::UnorderedElementsAre("nan", "data", "zeros"));
+}
+
+TEST(CpuVerdict, AResultThatALaterCallChangesIsIncorrect) {
+  CpuWorld world;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 3);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_THAT(verdict.error.value_or(""), testing::HasSubstr("changed when a later call was made"));
+}
+
+// The judgements: one of the compile stage, five trials, one of the first result, then the calls in another
+// order.
+TEST(CpuVerdict, WrongTwiceInAnotherOrderIsARace) {
+  for (const int times : {1, 2}) {
+    CpuWorld world;
+    for (int nth = 7; nth < 7 + times; ++nth) world.fake.when("oracle", Body::Judge, judges_wrong(), nth);
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.status, times == 2 ? Status::incorrect : Status::correct);
+    if (times == 2) EXPECT_EQ(verdict.error_class, ErrorClass::race);
+  }
+}
+
+TEST(CpuVerdict, WithoutAnEndInAnotherOrderIsNoRace) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Call, having(wire::Effect::reordered, dies(SIGKILL)));
+  EXPECT_EQ(world.run().counts, true);
+}
+
+TEST(CpuVerdict, RightInTheInterpreterWithOtherEffectsIsADecoy) {
+  for (const wire::Effect effect : {wire::Effect::skipped, wire::Effect::spoilt}) {
+    CpuWorld world;
+    bool asked_for_it = false;
+    world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+      asked_for_it = asked.AsCall()->effect == effect;
+    });
+    world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion&, Reaction& usual) {
+      if (asked_for_it) usual.answer.AsJudged()->right = true;
+    });
+    EXPECT_EQ(world.run().counts_reason, CountsReason::decoy);
+  }
+}
+
+TEST(CpuVerdict, FailingWithOtherEffectsProvesNothing) {
+  for (const auto effect : {wire::Effect::skipped, wire::Effect::spoilt, wire::Effect::reordered}) {
+    CpuWorld world;
+    world.fake.when("runner", Body::Call, having(effect, fails("run", "runtime_error", "no such value")));
+    EXPECT_EQ(world.run().counts, true);
+  }
 }
 
 TEST(CpuVerdict, HoldsTheOutputOfTheLastProcessThatPrinted) {

@@ -324,7 +324,8 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
       return {body(std::move(answer)), {}};
     }
     case Body::Call: {
-      launches_skipped_ = asked.AsCall()->skip_launches || worker.compiles;
+      launches_skipped_ = asked.AsCall()->effect == wire::Effect::skipped ||
+                          asked.AsCall()->effect == wire::Effect::spoilt || worker.compiles;
       wire::ReturnedT answer = returned();
       if (asked.AsCall()->timed) answer.device_ms = 0.08;
       return {body(std::move(answer)), {}};

@@ -28,7 +28,7 @@ React calls(CallChange change) {
 }
 React skipping(React react) {
   return [=](const wire::BodyUnion& asked, Reaction& usual) {
-    if (asked.AsCall()->skip_launches) react(asked, usual);
+    if (asked.AsCall()->effect == wire::Effect::skipped) react(asked, usual);
   };
 }
 React timed(React react) {

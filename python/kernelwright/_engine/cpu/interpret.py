@@ -14,16 +14,27 @@ import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import KernelParam
 
 from ..errors import Unsupported
-from . import arithmetic, bounds, combine, cuda_words, driver, language, libdevice, operators, speed
+from . import arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, operators, speed
+from .effects import having
 from .poison import set_poison
 from .scope import candidate_scope
 
-__all__ = ["install", "candidate_scope", "set_poison"]
+__all__ = ["install", "candidate_scope", "having", "set_poison"]
 _log = None
 
 
 class LaunchHandle:
-    """The result of a launch: a compiled kernel on a GPU, an empty object here."""
+    """The result of a launch: a compiled kernel on a GPU. Here it can be launched again and has no facts."""
+
+    def __init__(self, function, constants):
+        self._function, self._constants = function, constants
+
+    def __getitem__(self, grid):
+        """A launch of the compiled kernel: all arguments by position, the constants as they were compiled."""
+        def launched(*args, stream=None):
+            bound = dict(zip(self._function.arg_names, args, strict=True))
+            return _run(self._function, grid=grid, **{**bound, **self._constants})
+        return launched
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -39,31 +50,31 @@ def _run(self, *args, grid, warmup=False, **options):
         hook(*args, **options)
     known = {name: value for name, value in options.items() if name in self.arg_names}
     bound = inspect.getcallargs(self.fn, *args, **known)
+    constants = _constants(self)
+    handle = LaunchHandle(self, {name: bound[name] for name in constants})
+    if effects.are_skipped():
+        return handle
     sizes = driver.launch_grid(grid, dict(bound))
     programs = driver.programs_of(sizes)
-    constants = _constants(self)
     with bounds.launch(self.__name__, {name: value for name, value in bound.items() if name not in constants}):
         values = {name: value if name in constants else interpreter._implicit_cvt(value)
                   for name, value in bound.items()}
         _log.begin(self.__name__, sizes, programs, options.get("num_warps", 4))
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), effects.launch(bound):
                 _programs(function, values, sizes if programs else (0, 0, 0))
         finally:
             _log.end()
-    return LaunchHandle()
+    return handle
 
 
 def _programs(function, values, sizes):
     builder, done = interpreter.interpreter_builder, _log.program_done
     builder.set_grid_dim(*sizes)
-    # x varies fastest, as on devices: kernels that rely on earlier programs often do so along x.
-    for z in range(sizes[2]):
-        for y in range(sizes[1]):
-            for x in range(sizes[0]):
-                builder.grid_idx = (x, y, z)
-                function(**values)
-                done()
+    for place in effects.order(sizes):
+        builder.grid_idx = place
+        function(**values)
+        done()
 
 
 def _constants(self):

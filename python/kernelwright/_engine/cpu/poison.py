@@ -40,10 +40,17 @@ def fill(tensor):
     return tensor
 
 
-def _fill(flat):
-    mode, dtype = _state["mode"], flat.dtype
+def plausible(count, dtype):
+    """A new tensor of so many numbers, as a tensor of this type may hold them."""
+    flat = torch.empty(count, dtype=dtype)
+    _fill(flat, "data")
+    return flat
+
+
+def _fill(flat, mode=None):
+    mode, dtype = mode or _state["mode"], flat.dtype
     if dtype.is_complex:
-        return _fill(torch.view_as_real(flat).view(-1))
+        return _fill(torch.view_as_real(flat).view(-1), mode)
     if flat.element_size() == 1 and dtype.is_floating_point:
         # 8-bit floats support few operations; 0x7F is NaN in both formats of GPUs.
         if mode == "data":

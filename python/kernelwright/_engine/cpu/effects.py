@@ -1,0 +1,109 @@
+"""Changes what interpreted launches do, to find out what the result of a call depends on.
+
+A result that is right although launches do nothing, or although what they write is replaced, was computed elsewhere.
+A result that is wrong when the programs of a launch run in another order is a race on a device.
+"""
+import contextlib
+import random
+
+import torch
+from triton.runtime.jit import TensorWrapper
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from .. import wire
+from .poison import plausible
+
+# A storage of at most this size may hold a flag: a constant in it stays when the launch's other effects are replaced.
+FLAG_BYTES = 4096
+_now = {"effect": wire.Effect.kept, "random": None, "launches": 0}
+_flags = {}  # (number of the launch in its call, argument) -> the small writes of earlier calls
+
+
+@contextlib.contextmanager
+def having(effect, seed):
+    """The context of one call whose launches have this wire.Effect."""
+    _now.update(effect=effect, random=random.Random(seed), launches=0)
+    try:
+        yield
+    finally:
+        _now.update(effect=wire.Effect.kept, random=None)
+
+
+def are_skipped():
+    """Whether launches return at once."""
+    return _now["effect"] == wire.Effect.skipped
+
+
+def order(sizes):
+    """The (x, y, z) of every program of a grid, in the order in which they run."""
+    # x varies fastest, as on devices: kernels that rely on earlier programs often do so along x.
+    x_size, y_size, z_size = sizes
+    places = ((x, y, z) for z in range(z_size) for y in range(y_size) for x in range(x_size))
+    if _now["effect"] != wire.Effect.reordered:
+        return places
+    places = list(places)
+    _now["random"].shuffle(places)
+    return places
+
+
+@contextlib.contextmanager
+def launch(arguments):
+    """The context of one launch with these arguments by name; replaces what it writes where effects are spoilt."""
+    if _now["random"] is None:  # not within a call: an import or a constructor
+        yield
+        return
+    number, spoilt = _now["launches"], _now["effect"] == wire.Effect.spoilt
+    _now["launches"] += 1
+    with torch._C.DisableTorchFunction():
+        storages = {name: each for name, each in _storages(arguments) if spoilt or each.nbytes <= FLAG_BYTES}
+        before = {name: each.elements.clone() for name, each in storages.items()}
+    yield
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        for name, storage in storages.items():
+            _take((number, name), storage, before[name], spoilt)
+
+
+def _take(key, storage, before, spoilt):
+    """Replace what a launch wrote into a storage, or note it if it may be a flag."""
+    written = (storage.elements != before).any(1)
+    if not written.any():
+        return
+    note = None
+    if storage.nbytes <= FLAG_BYTES:
+        note = (tuple(written.nonzero().view(-1).tolist()), bytes(storage.elements[written].view(-1).tolist()))
+    if not spoilt:
+        _flags.setdefault(key, set()).add(note)
+    elif note not in _flags.get(key, ()):
+        fresh = plausible(int(written.sum()), storage.dtype)
+        storage.elements[written] = fresh.view(torch.uint8).view(len(fresh), -1)
+
+
+class _Storage:
+    """A tensor's whole storage; `elements` has the bytes of an element in a row."""
+
+    def __init__(self, storage, count, dtype):
+        self.dtype, self.nbytes = dtype, count * dtype.itemsize
+        flat = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (self.nbytes,))
+        self.elements = flat.view(count, dtype.itemsize)
+
+
+def _storages(arguments):
+    """(name, _Storage) of each storage among the arguments, once."""
+    seen = set()
+    for name, value in arguments.items():
+        for at, tensor in enumerate(_tensors(value)):
+            storage = tensor.untyped_storage()
+            count = storage.nbytes() // tensor.element_size()
+            if count and storage.data_ptr() not in seen:
+                seen.add(storage.data_ptr())
+                yield f"{name}/{at}", _Storage(storage, count, tensor.dtype)
+
+
+def _tensors(value):
+    if isinstance(value, (TensorWrapper, TensorDescriptor)):
+        value = value.base
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _tensors(each)
