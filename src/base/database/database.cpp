@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 #include "base/core/files.h"
 #include "base/core/text.h"
@@ -42,6 +45,24 @@ Result<FileLock> FileLock::take(const std::filesystem::path& file, const Words& 
       ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size()))
     return fail(fmt::format("cannot write {}: {}", path.string(), errno_text(errno)));
   return FileLock(std::move(fd));
+}
+
+bool is_in_use(const std::filesystem::path& file) {
+  std::filesystem::path path = file;
+  path += ".lock";
+  struct stat lock{};
+  if (::stat(path.c_str(), &lock) != 0) return false;
+  // "1: FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF". The device may be that below an overlay, and the
+  // process that of another namespace: one of them has to agree.
+  std::string inode = fmt::format(":{} ", lock.st_ino);
+  std::string device = fmt::format(" {:02x}:{:02x}:", major(lock.st_dev), minor(lock.st_dev));
+  auto owner = read_file(path, 64);
+  std::string process = fmt::format(" {} ", owner ? trim(*owner) : std::string_view());
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);)
+    if (line.contains("FLOCK") && line.contains(inode) && (line.contains(device) || line.contains(process)))
+      return true;
+  return false;
 }
 
 namespace {

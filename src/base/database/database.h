@@ -38,6 +38,10 @@ class FileLock {
   Fd fd_;
 };
 
+// Whether a program holds the lock of this file, by the list of the kernel. Taking the lock instead could
+// refuse a program that starts at that moment. False where the list cannot be read.
+bool is_in_use(const std::filesystem::path& file);
+
 }  // namespace kw::sqlite
 
 namespace SQLite {

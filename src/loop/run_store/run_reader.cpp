@@ -166,6 +166,23 @@ Result<std::optional<Trace>> RunReader::next() {
   return state_->guarded<std::optional<Trace>>([&] { return state_->next(); });
 }
 
+Result<std::vector<TracePlace>> RunReader::places() {
+  return state_->guarded<std::vector<TracePlace>>([&] {
+    std::vector<TracePlace> places;
+    SQLite::Statement row(*state_->database, "SELECT id, ended_at FROM traces ORDER BY id");
+    while (row.executeStep()) places.emplace_back(row.getColumn(0).getInt64(), row.getColumn(1).getString());
+    return places;
+  });
+}
+
+Result<std::optional<Trace>> RunReader::at(std::int64_t id) {
+  return state_->guarded<std::optional<Trace>>([&] {
+    std::int64_t found = id - 1;
+    auto trace = state_->rows.after(found);
+    return found == id ? std::move(trace) : std::nullopt;
+  });
+}
+
 Result<RunInfo> RunReader::info() {
   return state_->guarded<RunInfo>([&] { return read_info(*state_->database); });
 }

@@ -51,6 +51,12 @@ std::string in_words(const Summary& summary);
 // RunReader: reads the database of a run on a separate connection, also while another program writes it.
 enum class Which { all, ended };  // which traces next() returns
 
+// A trace in the database.
+struct TracePlace {
+  std::int64_t id = 0;
+  std::string ended_at;  // empty: not ended
+};
+
 // Reads a snapshot as of the first read. One thread at a time may use it.
 class RunReader : public TraceReader {
  public:
@@ -60,6 +66,11 @@ class RunReader : public TraceReader {
 
   // In the order of their starts.
   Result<std::optional<Trace>> next() override;
+
+  // All traces of the run, in the order of their starts, without reading them.
+  Result<std::vector<TracePlace>> places();
+  // The trace at a place; empty if there is none. An error concerns this trace alone.
+  Result<std::optional<Trace>> at(std::int64_t id);
 
   Result<RunInfo> info();
   Result<Summary> summary();

@@ -13,6 +13,7 @@
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/rows/object_cutter.h"
 #include "loop/run_store/run_reader.h"
 #include "loop/run_store/run_store.h"
 
@@ -20,68 +21,6 @@ namespace kw::store {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Splits a text into its outermost objects without parsing them.
-class ObjectCutter {
- public:
-  explicit ObjectCutter(Fd fd) : fd_(std::move(fd)) {}
-
-  // The next object's text; empty at the end. An error if the file has other values than objects.
-  Result<std::string> next() {
-    std::string object;
-    while (true) {
-      if (at_ == chunk_.size()) {
-        auto more = fill();
-        if (!more) return std::unexpected(more.error());
-        if (!*more)
-          return object.empty() ? Result<std::string>(object) : fail("the file ends inside a trace");
-      }
-      char c = chunk_[at_++];
-      if (depth_ == 0 && c != '{') {
-        if (std::string_view(" \t\r\n,[]").find(c) == std::string_view::npos)
-          return fail("the file contains values that are not objects");
-        continue;
-      }
-      object += c;
-      if (ends(c)) return object;
-    }
-  }
-
- private:
-  // Tracks strings and braces; true at the closing brace of an outermost object.
-  bool ends(char c) {
-    if (in_string_) {
-      if (escaped_)
-        escaped_ = false;
-      else if (c == '\\')
-        escaped_ = true;
-      else if (c == '"')
-        in_string_ = false;
-      return false;
-    }
-    if (c == '"') in_string_ = true;
-    if (c == '{') ++depth_;
-    return c == '}' && --depth_ == 0;
-  }
-
-  Result<bool> fill() {
-    chunk_.resize(1 << 16);
-    ssize_t n = 0;
-    do n = ::read(fd_.get(), chunk_.data(), chunk_.size());
-    while (n < 0 && errno == EINTR);
-    chunk_.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    at_ = 0;
-    if (n < 0) return fail(errno_text(errno));
-    return n > 0;
-  }
-
-  Fd fd_;
-  std::string chunk_;
-  std::size_t at_ = 0;
-  std::size_t depth_ = 0;
-  bool in_string_ = false;
-  bool escaped_ = false;
-};
 
 class JsonTraces : public TraceReader {
  public:

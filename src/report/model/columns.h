@@ -1,4 +1,5 @@
-// Columns of a table: one value or null for each row. Texts that repeat are stored once.
+// Columns of a table: one value or null for each row. Texts that repeat are stored once. Invalid UTF-8
+// becomes U+FFFD.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -17,6 +18,13 @@ namespace kw::report {
 // Texts that repeat. An empty text is null.
 class WordColumn {
  public:
+  WordColumn() = default;
+  WordColumn(const WordColumn& other) { *this = other; }
+  WordColumn(WordColumn&&) = default;
+  WordColumn& operator=(const WordColumn& other);
+  WordColumn& operator=(WordColumn&&) = default;
+  ~WordColumn() = default;
+
   std::size_t size() const { return at_.size(); }
   void add() { at_.push_back(-1); }
   void set(std::size_t row, std::string_view text);
@@ -34,13 +42,6 @@ class WordColumn {
   std::map<std::string, std::int32_t, std::less<>> numbers_;
   std::vector<const std::string*> words_;  // keys of numbers_, which do not move
   std::vector<std::int32_t> at_;
-
- public:
-  WordColumn() = default;
-  WordColumn(const WordColumn& other) { *this = other; }
-  WordColumn& operator=(const WordColumn& other);
-  WordColumn(WordColumn&&) = default;
-  WordColumn& operator=(WordColumn&&) = default;
 };
 
 // Texts that are mostly unique. An empty text is null.
@@ -48,7 +49,7 @@ class TextColumn {
  public:
   std::size_t size() const { return texts_.size(); }
   void add() { texts_.emplace_back(); }
-  void set(std::size_t row, std::string_view text) { texts_[row] = text; }
+  void set(std::size_t row, std::string_view text);
   void add_from(const TextColumn& other, std::size_t row) { texts_.push_back(other.texts_[row]); }
 
   bool is_null(std::size_t row) const { return texts_[row].empty(); }

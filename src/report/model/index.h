@@ -33,9 +33,20 @@ struct SourceFacts {
   std::vector<std::string> messages;  // what could not be read
 };
 
+// The conditions under which a verdict was made.
+struct ConditionColumns {
+  WordColumn instrument;
+  NumberColumn clock_sm_mhz;
+  WordColumn throttle;
+  NumberColumn roofline_share;
+  WordColumn shapes, tolerance;
+  WordColumn dtype;  // of the inputs in the evidence record, joined by ", "
+  WordColumn torch, triton, program_version;
+};
+
 // A row: a trace (a sample of a task), a verdict of `verify`, or a row of a data set. A trace's row has the
 // facts of its best turn.
-struct Rows {
+struct Rows : ConditionColumns {
   std::size_t count = 0;
 
   WholeColumn source;  // index in Index::sources

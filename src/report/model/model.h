@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,13 @@ struct ModelOptions {
   std::string made_at = {};  // empty: now
 };
 
+// The place of a detail in an inflated chunk.
+struct DetailPlace {
+  std::size_t chunk = 0;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
 class Model {
  public:
   // Recognises each path: a run folder or its run.db, traces, verdicts, a score, a data set's folder or rows,
@@ -44,8 +52,7 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  // Called for each row after its columns are set, in the order of the rows. The detail is empty unless
-  // details were asked for. An error ends the reading.
+  // Called for each row, in the order of the rows. An error ends the reading.
   using Sink = std::function<Result<>(std::size_t row, boost::json::object detail)>;
 
   // Reads all sources into the index. With a sink, one detail is in memory at a time. Unreadable parts become
@@ -65,8 +72,11 @@ class Model {
   Result<boost::json::object> detail(std::string_view key);
   Result<boost::json::object> detail(std::size_t row);
 
-  // Sets the columns of a human review.
-  void set_review(std::size_t row, std::string_view label, std::size_t reviewers);
+  // Sets the columns of a human review. They stay when the row is read again.
+  void set_review(std::string_view key, std::string_view label, std::size_t reviewers);
+
+  // The places of the details in a file, by row.
+  void set_places(const std::vector<DetailPlace>& places);
 
   // Whether every part of every source could be read.
   bool is_whole() const;

@@ -148,7 +148,7 @@ TEST(JsonTraces, AFileThatEndsTooEarlyIsAnError) {
   auto reader = read_json_traces(folder.write("t.json", R"([{"sample_key":"a)"));
   auto next = (*reader)->next();
   ASSERT_FALSE(next);
-  EXPECT_NE(next.error().what.find("ends inside a trace"), std::string::npos);
+  EXPECT_NE(next.error().what.find("ends inside an object"), std::string::npos);
 }
 
 }  // namespace

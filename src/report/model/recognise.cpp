@@ -1,0 +1,134 @@
+#include "report/model/recognise.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string_view>
+
+#include "base/core/files.h"
+#include "base/core/json.h"
+#include "base/core/standard_input.h"
+#include "base/core/text.h"
+#include "report/model/object_file.h"
+#include "score/report/result.h"
+
+namespace kw::report {
+namespace json = boost::json;
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* accepted =
+    "name a run folder, traces or verdicts as JSON, a score's result, or a data set's folder or rows";
+
+bool is_dataset_file(const fs::path& path) {
+  return path.extension() == ".csv" || path.extension() == ".parquet";
+}
+
+bool begins_with(const fs::path& path, std::string_view magic) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string head(magic.size(), '\0');
+  return fd && ::read(fd.get(), head.data(), head.size()) == static_cast<ssize_t>(head.size()) &&
+         head == magic;
+}
+
+// By the first object that can be parsed.
+Result<SourceKind> kind_of_objects(const std::string& path) {
+  auto file = ObjectFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  while (true) {
+    auto next = file->next();
+    if (!next) return fail(fmt::format("{}: {}", path, next.error().what), accepted);
+    if (!*next) return fail(fmt::format("{} has no JSON objects", path), accepted);
+    if (!(*next)->fields) continue;
+    const json::object& fields = *(*next)->fields;
+    std::string schema = string_at(fields, "schema").value_or("");
+    if (schema.starts_with("kernelwright.score/")) return SourceKind::score;
+    if (fields.contains("pytorch_code") &&
+        (fields.contains("turns") || fields.contains("full_completion") || fields.contains("triton_code")))
+      return SourceKind::traces;
+    if (schema.starts_with("kernelwright.verdict/") ||
+        (fields.contains("status") && fields.contains("stage")))
+      return SourceKind::verdicts;
+    if (fields.contains("prompt") && fields.contains("completion")) return SourceKind::dataset;
+    return fail(
+        fmt::format("{} has neither traces, verdicts, a score nor rows of prompt and completion", path),
+        accepted);
+  }
+}
+
+Result<SourceKind> kind_of_file(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path.string()), accepted);
+  if (!fs::is_regular_file(path, error))
+    return fail(fmt::format("{} is neither a file nor a folder", path.string()), accepted);
+  using namespace std::string_view_literals;
+  if (begins_with(path, "SQLite format 3\0"sv)) return SourceKind::run;
+  if (begins_with(path, "PAR1") || is_dataset_file(path)) return SourceKind::dataset;
+  if (scoring::is_result(path)) return SourceKind::score;
+  return kind_of_objects(path.string());
+}
+
+std::optional<SourceKind> kind_of_folder(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path / "run.db", error)) return SourceKind::run;
+  if (fs::exists(path / "ANALYSIS.json", error)) return SourceKind::dataset;
+  return {};
+}
+
+// Whether a run of the same name has the traces of this file.
+bool is_export(const fs::path& file) {
+  std::string stem = file.stem().string();
+  constexpr std::string_view failed = "_failed";
+  std::error_code error;
+  auto has_run = [&](const std::string& name) {
+    return fs::exists(file.parent_path() / (name + ".run") / "run.db", error);
+  };
+  return has_run(stem) || (stem.ends_with(failed) && has_run(stem.substr(0, stem.size() - failed.size())));
+}
+
+std::vector<Found> inputs_in(const fs::path& folder) {
+  std::vector<Found> found;
+  std::error_code error;
+  std::set<fs::path> entries;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) entries.insert(entry.path());
+  for (const fs::path& entry : entries) {
+    if (entry.filename().string().starts_with('.')) continue;
+    if (fs::is_directory(entry, error)) {
+      if (auto kind = kind_of_folder(entry)) found.emplace_back(entry.string(), *kind);
+      continue;
+    }
+    if ((entry.extension() != ".json" && entry.extension() != ".jsonl") || is_export(entry)) continue;
+    if (auto kind = kind_of_file(entry)) found.emplace_back(entry.string(), *kind);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<Found>> recognise_inputs(const std::string& path) {
+  std::error_code error;
+  if (is_standard_input(path)) {
+    auto copy = standard_input();
+    if (!copy) return std::unexpected(copy.error());
+    auto kind = kind_of_file(*copy);
+    if (!kind) return std::unexpected(kind.error());
+    return std::vector{Found{*copy, *kind}};
+  }
+  if (!fs::is_directory(path, error)) {
+    auto kind = kind_of_file(path);
+    if (!kind) return std::unexpected(kind.error());
+    return std::vector{Found{path, *kind}};
+  }
+  if (auto kind = kind_of_folder(path)) return std::vector{Found{path, *kind}};
+  std::vector<Found> found = inputs_in(path);
+  if (found.empty())
+    return fail(fmt::format("{} has no run, traces, verdicts, score or data set", path), accepted);
+  return found;
+}
+
+}  // namespace kw::report

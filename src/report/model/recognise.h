@@ -1,0 +1,21 @@
+// Recognises the inputs of a report by their contents.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/core/result.h"
+#include "report/model/index.h"
+
+namespace kw::report {
+
+struct Found {
+  std::string path;
+  SourceKind kind = SourceKind::traces;
+};
+
+// The input at the path, or the inputs in a folder and its direct subfolders, by name. "-" is standard input.
+// Exports of a run that the folder has as well are left out.
+Result<std::vector<Found>> recognise_inputs(const std::string& path);
+
+}  // namespace kw::report

@@ -1,0 +1,244 @@
+#include "report/model/redact.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "base/core/text.h"
+
+namespace kw::report {
+namespace json = boost::json;
+namespace {
+
+constexpr std::size_t longest_quoted_path = 4096;
+constexpr std::size_t shortest_secret = 16;
+constexpr std::size_t shortest_named_secret = 8;
+constexpr std::size_t shortest_host_name = 4;
+
+constexpr std::array<std::string_view, 15> key_beginnings = {
+    "sk-",   "hf_",  "ghp_", "gho_",   "ghs_", "github_pat_", "glpat-", "xoxb-",
+    "xoxp-", "AKIA", "AIza", "nvapi-", "gsk_", "pypi-",       "eyJ"};
+constexpr std::array<std::string_view, 8> key_names = {"api_key", "api-key",    "apikey",       "password",
+                                                       "passwd",  "secret_key", "access_token", "bearer"};
+constexpr std::array<std::string_view, 17> mail_endings = {"com", "org", "net", "edu",  "gov",  "io",
+                                                           "ai",  "dev", "de",  "cn",   "uk",   "fr",
+                                                           "jp",  "ch",  "eu",  "info", "local"};
+
+bool in_path(char c) {
+  return is_word(c) || c == '.' || c == '-' || c == '+' || c == '/' || c == '@' || c == '%' || c == '=' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool in_secret(char c) {
+  return is_word(c) || c == '-' || c == '.' || c == '+' || c == '/' || c == '=';
+}
+
+bool ends_url(char c) {
+  return static_cast<unsigned char>(c) <= ' ' || std::string_view("\"'`<>()[]{}|\\,;").contains(c);
+}
+
+// The name of this machine; empty if it says nothing.
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+  std::string text = name.data();
+  return text.size() < shortest_host_name || text.starts_with("localhost") ? std::string() : text;
+}
+
+// Goes through one text. Each `take_…` returns the number of bytes of what begins at `at`, or 0.
+class Scan {
+ public:
+  Scan(std::string_view text, PrivateCounts& counts, std::string* out)
+      : text_(text), counts_(counts), out_(out) {}
+
+  void run() {
+    while (at_ < text_.size()) {
+      if (!step()) {
+        if (out_) *out_ += text_[at_];
+        ++at_;
+      }
+    }
+  }
+
+ private:
+  char before() const { return at_ == 0 ? '\n' : text_[at_ - 1]; }
+  char after(std::size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\n'; }
+
+  bool step() {
+    char c = text_[at_];
+    if (c == '/' || c == '~') return replace(path_here(), "[path]", counts_.paths);
+    if (c == ':') return url_here();
+    if (c == '@') return mail_here();
+    if (is_word(before()) || !is_letter_or_digit(c)) return false;
+    if (is_digit(c)) return before() != '.' && replace(address_here(), "[host]", counts_.hosts);
+    if (after(1) == ':' && after(2) == '\\') return replace(windows_path_here(), "[path]", counts_.paths);
+    return key_here() || named_key_here() || replace(own_host_here(), "[host]", counts_.hosts);
+  }
+
+  bool replace(std::size_t bytes, std::string_view with, std::uint64_t& count) {
+    if (bytes == 0) return false;
+    ++count;
+    if (out_) *out_ += with;
+    at_ += bytes;
+    return true;
+  }
+
+  template <typename Holds>
+  std::size_t run_of(std::size_t from, Holds holds) const {
+    std::size_t end = from;
+    while (end < text_.size() && holds(text_[end])) ++end;
+    return end;
+  }
+
+  // "/a/b", "~/a"; between quotes up to the closing one.
+  std::size_t path_here() const {
+    char quote = before();
+    if (text_[at_] == '~' ? after(1) != '/' : !is_word(after(1)) && after(1) != '.') return 0;
+    if (in_path(quote)) return 0;
+    std::size_t end = run_of(at_, in_path);
+    if (text_[at_] == '~') end = run_of(at_ + 1, in_path);
+    if (quote == '"' || quote == '\'' || quote == '`') {
+      std::string_view line = text_.substr(at_, longest_quoted_path);
+      line = line.substr(0, line.find('\n'));
+      if (std::size_t close = line.find(quote); close != std::string_view::npos) end = at_ + close;
+    }
+    std::string_view path = text_.substr(at_, end - at_);
+    while (path.ends_with('.')) path.remove_suffix(1);
+    bool is_path = std::ranges::count(path, '/') >= (path.starts_with('~') ? 1 : 2) && !path.contains("//");
+    return is_path ? path.size() : 0;
+  }
+
+  std::size_t windows_path_here() const {
+    return run_of(at_, [](char c) { return !ends_url(c) || c == '\\'; }) - at_;
+  }
+
+  // "://HOST..." after a scheme. The scheme stays.
+  bool url_here() {
+    if (!text_.substr(at_).starts_with("://") || !is_letter_or_digit(before())) return false;
+    std::size_t end = run_of(at_ + 3, [](char c) { return !ends_url(c); });
+    if (end == at_ + 3) return false;
+    return replace(end - at_, "://[host]", counts_.hosts);
+  }
+
+  // "NAME@HOST.org"; `x @ w.T` and decorators are no addresses.
+  bool mail_here() {
+    if (!is_letter_or_digit(before())) return false;
+    std::size_t end = run_of(at_ + 1, [](char c) { return is_letter_or_digit(c) || c == '.' || c == '-'; });
+    std::string_view host = text_.substr(at_ + 1, end - at_ - 1);
+    while (host.ends_with('.')) host.remove_suffix(1);
+    std::size_t dot = host.rfind('.');
+    if (dot == std::string_view::npos ||
+        std::ranges::find(mail_endings, host.substr(dot + 1)) == mail_endings.end())
+      return false;
+    if (out_)
+      while (!out_->empty() && (is_word(out_->back()) || out_->back() == '.' || out_->back() == '+'))
+        out_->pop_back();
+    return replace(1 + host.size(), "[host]", counts_.hosts);
+  }
+
+  // "10.0.0.1"
+  std::size_t address_here() const {
+    std::size_t end = run_of(at_, [](char c) { return is_digit(c) || c == '.'; });
+    std::string_view text = text_.substr(at_, end - at_);
+    if (text.ends_with('.')) text.remove_suffix(1);
+    if (text.size() > 15 || std::ranges::count(text, '.') != 3) return 0;
+    if (end < text_.size() && is_word(text_[end])) return 0;
+    int part = 0;
+    int digits = 0;
+    for (char c : text) {
+      if (c == '.') {
+        if (digits == 0) return 0;
+        part = digits = 0;
+        continue;
+      }
+      part = part * 10 + (c - '0');
+      if (++digits > 3 || part > 255) return 0;
+    }
+    return digits == 0 ? 0 : text.size();
+  }
+
+  bool key_here() {
+    for (std::string_view beginning : key_beginnings) {
+      if (!text_.substr(at_).starts_with(beginning)) continue;
+      std::size_t end = run_of(at_, [](char c) { return is_word(c) || c == '-' || c == '.'; });
+      if (end - at_ >= beginning.size() + shortest_secret) return replace(end - at_, "[key]", counts_.keys);
+    }
+    return false;
+  }
+
+  // `api_key = "..."`: the value alone is replaced.
+  bool named_key_here() {
+    for (std::string_view name : key_names) {
+      if (!iequals(text_.substr(at_, name.size()), name)) continue;
+      std::size_t begin = run_of(at_ + name.size(), [](char c) {
+        return c == ' ' || c == ':' || c == '=' || c == '"' || c == '\'';
+      });
+      std::size_t end = run_of(begin, in_secret);
+      bool is_said = begin > at_ + name.size() && end - begin >= shortest_named_secret;
+      std::string_view value = text_.substr(begin, end - begin);
+      // A name or a call in code is no secret.
+      if (!is_said || !std::ranges::any_of(value, is_digit)) return false;
+      if (out_) *out_ += text_.substr(at_, begin - at_);
+      at_ = begin;
+      return replace(end - begin, "[key]", counts_.keys);
+    }
+    return false;
+  }
+
+  std::size_t own_host_here() const {
+    static const std::string host = host_name();
+    if (host.empty() || !text_.substr(at_).starts_with(host)) return 0;
+    return is_word(after(host.size())) ? 0 : host.size();
+  }
+
+  std::string_view text_;
+  PrivateCounts& counts_;
+  std::string* out_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string Redactor::text(std::string_view text) {
+  if (!is_utf8(text)) return this->text(to_utf8(text));
+  std::string out;
+  if (replace_) out.reserve(text.size());
+  Scan(text, counts_, replace_ ? &out : nullptr).run();
+  return replace_ ? out : std::string(text);
+}
+
+void Redactor::clean(json::value& value) {
+  if (value.is_object()) return clean(value.get_object());
+  if (value.is_array()) {
+    for (json::value& each : value.get_array()) clean(each);
+    return;
+  }
+  if (!value.is_string()) return;
+  const json::string& old = value.get_string();
+  if (replace_ || !is_utf8(old))
+    value = json::string(text(old));
+  else
+    Scan(old, counts_, nullptr).run();
+}
+
+void Redactor::clean(json::object& object) {
+  std::vector<std::pair<std::string, std::string>> renamed;
+  for (auto& member : object) {
+    clean(member.value());
+    if (std::string name = text(member.key()); name != member.key())
+      renamed.emplace_back(member.key(), std::move(name));
+  }
+  for (const auto& [was, now] : renamed) {
+    json::value value = std::move(object[was]);
+    object.erase(was);
+    object[now] = std::move(value);
+  }
+}
+
+}  // namespace kw::report
