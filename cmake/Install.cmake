@@ -53,4 +53,4 @@ install(CODE "execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/licences.sh \$
 # In a wheel the package holds the modules that users import; the program's folder holds the rest.
 set(KW_CLIENT_PREFIX .. CACHE STRING "Where the importable package goes, seen from the program's folder")
 install(DIRECTORY python/kernelwright/ DESTINATION ${KW_CLIENT_PREFIX} COMPONENT client
-  PATTERN _dataset EXCLUDE PATTERN _engine EXCLUDE PATTERN _train EXCLUDE ${KW_NO_BYTECODE})
+  PATTERN _dataset EXCLUDE PATTERN _engine EXCLUDE PATTERN _figures EXCLUDE PATTERN _train EXCLUDE ${KW_NO_BYTECODE})

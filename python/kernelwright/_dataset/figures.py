@@ -9,18 +9,11 @@ import json
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # -I omits it
+from kernelwright._figures.style import BLUE, FAINT, GREY, LONGEST_LINE, Sheet, grouped, in_style, plotter, short  # noqa: E402
+
 MOST_BARS = 20
-BLUE, GREY, INK, FAINT = "#2f6f9f", "#a9b4bd", "#1f2933", "#6b7780"
-WIDTH_IN = 7.2
 BAR_IN = 0.27  # height of a bar
-LONGEST_NAME, LONGEST_LINE = 44, 96
-
-STYLE = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": INK, "axes.labelcolor": FAINT, "svg.hashsalt": "",
-         "text.parse_math": False, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"}
-
-
-def grouped(number):
-    return f"{number:,}"
 
 
 def ranked(counts, most=MOST_BARS):
@@ -32,34 +25,10 @@ def ranked(counts, most=MOST_BARS):
     return [(name, counts[name]) for name in names[:most]] + [(f"{len(rest)} others", sum(counts[name] for name in rest))]
 
 
-def short(name, most=LONGEST_NAME):
-    """A name that fits beside its bar, without control characters."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in name)
-    return plain if len(plain) <= most else plain[:most - 1] + "…"
-
-
 def share(part, whole):
     if not part or not whole:
         return "0%"
     return "<0.1%" if part / whole < 0.0005 else f"{100 * part / whole:.1f}%"
-
-
-class Sheet:
-    """One picture with a title and the unit that it counts."""
-
-    def __init__(self, plot, title, subtitle, height):
-        self.figure, self.axes = plot.subplots(figsize=(WIDTH_IN, height + 1.1), layout="constrained")
-        self.plot = plot
-        self.figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
-        self.axes.set_title(f"{title}\n", pad=8)
-        self.axes.annotate(subtitle, (0, 1), (0, 8), xycoords="axes fraction", textcoords="offset points", color=FAINT,
-                           fontsize=8.5, annotation_clip=False)
-        self.axes.spines[["top", "right"]].set_visible(False)
-        self.axes.spines[["left", "bottom"]].set_color(GREY)
-
-    def save(self, path):
-        self.figure.savefig(path, dpi=150, metadata={"Software": None})
-        self.plot.close(self.figure)
 
 
 def bars(plot, title, subtitle, entries, words=grouped, colours=BLUE):
@@ -156,18 +125,12 @@ def sheets(plot, facts):
 
 
 def draw(facts, folder):
-    import warnings
-
-    import matplotlib
-    warnings.filterwarnings("ignore", "Glyph")  # a name may have letters that the font lacks
-    matplotlib.rcdefaults()  # ignores the user's own settings
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plot
+    plot = plotter()
     import matplotlib.ticker
     plot.MaxNLocator = matplotlib.ticker.MaxNLocator
     files = []
     folder.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
+    with in_style():
         for name, sheet in sheets(plot, facts):
             path = folder / f"{name}.png"
             sheet.save(path)

@@ -2,6 +2,8 @@
 import json
 from pathlib import Path
 
+from .._figures.style import BLUE, GREY, WIDTH_IN, in_style, plotter
+
 SMOOTHED_STEPS = 20
 
 
@@ -31,19 +33,16 @@ def smoothed(values, share):
 def draw(points, path):
     """An SVG (or the format of the name's suffix) of the loss. Returns the path; None without the plotting library."""
     try:
-        import matplotlib
+        plot = plotter()
     except ImportError:
         return None
-    matplotlib.rcdefaults()  # ignores the user's own settings
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plot
     steps, losses = zip(*points) if points else ((), ())
-    with matplotlib.rc_context({"svg.hashsalt": "kernelwright", "svg.fonttype": "none"}):
-        figure, axes = plot.subplots(figsize=(7, 4), layout="constrained")
+    with in_style():
+        figure, axes = plot.subplots(figsize=(WIDTH_IN, 4), layout="constrained")
         many = len(steps) > SMOOTHED_STEPS
-        axes.plot(steps, losses, color="#9db4cc" if many else "#1f4e79", linewidth=1, label="each step")
+        axes.plot(steps, losses, color=GREY if many else BLUE, linewidth=1, label="each step")
         if many:
-            axes.plot(steps, smoothed(losses, 1 / SMOOTHED_STEPS), color="#1f4e79", linewidth=2,
+            axes.plot(steps, smoothed(losses, 1 / SMOOTHED_STEPS), color=BLUE, linewidth=2,
                       label=f"mean over about {SMOOTHED_STEPS} steps")
             axes.legend(frameon=False)
         axes.set_xlabel("step")

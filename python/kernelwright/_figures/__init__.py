@@ -1,0 +1,1 @@
+"""Figures of data sets, trainings and reports, with matplotlib."""
