@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/core/json.h"
-#include "base/process/child.h"
+#include "base/rows/helper_lines.h"
 
 namespace kw::dataset {
 namespace fs = std::filesystem;
@@ -11,40 +11,6 @@ namespace {
 
 std::vector<std::string> command(const PythonTools& tools, const char* script) {
   return {tools.python, "-I", (tools.scripts / script).string()};
-}
-
-// The error in a helper's line {"error": {"what", "remedy"}}.
-std::optional<Error> said(const boost::json::object& line) {
-  const boost::json::value* error = line.if_contains("error");
-  if (!error || !error->is_object()) return std::nullopt;
-  return Error{string_at(error->get_object(), "what").value_or("it failed"),
-               string_at(error->get_object(), "remedy").value_or("")};
-}
-
-// Runs the helper to its end. Returns the objects that it printed.
-Result<std::vector<boost::json::object>> json_lines(const std::vector<std::string>& argv,
-                                                    process::HelperErrors errors) {
-  auto started = process::start_helper(argv, errors);
-  if (!started) return std::unexpected(started.error());
-  auto& [child, out] = *started;
-  LineReader reader(std::move(out), argv[2]);
-  std::vector<boost::json::object> found;
-  std::optional<Error> error;
-  while (true) {
-    auto line = reader.next();
-    if (!line) return std::unexpected(line.error());
-    if (!*line) break;
-    auto value = parse_json((*line)->text);
-    if (!value || !value->is_object()) continue;
-    if (auto what = said(value->get_object()))
-      error = std::move(what);
-    else
-      found.push_back(std::move(value->get_object()));
-  }
-  auto end = child.finish();
-  if (error) return std::unexpected(*error);
-  if (!end) return std::unexpected(end.error());
-  return found;
 }
 
 }  // namespace
@@ -59,7 +25,7 @@ Result<std::vector<FetchedPackage>> fetch_packages(const PythonTools& tools,
   std::vector<std::string> argv = command(tools, "pypi.py");
   argv.insert(argv.end(), {"--dest", folder.string(), "--form", form, "--"});
   argv.insert(argv.end(), names.begin(), names.end());
-  auto lines = json_lines(argv, process::HelperErrors::shown);
+  auto lines = helper_lines(argv, process::HelperErrors::shown);
   if (!lines) return std::unexpected(lines.error());
   std::vector<FetchedPackage> packages;
   for (const auto& line : *lines)
@@ -78,7 +44,7 @@ Result<TokenCounts> count_tokens(const PythonTools& tools, const fs::path& rows,
     argv.insert(argv.end(), {"--train", "151936", "--train-out", trained.string()});
   else
     argv.insert(argv.end(), {"--tokenizer", tokenizer});
-  auto lines = json_lines(argv, process::HelperErrors::kept);
+  auto lines = helper_lines(argv, process::HelperErrors::kept);
   if (!lines) return std::unexpected(lines.error());
   if (lines->empty()) return fail("the tokenizer did not report its name");
   return TokenCounts{string_at(lines->back(), "tokenizer").value_or(tokenizer), counts};
@@ -87,7 +53,7 @@ Result<TokenCounts> count_tokens(const PythonTools& tools, const fs::path& rows,
 Result<> draw_figures(const PythonTools& tools, const fs::path& analysis, const fs::path& folder) {
   std::vector<std::string> argv = command(tools, "figures.py");
   argv.insert(argv.end(), {analysis.string(), folder.string()});
-  auto lines = json_lines(argv, process::HelperErrors::kept);
+  auto lines = helper_lines(argv, process::HelperErrors::kept);
   if (!lines) return std::unexpected(lines.error());
   return {};
 }
@@ -95,7 +61,7 @@ Result<> draw_figures(const PythonTools& tools, const fs::path& analysis, const 
 Result<> write_parquet(const PythonTools& tools, const fs::path& rows, const fs::path& out) {
   std::vector<std::string> argv = command(tools, "parquet_dataset.py");
   argv.insert(argv.end(), {rows.string(), out.string()});
-  auto lines = json_lines(argv, process::HelperErrors::kept);
+  auto lines = helper_lines(argv, process::HelperErrors::kept);
   if (!lines) return std::unexpected(lines.error());
   return {};
 }
@@ -105,7 +71,7 @@ Result<> push_to_hub(const PythonTools& tools, const fs::path& folder, const std
   std::vector<std::string> argv = command(tools, "push.py");
   argv.insert(argv.end(), {folder.string(), repo});
   if (is_private) argv.push_back("--private");
-  auto lines = json_lines(argv, process::HelperErrors::shown);
+  auto lines = helper_lines(argv, process::HelperErrors::shown);
   if (!lines) return std::unexpected(lines.error());
   return {};
 }
