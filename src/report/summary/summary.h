@@ -1,5 +1,5 @@
 // Summary: the figures over the rows of an index: fast_p, speed-up, correctness and errors by turn, tokens
-// and times. Their definitions are those of `score`.
+// and times. docs/report_format.md defines them; the averages and intervals are those of `score`.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -16,11 +16,28 @@
 
 namespace kw::report {
 
-// Samples whose traces have reached this turn, and those that are right in it or before.
+// Of all rows, or of those that are wanted.
+using WantedRow = std::function<bool(std::size_t row)>;
+
+enum class Baseline { eager, compile };
+
+// Samples that are right in this turn or before, out of all that have a judged turn.
 struct TurnPoint {
   std::size_t turn = 0;
   std::size_t samples = 0;
   std::size_t right = 0;
+  score::Estimate share;  // over tasks
+};
+
+// Means over the turns with this number that state the value.
+struct TurnCosts {
+  std::size_t turn = 0;
+  std::size_t turns = 0;
+  std::optional<double> prompt_tokens;
+  std::optional<double> completion_tokens;
+  std::optional<double> reasoning_tokens;
+  std::optional<double> generation_s;
+  std::optional<double> judge_s;
 };
 
 struct Summary {
@@ -30,26 +47,37 @@ struct Summary {
   std::size_t wrong = 0;
   std::size_t unknown = 0;
   score::FastCurve fast_p;
+  std::optional<score::FastCurve> fast_p_compile;  // where a right row has a time of torch.compile
   score::Estimate geometric_mean_speedup;
+  score::Estimate geometric_mean_compile_speedup;
   std::vector<TurnPoint> right_by_turn;
-  // Turn number → error class, "incorrect" or a reason why a result does not count → turns.
+  // Turn → error class, reason why a result does not count, or status → turns.
   std::map<std::size_t, std::map<std::string, std::size_t>> errors_by_turn;
-  std::map<std::string, std::size_t> faults;  // of the task or the infrastructure: apart from the errors
-  std::int64_t prompt_tokens = 0;
-  std::int64_t completion_tokens = 0;
-  std::int64_t reasoning_tokens = 0;
-  double generation_s = 0;
-  double judge_s = 0;
-  std::map<std::string, std::size_t> best_kernel_of_task;  // task → row: the fastest right one
+  std::map<std::string, std::size_t> faults;  // not judged: apart from the errors
+  std::vector<TurnCosts> costs_by_turn;
+  std::optional<std::int64_t> prompt_tokens;
+  std::optional<std::int64_t> completion_tokens;
+  std::optional<std::int64_t> reasoning_tokens;
+  std::optional<double> generation_s;
+  std::optional<double> judge_s;
+  std::map<std::string, std::size_t> best_kernel_of_task;  // task → row
 };
 
-// Of all rows, or of those that are wanted.
-using WantedRow = std::function<bool(std::size_t row)>;
-Summary summarise(const Index& index, const WantedRow& wanted = {});
+Summary summarise(const Index& index, const WantedRow& wanted = {}, const score::Bootstrap& bootstrap = {});
 
+// Without comparisons and claims: overview.h has the whole field `summary` of a report.
 boost::json::object to_json(const Summary& summary);
 
 // The outcome of each judged row, for paired comparisons (score/metrics/paired.h).
-std::vector<score::Outcome> outcomes_of(const Index& index, const WantedRow& wanted = {});
+std::vector<score::Outcome> outcomes_of(const Index& index, const WantedRow& wanted = {},
+                                        Baseline baseline = Baseline::eager);
+
+// Whether the row is a trace or a verdict, and wanted.
+bool is_sample(const Rows& rows, std::size_t row, const WantedRow& wanted);
+score::Standing standing_of(const Rows& rows, std::size_t row);
+// The task's id; a row without one is a task of its own.
+std::string task_of(const Rows& rows, std::size_t row);
+// Of a right row; empty if it is unknown.
+std::optional<double> speedup_of(const Rows& rows, std::size_t row, Baseline baseline);
 
 }  // namespace kw::report

@@ -1,0 +1,26 @@
+// The Markdown and JSON forms of a report, and its short summary for a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/display.h"
+#include "report/model/index.h"
+#include "report/summary/overview.h"
+
+namespace kw::report {
+
+// The tables of a report: overview with claims, comparisons, best kernels, rows.
+std::string markdown(const Index& index, const Overview& overview);
+
+// The index with `summary`, and without details.
+std::string json_text(const Index& index, const Overview& overview);
+
+// At most about twenty lines.
+std::string terminal_summary(const Index& index, const Overview& overview, const Style& style);
+
+// What a figure shows nothing of, one sentence each: "Speed was not measured."
+std::vector<std::string> not_measured(const Summary& summary);
+
+}  // namespace kw::report
