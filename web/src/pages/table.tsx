@@ -1,0 +1,5 @@
+import { Empty } from "../ui";
+
+export function TablePage() {
+  return <Empty title="This page is being written" />;
+}

@@ -1,0 +1,40 @@
+// The pages by the first part of the fragment. A page is one file under pages/ that exports its component.
+import type { FunctionComponent } from "preact";
+import { Compare } from "./pages/compare";
+import { ContentsPage } from "./pages/contents";
+import { Dataset } from "./pages/dataset";
+import { Evidence } from "./pages/evidence";
+import { Overview } from "./pages/overview";
+import { Review } from "./pages/review";
+import { TablePage } from "./pages/table";
+import { Transcript } from "./pages/transcript";
+import type { Report } from "./report";
+import type { Source } from "./source";
+
+export interface Page {
+  title: string;
+  component: FunctionComponent;
+  /** In the navigation, where it applies to this report; a page without it is reached by links alone. */
+  inNavigation: ((report: Report, source: Source) => boolean) | null;
+}
+
+const hasKind = (report: Report, kind: string) => report.sources.some((of) => of.kind === kind);
+const judged = (report: Report) => {
+  for (let row = 0; row < report.rows.count; row++) if (report.rows.value("kind", row) !== "dataset") return true;
+  return false;
+};
+
+export const PAGES: Record<string, Page> = {
+  overview: { title: "Overview", component: Overview, inNavigation: () => true },
+  table: { title: "Table", component: TablePage, inNavigation: (report) => report.rows.count > 0 },
+  compare: {
+    title: "Compare",
+    component: Compare,
+    inNavigation: (report) => report.sources.filter((of) => of.kind !== "dataset").length > 1,
+  },
+  dataset: { title: "Data set", component: Dataset, inNavigation: (report) => hasKind(report, "dataset") || report.index.datasets.length > 0 },
+  review: { title: "Review", component: Review, inNavigation: (report, source) => source.live && judged(report) },
+  contents: { title: "Contents", component: ContentsPage, inNavigation: () => true },
+  transcript: { title: "Transcript", component: Transcript, inNavigation: null },
+  evidence: { title: "Evidence", component: Evidence, inNavigation: null },
+};
