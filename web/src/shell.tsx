@@ -1,5 +1,6 @@
 // The frame of every page: title, navigation, filters, what went wrong, the data file that is missing.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Help } from "./keys";
 import { ContentsStrip } from "./pages/contents";
 import { count } from "./numbers";
 import { PAGES } from "./router";
@@ -190,6 +191,7 @@ export function Shell() {
         {name === "overview" ? <ContentsStrip /> : null}
         {Body ? <Body key={name!} /> : <Empty title="There is no such page">The link may come from another version of this page.</Empty>}
       </main>
+      <Help />
     </>
   );
 }

@@ -68,10 +68,13 @@ function assign(params: URLSearchParams, changes: Params): void {
   }
 }
 
+/** What links between pages keep beside the filters: the order of the table. */
+const KEPT = [...FILTERS, "q", "sort", "dir"];
+
 /** A link to another page that keeps the filters: `href("transcript", [key], {turn: 2})`. */
 export function href(page: string, parts: string[] = [], params: Params = {}): string {
   const kept = new URLSearchParams();
-  for (const name of FILTERS) for (const value of place.value.params.getAll(name)) kept.append(name, value);
+  for (const name of KEPT) for (const value of place.value.params.getAll(name)) kept.append(name, value);
   assign(kept, params);
   return writePlace({ page, parts, params: kept });
 }

@@ -1,5 +1,263 @@
+// One row a task × sample: sort, filter, full-text search, keys.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { COLUMNS, type ColumnView } from "../columns";
+import { Finder, type Found, useFound } from "../finder";
+import { useKeys } from "../keys";
+import { count } from "../numbers";
+import { ordered, sortColumn, sortDown } from "../order";
+import type { Report } from "../report";
+import type { Hit } from "../source";
+import { go, href, param, report, setParams } from "../state";
+import { Text, visible } from "../text";
 import { Empty } from "../ui";
+import { useVirtual } from "../virtual";
+
+const ROW = 32;
+const HIT = 26;
+const HITS_SHOWN = 4;
+const TASK_WIDTH = 220;
+
+type Item = { row: number; hit: Hit | null; more: number };
+
+function itemsOf(of: Report, rows: Uint32Array, found: Found | null): Item[] {
+  const items: Item[] = [];
+  for (const row of rows) {
+    if (!found) {
+      items.push({ row, hit: null, more: 0 });
+      continue;
+    }
+    const hits = found.byKey.get(of.keyOf(row));
+    if (!hits) continue;
+    items.push({ row, hit: null, more: 0 });
+    hits.slice(0, HITS_SHOWN).forEach((hit, i) => items.push({ row, hit, more: i === HITS_SHOWN - 1 ? hits.length - HITS_SHOWN : 0 }));
+  }
+  return items;
+}
+
+export function linkOf(of: Report, row: number): string {
+  const key = of.keyOf(row);
+  return of.rows.text("kind", row) === "dataset" ? href("dataset", [key]) : href("transcript", [key]);
+}
+
+function linkOfHit(hit: Hit): string {
+  return href("transcript", [hit.key], { turn: hit.turn, field: hit.field, line: hit.line });
+}
+
+/** Columns that the reader chose, or as many as fit. */
+function useColumns(of: Report, width: number): { applying: ColumnView[]; shown: ColumnView[] } {
+  const applying = useMemo(() => COLUMNS.filter((column) => column.applies(of)), [of]);
+  const wanted = param("columns");
+  const shown = useMemo(() => {
+    if (wanted !== null) {
+      const names = new Set(wanted.split(" "));
+      return applying.filter((column) => names.has(column.name));
+    }
+    let left = width - (width < 600 ? 120 : TASK_WIDTH) - 16;
+    const fitting: ColumnView[] = [];
+    for (const column of applying) {
+      left -= column.width;
+      if (left < 0) break;
+      fitting.push(column);
+    }
+    return fitting;
+  }, [applying, wanted, width]);
+  return { applying, shown };
+}
+
+function ColumnMenu({ applying, shown }: { applying: ColumnView[]; shown: ColumnView[] }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: Event) => {
+      if (menu.current?.open && !menu.current.contains(event.target as Node)) menu.current.open = false;
+    };
+    document.addEventListener("pointerdown", close);
+    return () => document.removeEventListener("pointerdown", close);
+  }, []);
+  const names = new Set(shown.map((column) => column.name));
+  const change = (name: string, on: boolean) => {
+    if (on) names.add(name);
+    else names.delete(name);
+    setParams({ columns: [...names].join(" ") || " " }, { replace: true });
+  };
+  return (
+    <details class="menu right" ref={menu}>
+      <summary>Columns</summary>
+      <div class="menu-body" role="group" aria-label="Columns">
+        {applying.map((column) => (
+          <label key={column.name}>
+            <input type="checkbox" checked={names.has(column.name)} onChange={(event) => change(column.name, event.currentTarget.checked)} />
+            <span class="menu-word">{column.title}</span>
+          </label>
+        ))}
+        {param("columns") !== null ? (
+          <button type="button" class="quiet" onClick={() => setParams({ columns: null }, { replace: true })}>
+            As many as fit
+          </button>
+        ) : null}
+      </div>
+    </details>
+  );
+}
+
+function HeadCell({ name, title, isNumber }: { name: string; title: string; isNumber: boolean }) {
+  const sorted = sortColumn.value === name;
+  const down = sortDown.value;
+  // Numbers begin with the largest: the fastest, the longest.
+  const first = isNumber ? "down" : null;
+  const next = !sorted ? { sort: name, dir: first } : down === (first === "down") ? { sort: name, dir: down ? null : "down" } : { sort: null, dir: null };
+  return (
+    <div role="columnheader" class={isNumber ? "cell number" : "cell"} aria-sort={sorted ? (down ? "descending" : "ascending") : "none"}>
+      <button type="button" onClick={() => setParams(next, { replace: true })}>
+        {title}
+        <span class="sort-sign" aria-hidden="true">
+          {sorted ? (down ? "\u2193" : "\u2191") : ""}
+        </span>
+      </button>
+    </div>
+  );
+}
+
+function Marked({ text, wanted }: { text: string; wanted: string }) {
+  const at = text.toLowerCase().indexOf(wanted.toLowerCase());
+  if (at < 0) return <bdi>{visible(text)}</bdi>;
+  return (
+    <bdi>
+      {visible(text.slice(0, at))}
+      <mark>{visible(text.slice(at, at + wanted.length))}</mark>
+      {visible(text.slice(at + wanted.length))}
+    </bdi>
+  );
+}
 
 export function TablePage() {
-  return <Empty title="This page is being written" />;
+  const of = report.value!;
+  const rows = ordered.value;
+  const { found, finder } = useFound();
+  const items = useMemo(() => itemsOf(of, rows, found), [of, rows, found]);
+  const box = useRef<HTMLDivElement>(null);
+  const filterField = useRef<HTMLInputElement>(null);
+  const [width, setWidth] = useState(() => Math.min(window.innerWidth, 1680) - 32);
+  useLayoutEffect(() => {
+    const watcher = new ResizeObserver(([entry]) => entry && setWidth(entry.contentRect.width));
+    if (box.current) watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, [items.length > 0]);
+  const { applying, shown } = useColumns(of, width);
+  const sizes = useMemo(() => (index: number) => (items[index]?.hit ? HIT : ROW), [items]);
+  const list = useVirtual(box, items.length, sizes, ROW);
+
+  const at = param("at");
+  const selected = useMemo(() => {
+    if (at === null) return -1;
+    const [key, number] = [at.replace(/ \d+$/, ""), Number(/ (\d+)$/.exec(at)?.[1] ?? -1)];
+    const row = of.rowOf(key);
+    const first = items.findIndex((item) => item.row === row);
+    return first < 0 ? -1 : Math.min(first + 1 + number, items.length - 1);
+  }, [at, items]);
+  const select = (index: number) => {
+    const item = items[index];
+    if (!item) return;
+    let begin = index;
+    while (items[begin - 1]?.row === item.row) begin--;
+    setParams({ at: of.keyOf(item.row) + (index > begin ? ` ${index - begin - 1}` : "") }, { replace: true });
+  };
+  useLayoutEffect(() => {
+    if (selected >= 0) list.show(selected);
+  }, [selected]);
+  const openItem = (item: Item | undefined) => {
+    if (item) go(item.hit ? linkOfHit(item.hit) : linkOf(of, item.row));
+  };
+  useKeys([
+    { key: "j", also: "ArrowDown", label: "Next row", run: () => select(Math.min(selected + 1, items.length - 1)) },
+    { key: "k", also: "ArrowUp", label: "Row before", run: () => select(selected <= 0 ? 0 : selected - 1) },
+    { key: "Enter", label: "Open the row", run: () => openItem(items[selected]) },
+    { key: "/", label: "Filter the rows", run: () => filterField.current?.focus() },
+    { key: "Escape", label: "Leave the field; clear the selection", inFields: true, run: () => leave() },
+  ]);
+  const leave = () => {
+    if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
+    else setParams({ at: null }, { replace: true });
+  };
+
+  const taskWidth = width < 600 ? 120 : TASK_WIDTH;
+  const total = shown.reduce((sum, column) => sum + column.width, taskWidth);
+  const template = `minmax(${taskWidth}px, 1fr) ${shown.map((column) => `${column.width}px`).join(" ")}`;
+  return (
+    <div class="table-page">
+      <div class="table-tools">
+        <label class="field">
+          <span class="hidden-visually">Filter the rows</span>
+          <input
+            ref={filterField}
+            type="search"
+            placeholder="Filter rows: task, model, error …"
+            value={param("q") ?? ""}
+            onInput={(event) => setParams({ q: event.currentTarget.value, at: null }, { replace: true })}
+            onKeyDown={(event) => event.key === "Enter" && items.length > 0 && (event.currentTarget.blur(), select(0))}
+          />
+        </label>
+        <Finder finder={finder} />
+        <span class="table-count mute" aria-live="polite">
+          {found ? `${count(new Set(items.map((item) => item.row)).size)} rows with ${count(found.hits)} places` : `${count(items.length)} rows`}
+        </span>
+        <ColumnMenu applying={applying} shown={shown} />
+      </div>
+      {items.length === 0 ? (
+        <Empty title={of.rows.count === 0 ? "The report has no rows" : found && !finder.running ? "No row contains this text" : finder.running ? "Searching …" : "No row passes the filters"}>
+          {of.rows.count > 0 && !finder.running ? "Change or clear the filters above." : null}
+        </Empty>
+      ) : (
+        <div class="grid" ref={box} role="table" aria-label="Rows" aria-rowcount={items.length + 1} tabIndex={0}>
+          <div class="grid-inner" style={{ minWidth: `${total}px` }}>
+            <div role="rowgroup" class="grid-head">
+              <div role="row" aria-rowindex={1} class="grid-row" style={{ gridTemplateColumns: template }}>
+                <HeadCell name="task_id" title="Task" isNumber={false} />
+                {shown.map((column) => (
+                  <HeadCell key={column.name} {...column} />
+                ))}
+              </div>
+            </div>
+            <div role="rowgroup" class="grid-body" style={{ height: `${list.height}px` }}>
+              {list.items.map(({ index, start, size }) => {
+                const item = items[index];
+                if (!item) return null;
+                const state = `${index === selected ? " selected" : ""}`;
+                const style = { transform: `translateY(${start}px)`, height: `${size}px` };
+                if (item.hit) {
+                  return (
+                    <div role="row" key={`${item.row} ${index}`} aria-rowindex={index + 2} class={`grid-row hit${state}`} style={style}>
+                      <div role="cell" class="cell hit-cell">
+                        <a href={linkOfHit(item.hit)} class="hit-place">
+                          {item.hit.turn === null ? "" : `turn ${item.hit.turn}, `}
+                          <Text value={item.hit.field} />:{item.hit.line}
+                        </a>
+                        <span class="hit-text mono">
+                          <Marked text={item.hit.text} wanted={finder.text} />
+                        </span>
+                        {item.more > 0 ? <span class="mute hit-more">{count(item.more)} more</span> : null}
+                      </div>
+                    </div>
+                  );
+                }
+                return (
+                  <div role="row" key={item.row} aria-rowindex={index + 2} aria-current={index === selected ? "true" : undefined} class={`grid-row${state}`} style={{ ...style, gridTemplateColumns: template }} onClick={(event) => !(event.target as HTMLElement).closest("a") && select(index)} onDblClick={() => openItem(item)}>
+                    <div role="cell" class="cell">
+                      <a href={linkOf(of, item.row)} class="task-link">
+                        <Text value={of.rows.text("task_id", item.row) ?? of.keyOf(item.row)} limit={120} />
+                      </a>
+                    </div>
+                    {shown.map((column) => (
+                      <div role="cell" key={column.name} class={column.isNumber ? "cell number" : "cell"}>
+                        {column.cell(of, item.row)}
+                      </div>
+                    ))}
+                  </div>
+                );
+              })}
+            </div>
+          </div>
+        </div>
+      )}
+    </div>
+  );
 }

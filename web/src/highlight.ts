@@ -1,0 +1,116 @@
+// Code as lines of runs with a class each. highlight.js gives its runs to an emitter of ours; no HTML is made.
+import hljs from "highlight.js/lib/core";
+import cpp from "highlight.js/lib/languages/cpp";
+import diff from "highlight.js/lib/languages/diff";
+import json from "highlight.js/lib/languages/json";
+import python from "highlight.js/lib/languages/python";
+
+export type Language = "python" | "cpp" | "json" | "diff" | "plain";
+export interface Run {
+  text: string;
+  /** A class of style.css, `code-…`; empty for plain text. */
+  tone: string;
+}
+export type Line = Run[];
+
+export const HIGHLIGHT_BYTES = 256 * 1024;
+export const HIGHLIGHT_MS = 50;
+/** A line this long is data; the expressions of a grammar may need quadratic time for it. */
+const LINE_LENGTH = 2000;
+
+const TONES: Record<string, string> = {
+  keyword: "keyword",
+  built_in: "type",
+  type: "type",
+  class: "type",
+  string: "string",
+  regexp: "string",
+  number: "number",
+  literal: "number",
+  symbol: "number",
+  comment: "comment",
+  doctag: "comment",
+  meta: "name",
+  title: "name",
+  function: "name",
+  attr: "name",
+  addition: "added",
+  deletion: "removed",
+};
+
+class TimeOver extends Error {}
+
+/** Receives what highlight.js recognises. */
+class Emitter {
+  runs: Run[] = [];
+  private scopes: string[] = [];
+
+  addText(text: string): void {
+    if (text === "") return;
+    if (performance.now() > deadline) throw new TimeOver("the time to highlight is over");
+    let tone = "";
+    for (let i = this.scopes.length - 1; i >= 0 && tone === ""; i--) tone = TONES[this.scopes[i]!.split(".")[0]!] ?? "";
+    this.runs.push({ text, tone: tone && `code-${tone}` });
+  }
+  startScope(scope: string): void {
+    this.scopes.push(scope);
+  }
+  endScope(): void {
+    this.scopes.pop();
+  }
+  openNode(scope: string): void {
+    this.startScope(scope);
+  }
+  closeNode(): void {
+    this.endScope();
+  }
+  __addSublanguage(other: Emitter): void {
+    this.runs.push(...other.runs);
+  }
+  finalize(): void {}
+  toHTML(): string {
+    return "";
+  }
+}
+
+let deadline = 0;
+hljs.registerLanguage("python", python);
+hljs.registerLanguage("cpp", cpp);
+hljs.registerLanguage("json", json);
+hljs.registerLanguage("diff", diff);
+hljs.configure({ __emitter: Emitter as never });
+
+export function plainLines(code: string): Line[] {
+  return code.split("\n").map((text) => (text === "" ? [] : [{ text, tone: "" }]));
+}
+
+function linesOf(runs: Run[]): Line[] {
+  const lines: Line[] = [[]];
+  for (const run of runs) {
+    const parts = run.text.split("\n");
+    parts.forEach((text, i) => {
+      if (i > 0) lines.push([]);
+      if (text !== "") lines.at(-1)!.push({ text, tone: run.tone });
+    });
+  }
+  return lines;
+}
+
+/**
+ * The lines of a code with tones; without tones where it is longer than 256 KiB, has very long lines, or takes more
+ * than 50 ms.
+ */
+export function highlight(code: string, language: Language): Line[] {
+  const plain = () => plainLines(code);
+  if (language === "plain" || code.length > HIGHLIGHT_BYTES) return plain();
+  if (code.split("\n").some((line) => line.length > LINE_LENGTH)) return plain();
+  deadline = performance.now() + HIGHLIGHT_MS;
+  try {
+    const result = hljs.highlight(code, { language, ignoreIllegals: true });
+    if (result.errorRaised || result.illegal) return plain();
+    const runs = (result._emitter as unknown as Emitter).runs;
+    return runs.reduce((length, run) => length + run.text.length, 0) === code.length ? linesOf(runs) : plain();
+  } catch {
+    return plain();
+  }
+}
