@@ -4,7 +4,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { CopyButton } from "./copy";
 import { type DiffLine, difference, fold } from "./difference";
-import { type Language, type Line, highlight, plainLines } from "./highlight";
+import { type Language, type Line, highlight, overlay, plainLines } from "./highlight";
 import { count } from "./numbers";
 import { visible } from "./text";
 
@@ -115,44 +115,52 @@ export function Code(props: { code: string; language?: Language; links?: Links; 
   );
 }
 
-function DiffText({ line }: { line: DiffLine }) {
-  if (line.words) {
-    return (
-      <bdi>
-        {line.words.map((word, i) => (
-          <span key={i} class={word.changed ? "changed" : undefined}>
-            {visible(word.text)}
-          </span>
-        ))}
-      </bdi>
-    );
-  }
-  return <Runs line={[{ text: line.text, tone: "" }]} />;
+function DiffText({ line, toned }: { line: DiffLine; toned: Line | undefined }) {
+  const runs = toned ?? [{ text: line.text, tone: "" }];
+  if (!line.words) return <Runs line={runs} />;
+  return (
+    <bdi>
+      {overlay(runs, line.words).map((run, i) => (
+        <span key={i} class={`${run.tone}${run.changed ? " changed" : ""}`.trim() || undefined}>
+          {visible(run.text)}
+        </span>
+      ))}
+    </bdi>
+  );
+}
+
+/** What all lines of a difference share. */
+interface DiffLook {
+  before: Line[];
+  after: Line[];
+  links: Links | undefined;
+  flagged: number | null | undefined;
 }
 
 const SIGN = { same: " ", added: "+", removed: "\u2212" };
 const SAID = { same: "", added: "added", removed: "removed" };
 
-function DiffRow({ line, links, flagged }: { line: DiffLine; links: Links | undefined; flagged: number | null | undefined }) {
-  const isTarget = line.after !== null && links?.target === line.after;
-  const isFlagged = line.after !== null && flagged === line.after;
+function DiffRow({ line, look }: { line: DiffLine; look: DiffLook }) {
+  const isTarget = line.after !== null && look.links?.target === line.after;
+  const isFlagged = line.after !== null && look.flagged === line.after;
+  const toned = line.after !== null ? look.after[line.after - 1] : look.before[(line.before ?? 0) - 1];
   return (
     <div class={`line ${line.kind}${isTarget ? " target" : ""}${isFlagged ? " flagged" : ""}`}>
       <Number_ line={line.before} side="before" />
-      <Number_ line={line.after} links={links} side="after" />
+      <Number_ line={line.after} links={look.links} side="after" />
       <span class="line-sign" aria-label={SAID[line.kind] || undefined} role={SAID[line.kind] ? "img" : undefined}>
         {SIGN[line.kind]}
       </span>
       <span class="line-text">
-        <DiffText line={line} />
+        <DiffText line={line} toned={toned} />
       </span>
     </div>
   );
 }
 
-function Gap({ lines, links, flagged }: { lines: DiffLine[]; links: Links | undefined; flagged: number | null | undefined }) {
+function Gap({ lines, look }: { lines: DiffLine[]; look: DiffLook }) {
   const [open, setOpen] = useState(false);
-  if (open) return <>{lines.map((line, i) => <DiffRow key={i} line={line} links={links} flagged={flagged} />)}</>;
+  if (open) return <>{lines.map((line, i) => <DiffRow key={i} line={line} look={look} />)}</>;
   return (
     <button type="button" class="gap" onClick={() => setOpen(true)}>
       {count(lines.length)} equal lines
@@ -171,6 +179,7 @@ export function changesOf(lines: DiffLine[]): { added: number; removed: number }
 export function Difference(props: { before: string; after: string; links?: Links; flagged?: number | null; label: string }) {
   const { before, after, links } = props;
   const lines = useMemo(() => difference(before, after), [before, after]);
+  const look: DiffLook = { before: useLines(before, "python"), after: useLines(after, "python"), links, flagged: props.flagged };
   const box = useTarget(links?.target, lines);
   if (!lines) {
     return (
@@ -187,13 +196,13 @@ export function Difference(props: { before: string; after: string; links?: Links
     <div class="code diff" ref={box} tabIndex={0} role="region" aria-label={props.label}>
       <div class="lines">
         {fold(lines, 3, keep).map((part, i) => {
-          if ("gap" in part) return <Gap key={i} lines={part.gap} links={links} flagged={props.flagged} />;
+          if ("gap" in part) return <Gap key={i} lines={part.gap} look={look} />;
           const drawn = part.lines.slice(0, Math.max(0, left));
           left -= part.lines.length;
           return (
             <div key={i}>
               {drawn.map((line, k) => (
-                <DiffRow key={k} line={line} links={links} flagged={props.flagged} />
+                <DiffRow key={k} line={line} look={look} />
               ))}
               {drawn.length < part.lines.length ? <p class="mute note">{count(part.lines.length - drawn.length)} more lines: see the code</p> : null}
             </div>

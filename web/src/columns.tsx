@@ -10,6 +10,8 @@ export interface ColumnView {
   title: string;
   /** Pixels; the first column takes what is left. */
   width: number;
+  /** Pixels and content in a narrow window. */
+  narrow?: { width: number; cell: (of: Report, row: number) => ComponentChildren };
   isNumber: boolean;
   cell: (of: Report, row: number) => ComponentChildren;
   /** Whether it has anything to show in this report. */
@@ -60,12 +62,21 @@ export const COLUMNS: ColumnView[] = [
   {
     name: "status",
     title: "Status",
-    width: 136,
+    width: 146,
+    narrow: { width: 56, cell: (of, row) => <Status status={of.rows.text("status", row)} counts={of.rows.flag("counts", row)} short /> },
     isNumber: false,
     cell: (of, row) => <Status status={of.rows.text("status", row)} counts={of.rows.flag("counts", row)} />,
     applies: has("status"),
   },
-  { name: "speedup", title: "Speed-up", width: 148, isNumber: true, cell: speedupCell, applies: has("speedup") },
+  {
+    name: "speedup",
+    title: "Speed-up",
+    width: 152,
+    narrow: { width: 92, cell: (of, row) => times(of.rows.number("speedup", row)) },
+    isNumber: true,
+    cell: speedupCell,
+    applies: has("speedup"),
+  },
   {
     name: "reason",
     title: "Reason",

@@ -80,8 +80,15 @@ hljs.registerLanguage("json", json);
 hljs.registerLanguage("diff", diff);
 hljs.configure({ __emitter: Emitter as never });
 
+/** Lines as a reader counts them: a line feed at the end begins no line. */
+function lineTexts(code: string): string[] {
+  const lines = code.split("\n");
+  if (lines.length > 1 && lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
 export function plainLines(code: string): Line[] {
-  return code.split("\n").map((text) => (text === "" ? [] : [{ text, tone: "" }]));
+  return lineTexts(code).map((text) => (text === "" ? [] : [{ text, tone: "" }]));
 }
 
 function linesOf(runs: Run[]): Line[] {
@@ -93,7 +100,28 @@ function linesOf(runs: Run[]): Line[] {
       if (text !== "") lines.at(-1)!.push({ text, tone: run.tone });
     });
   }
+  if (lines.length > 1 && lines.at(-1)!.length === 0) lines.pop();
   return lines;
+}
+
+/** The runs of a line, cut where the words of a difference begin and end. */
+export function overlay(line: Line, words: { text: string; changed: boolean }[]): (Run & { changed: boolean })[] {
+  const cut: (Run & { changed: boolean })[] = [];
+  let run = 0;
+  let at = 0;
+  for (const word of words) {
+    for (let left = word.text.length; left > 0 && line[run]; ) {
+      const text = line[run]!.text.slice(at, at + left);
+      cut.push({ text, tone: line[run]!.tone, changed: word.changed });
+      left -= text.length;
+      at += text.length;
+      if (at >= line[run]!.text.length) {
+        run++;
+        at = 0;
+      }
+    }
+  }
+  return cut;
 }
 
 /**

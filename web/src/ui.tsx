@@ -18,17 +18,17 @@ const SIGNS: Record<string, { sign: string; tone: string }> = {
 
 export const toneOf = (status: string): string => SIGNS[status]?.tone ?? "mute";
 
-/** A status with sign and colour. `counts` false turns a correct result into "does not count". */
-export function Status({ status, counts }: { status: string | null; counts?: boolean | null }) {
+/** A status with sign and colour. `counts` false turns a correct result into "does not count". `short`: the sign alone. */
+export function Status({ status, counts, short = false }: { status: string | null; counts?: boolean | null; short?: boolean }) {
   if (!status) return <span class="mute">{NONE}</span>;
   const word = status === "correct" && counts === false ? "does not count" : status;
   const { sign, tone } = SIGNS[word] ?? { sign: "\u00b7", tone: "mute" };
   return (
-    <span class={`status ${tone}`}>
+    <span class={`status ${tone}`} title={short ? plain(word) : undefined}>
       <span class="sign" aria-hidden="true">
         {sign}
       </span>
-      <Text value={word} />
+      {short ? <span class="hidden-visually">{plain(word)}</span> : <Text value={word} />}
     </span>
   );
 }

@@ -15,7 +15,8 @@ import { useVirtual } from "../virtual";
 const ROW = 32;
 const HIT = 26;
 const HITS_SHOWN = 4;
-const TASK_WIDTH = 220;
+const NARROW = 600;
+const taskWidthOf = (width: number) => (width < NARROW ? 150 : 220);
 
 type Item = { row: number; hit: Hit | null; more: number };
 
@@ -43,6 +44,8 @@ function linkOfHit(hit: Hit): string {
   return href("transcript", [hit.key], { turn: hit.turn, field: hit.field, line: hit.line });
 }
 
+const widthOf = (column: ColumnView, width: number) => (width < NARROW ? (column.narrow?.width ?? column.width) : column.width);
+
 /** Columns that the reader chose, or as many as fit. */
 function useColumns(of: Report, width: number): { applying: ColumnView[]; shown: ColumnView[] } {
   const applying = useMemo(() => COLUMNS.filter((column) => column.applies(of)), [of]);
@@ -52,10 +55,10 @@ function useColumns(of: Report, width: number): { applying: ColumnView[]; shown:
       const names = new Set(wanted.split(" "));
       return applying.filter((column) => names.has(column.name));
     }
-    let left = width - (width < 600 ? 120 : TASK_WIDTH) - 16;
+    let left = width - taskWidthOf(width) - 16;
     const fitting: ColumnView[] = [];
     for (const column of applying) {
-      left -= column.width;
+      left -= widthOf(column, width);
       if (left < 0) break;
       fitting.push(column);
     }
@@ -129,6 +132,11 @@ function Marked({ text, wanted }: { text: string; wanted: string }) {
   );
 }
 
+function placesSaid(items: Item[], found: Found): string {
+  const rows = new Set(items.map((item) => item.row)).size;
+  return `${count(found.hits)} ${found.hits === 1 ? "place" : "places"} in ${count(rows)} ${rows === 1 ? "row" : "rows"}`;
+}
+
 export function TablePage() {
   const of = report.value!;
   const rows = ordered.value;
@@ -179,9 +187,9 @@ export function TablePage() {
     else setParams({ at: null }, { replace: true });
   };
 
-  const taskWidth = width < 600 ? 120 : TASK_WIDTH;
-  const total = shown.reduce((sum, column) => sum + column.width, taskWidth);
-  const template = `minmax(${taskWidth}px, 1fr) ${shown.map((column) => `${column.width}px`).join(" ")}`;
+  const narrow = width < NARROW;
+  const total = shown.reduce((sum, column) => sum + widthOf(column, width), taskWidthOf(width)) + 16;
+  const template = `minmax(${taskWidthOf(width)}px, 1fr) ${shown.map((column) => `${widthOf(column, width)}px`).join(" ")}`;
   return (
     <div class="table-page">
       <div class="table-tools">
@@ -198,7 +206,7 @@ export function TablePage() {
         </label>
         <Finder finder={finder} />
         <span class="table-count mute" aria-live="polite">
-          {found ? `${count(new Set(items.map((item) => item.row)).size)} rows with ${count(found.hits)} places` : `${count(items.length)} rows`}
+          {found ? placesSaid(items, found) : param("q") ? `${count(items.length)} rows` : ""}
         </span>
         <ColumnMenu applying={applying} shown={shown} />
       </div>
@@ -248,7 +256,7 @@ export function TablePage() {
                     </div>
                     {shown.map((column) => (
                       <div role="cell" key={column.name} class={column.isNumber ? "cell number" : "cell"}>
-                        {column.cell(of, item.row)}
+                        {(narrow ? (column.narrow?.cell ?? column.cell) : column.cell)(of, item.row)}
                       </div>
                     ))}
                   </div>

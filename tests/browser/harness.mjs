@@ -1,0 +1,128 @@
+// Opens reports in Debian's Chromium: real clicks and keys. An error on the console fails the test.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT, writeReport } from "./fixture.mjs";
+
+const require = createRequire(join(ROOT, "web/package.json"));
+const { chromium } = require("playwright-core");
+const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+/** Where screenshots go; null: none are taken. */
+export const SHOTS = process.env.KW_SCREENSHOTS ?? null;
+
+const EXECUTABLE = process.env.KW_CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
+
+export class Browser {
+  static async start() {
+    assert.ok(EXECUTABLE, "Chromium is missing: scripts/packages.sh web installs it");
+    const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+    const one = new Browser();
+    one.browser = await chromium.launch({ executablePath: EXECUTABLE, args });
+    one.folder = mkdtempSync(join(tmpdir(), "kernelwright-browser-"));
+    return one;
+  }
+
+  async stop() {
+    await this.browser.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  path(name) {
+    return join(this.folder, name);
+  }
+
+  /** Writes a world as NAME.html and opens it. */
+  async openWorld(name, world, options = {}) {
+    const path = this.path(`${name}.html`);
+    writeReport(path, world, options);
+    return this.open(`file://${path}`, options);
+  }
+
+  /** Opens an address. `errors` of the tab has what the console and the page reported. */
+  async open(url, { width = 1200, height = 800, dark = false, fragment = "", ready = "main h1, main h2, main .table-page, main .empty, .problem", reducedMotion = "reduce" } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion, acceptDownloads: false });
+    const page = await context.newPage();
+    const errors = [];
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("dialog", (dialog) => {
+      errors.push(`a dialog opened: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith("file:") && !request.url().startsWith("data:") && !request.url().startsWith("blob:") && !request.url().startsWith(url.slice(0, 16))) errors.push(`a request to ${request.url()}`);
+    });
+    const tab = new Tab(page, context, errors);
+    await page.goto(url + fragment);
+    if (ready) await page.waitForSelector(ready);
+    return tab;
+  }
+}
+
+export class Tab {
+  constructor(page, context, errors) {
+    Object.assign(this, { page, context, errors });
+  }
+
+  async close() {
+    await this.context.close();
+    assert.deepEqual(this.errors, [], "the console is silent");
+  }
+
+  async go(fragment) {
+    await this.page.evaluate((to) => {
+      location.hash = to;
+    }, fragment);
+    await this.page.waitForTimeout(50);
+  }
+
+  fragment() {
+    return this.page.evaluate(() => location.hash);
+  }
+
+  text(selector) {
+    return this.page.locator(selector).first().innerText();
+  }
+
+  /** No part of the page is wider than the window. */
+  async fitsWidth() {
+    const { wide, window } = await this.page.evaluate(() => ({ wide: document.documentElement.scrollWidth, window: innerWidth }));
+    assert.ok(wide <= window, `the page is ${wide} pixels wide in a window of ${window}`);
+  }
+
+  /** Findings of axe-core that are serious or critical. */
+  async accessible() {
+    // The page's policy refuses scripts that are not its own, so axe runs in the debugger's world.
+    const session = await this.context.newCDPSession(this.page);
+    const evaluate = async (expression) => {
+      const { result, exceptionDetails } = await session.send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+      assert.ok(!exceptionDetails, exceptionDetails?.exception?.description);
+      return result.value;
+    };
+    await evaluate(`${AXE};0`);
+    const found = await evaluate(`axe.run(document, {resultTypes: ["violations"], iframes: false}).then((all) => all.violations
+      .filter((one) => one.impact === "serious" || one.impact === "critical")
+      .map((one) => one.id + ": " + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + " " + (node.any[0]?.message ?? "")).join(" | ")))`);
+    await session.detach();
+    assert.deepEqual(found, []);
+  }
+
+  /** A screenshot of the window as NAME.png, where they are wanted. */
+  async shot(name, { full = false } = {}) {
+    if (!SHOTS) return;
+    mkdirSync(SHOTS, { recursive: true });
+    await this.page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: full });
+  }
+}
+
+/** The widths and colours that every page is looked at. */
+export const LOOKS = [
+  { width: 400, height: 800, dark: false },
+  { width: 1600, height: 1000, dark: false },
+  { width: 400, height: 800, dark: true },
+  { width: 1600, height: 1000, dark: true },
+];
+export const nameOfLook = ({ width, dark }) => `${width}_${dark ? "dark" : "light"}`;
