@@ -1,7 +1,7 @@
 # Every target is one short script in scripts/.
 .DEFAULT_GOAL := help
 KW_LABELS ?= unit end_to_end capabilities
-.PHONY: help demo closed-loop test test-all retest test-gpu build lint format dist dist-tests wheel image clean
+.PHONY: help demo closed-loop test test-all retest test-gpu build web lint format dist dist-tests wheel image clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1 \t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -18,8 +18,8 @@ closed-loop: ## data, training, serving and verdicts in a loop, with a tiny mode
 test: ## install missing packages, build, run the tests
 	@scripts/test.sh $(KW_LABELS)
 
-test-all: test ## make test, then the long tests: programs of others, sanitizers, fuzzers
-	@scripts/test.sh peers sanitizers fuzz
+test-all: test ## make test, then the long tests: programs of others, sanitizers, fuzzers, the page in a browser
+	@scripts/test.sh peers sanitizers fuzz browser
 
 retest: ## run the tests again although no file has changed
 	@scripts/test.sh --again $(KW_LABELS)
@@ -29,6 +29,9 @@ test-gpu: ## the tests that need a GPU
 
 build: ## build all targets into build/
 	@scripts/build.sh
+
+web: ## the page of report and view from web/src into web/built
+	@scripts/web.sh build
 
 lint: ## formatting and static analysis, as CI runs them
 	@scripts/lint.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the missing Debian packages. packages.sh [--needed] build|lint|image ...
+# Installs the missing Debian packages. packages.sh [--needed] build|lint|image|web ...
 # With --needed it only prints the missing ones.
 . "$(dirname "$0")/lib.sh"
 
@@ -18,6 +18,14 @@ boost_version() {
   echo 1.81
 }
 
+# The browser tests take a Node and a Chromium that are there already, wherever they come from.
+web_packages() {
+  if [ "$(node --version 2>/dev/null | sed -n 's/^v\([0-9]*\).*/\1/p')" -ge 18 ] 2>/dev/null; then :; else echo nodejs; fi
+  command -v npm >/dev/null || echo npm
+  [ -n "${KW_CHROMIUM-}" ] || command -v chromium >/dev/null || echo chromium
+  echo ca-certificates
+}
+
 list_packages() {
   local group boost
   for group in "$@"; do
@@ -30,6 +38,7 @@ list_packages() {
           python3-venv git ca-certificates ;;
       lint) echo clang-format-19 clang-tidy-19 ;;
       image) echo buildah mmdebstrap ;;
+      web) web_packages ;;
       *) fail "no such group of packages: $group" ;;
     esac
   done
@@ -53,7 +62,7 @@ missing=$(missing_packages "$@" | xargs)
 if [ -z "$missing" ]; then exit 0; fi
 say "Debian packages that are missing: $missing"
 if [ "$only_say" = yes ]; then
-  say "  (on a bare Debian 12: 124 MB to download, 690 MB on disk; the linters 11 MB and 58 MB more)"
+  say "  (on a bare Debian 12: 124 MB to download, 690 MB on disk; the linters 11 MB and 58 MB more, Chromium for the browser tests up to 130 MB and 480 MB)"
   exit 0
 fi
 

@@ -18,10 +18,12 @@ fi
 with_peers=no
 case " ${labels[*]} " in *" peers "* | *" capabilities "*) with_peers=yes ;; esac
 
-needed=$(scripts/packages.sh --needed build && scripts/python.sh --needed test &&
+packages=(build)
+case " ${labels[*]} " in *" browser "*) packages+=(web) ;; esac
+needed=$(scripts/packages.sh --needed "${packages[@]}" && scripts/python.sh --needed test &&
   { [ "$with_peers" = no ] || scripts/python-peers.sh --needed; })
 if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed"; fi
-scripts/packages.sh build
+scripts/packages.sh "${packages[@]}"
 stage "Python environment" scripts/python.sh test
 KW_TEST_PYTHON=$(scripts/python.sh test)
 export KW_TEST_PYTHON
@@ -42,6 +44,7 @@ if [ "$with_peers" = yes ] && ! stage "Python environment for peers" peers_came;
   kept=() && for label in "${labels[@]}"; do [[ "$label" =~ ^(peers|capabilities)$ ]] || kept+=("$label"); done
   labels=(${kept[@]+"${kept[@]}"})
 fi
+case " ${labels[*]} " in *" browser "*) stage "packages of the page" scripts/web.sh packages ;; esac
 # folder_of LABEL: the build folder of its tests.
 folder_of() { case $1 in sanitizers | fuzz) echo build-sanitizers ;; *) echo build ;; esac; }
 build_with_sanitizers() {

@@ -124,6 +124,41 @@ export function overlay(line: Line, words: { text: string; changed: boolean }[])
   return cut;
 }
 
+/** A regular expression of a grammar may be quadratic, and cannot be stopped: it sees this much at once. */
+const BLOCK_BYTES = 16 * 1024;
+
+/** True where a line can begin a block of its own: no construct of the language reaches over it. */
+function cutter(language: Language): (line: string) => boolean {
+  if (language === "json" || language === "diff") return () => true;
+  let inside = false;
+  const mark = language === "python" ? /"""|'''/g : /\/\*|\*\//g;
+  return (line) => {
+    const can = !inside && /^[A-Za-z_@#/]/.test(line);
+    for (const found of line.matchAll(mark)) inside = language === "python" ? !inside : found[0] === "/*";
+    return can;
+  };
+}
+
+/** The code in blocks that are highlighted alone; null where a block would be too long. */
+function blocksOf(code: string, language: Language): string[] | null {
+  if (code.length <= BLOCK_BYTES) return [code];
+  const canCut = cutter(language);
+  const blocks: string[] = [];
+  let block = "";
+  for (const line of code.split(/(?<=\n)/)) {
+    if (canCut(line) && block.length > BLOCK_BYTES / 2) {
+      blocks.push(block);
+      block = "";
+    }
+    block += line;
+    if (block.length > BLOCK_BYTES) return null;
+  }
+  blocks.push(block);
+  return blocks;
+}
+
+const warm = new Set<Language>();
+
 /**
  * The lines of a code with tones; without tones where it is longer than 256 KiB, has very long lines, or takes more
  * than 50 ms.
@@ -132,11 +167,23 @@ export function highlight(code: string, language: Language): Line[] {
   const plain = () => plainLines(code);
   if (language === "plain" || code.length > HIGHLIGHT_BYTES) return plain();
   if (code.split("\n").some((line) => line.length > LINE_LENGTH)) return plain();
+  const blocks = blocksOf(code, language);
+  if (!blocks) return plain();
+  if (!warm.has(language)) {
+    // The first call compiles the grammar.
+    deadline = Infinity;
+    hljs.highlight("x = 1\n", { language, ignoreIllegals: true });
+    warm.add(language);
+  }
   deadline = performance.now() + HIGHLIGHT_MS;
   try {
-    const result = hljs.highlight(code, { language, ignoreIllegals: true });
-    if (result.errorRaised || result.illegal) return plain();
-    const runs = (result._emitter as unknown as Emitter).runs;
+    const runs: Run[] = [];
+    for (const block of blocks) {
+      if (performance.now() > deadline) return plain();
+      const result = hljs.highlight(block, { language, ignoreIllegals: true });
+      if (result.errorRaised || result.illegal) return plain();
+      for (const run of (result._emitter as unknown as Emitter).runs) runs.push(run);
+    }
     return runs.reduce((length, run) => length + run.text.length, 0) === code.length ? linesOf(runs) : plain();
   } catch {
     return plain();
