@@ -1,0 +1,33 @@
+// Figures of charts as text, beside those of numbers.ts: shares, nouns with their number, ticks; and checks of
+// what a report gives as a number.
+import { count, percent, significant } from "../numbers";
+
+/** The number if the value is one; null for text such as "NaN", missing values and everything else. */
+export function numberOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
+
+/** The elements that are finite numbers. */
+export function numbersOf(value: unknown): number[] {
+  return Array.isArray(value) ? value.filter((one): one is number => numberOf(one) !== null) : [];
+}
+
+/** A share with one decimal: 41.2%. */
+export function shareText(value: number): string {
+  return percent(value, 1);
+}
+
+/** Three digits without zeros at the end: for ticks. */
+export function short(value: number): string {
+  const text = significant(value);
+  return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** "1 task", "2,000 tasks". */
+export function counted(number: number, one: string, several = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : several}`;
+}
+
+export function between(of: { low: number; high: number } | null, write: (value: number) => string): string {
+  return of ? `${write(of.low)} to ${write(of.high)}` : "";
+}

@@ -1,0 +1,93 @@
+// Launches of one call by stream. Where starts are not measured, the order is drawn in place of time.
+import type { JSX } from "preact";
+import { Text } from "../text";
+import { useFills } from "./fills";
+import { duration, significant } from "../numbers";
+import { counted } from "./figures";
+import { type Area, fitted, Plot, type Point, XAxis } from "./plot";
+import { linear } from "./scale";
+
+export interface TimelineLaunch {
+  name: string;
+  origin: string;
+  stream: number | null;
+  startMs: number | null;
+  timeMs: number | null;
+  label: string;
+}
+
+const ROW = 34;
+
+export function Timeline(props: { title: string; launches: readonly TimelineLaunch[]; children?: JSX.Element | null }): JSX.Element {
+  const { launches } = props;
+  const fills = useFills();
+  const streams = [...new Set(launches.map((launch) => launch.stream))].sort((a, b) => (a ?? 1e9) - (b ?? 1e9));
+  const origins = [...new Set(launches.map((launch) => launch.origin))].sort();
+  const timed = launches.length > 0 && launches.every((launch) => launch.startMs !== null && launch.timeMs !== null);
+  const spans = launches.map((launch, i) => (timed ? { from: launch.startMs!, to: launch.startMs! + launch.timeMs! } : { from: i, to: i + 1 }));
+  const end = spans.reduce((most, span) => Math.max(most, span.to), 0);
+  const begin = Math.min(0, ...spans.map((span) => span.from).slice(0, 1000));
+  const nameOf = (stream: number | null): string => (stream === null ? "stream?" : `stream ${stream}`);
+  const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
+    const x = timed
+      ? linear({ low: begin, high: end }, area.left, area.right, duration, { fixed: true, spacing: 76 })
+      : linear({ low: 0, high: Math.max(launches.length, 1) }, area.left, area.right, (value) => String(value), { fixed: true, whole: true, spacing: 40 });
+    const points: Point[] = [];
+    const marks = launches.map((launch, i) => {
+      const row = streams.indexOf(launch.stream);
+      const top = area.top + row * ROW + 6;
+      const left = x.at(spans[i]!.from);
+      const width = Math.max(x.at(spans[i]!.to) - left - (timed ? 0.5 : 2), 2);
+      points.push({ x: left + width / 2, y: top + 11, label: launch.label });
+      return (
+        <g>
+          <rect x={left} y={top} width={width} height={22} rx={2} fill={fills.of(origins.indexOf(launch.origin))} class="stack" />
+          {width > 44 && (
+            <text class="in-bar" x={left + 5} y={top + 15}>
+              {fitted(launch.name, width - 8)}
+            </text>
+          )}
+        </g>
+      );
+    });
+    return {
+      marks: (
+        <>
+          {fills.definitions}
+          <XAxis area={area} scale={x} name={timed ? "time from the call's begin" : "order of launches (starts not recorded)"} />
+          {streams.map((stream, i) => (
+            <text class="row-name" x={4} y={area.top + i * ROW + 21}>
+              {nameOf(stream)}
+            </text>
+          ))}
+          {marks}
+        </>
+      ),
+      points,
+    };
+  };
+  return (
+    <Plot
+      title={props.title}
+      level={3}
+      summary={`${counted(launches.length, "launch", "launches")} on ${counted(streams.length, "stream")}${timed ? ` in ${duration(end - begin)}` : ""}. ${origins
+        .map((origin) => `${origin}: ${significant(launches.filter((launch) => launch.origin === origin).length)}`)
+        .join(", ")}.`}
+      height={streams.length * ROW + 60}
+      margin={{ left: 70, top: 8, bottom: 44, right: 28 }}
+      draw={draw}
+    >
+      <ul class="legend">
+        {origins.map((origin, i) => (
+          <li>
+            <svg width={16} height={14} viewBox="0 0 16 14" aria-hidden="true">
+              <rect width={16} height={14} fill={fills.of(i)} />
+            </svg>
+            <Text value={origin} limit={80} />
+          </li>
+        ))}
+      </ul>
+      {props.children}
+    </Plot>
+  );
+}

@@ -1,0 +1,4 @@
+export * from "./generator";
+export * from "./intervals";
+export * from "./measures";
+export * from "./paired";
