@@ -1,0 +1,165 @@
+// The figures over the rows that a filter leaves, by the definitions of docs/report_format.md (`summary`).
+import type { TurnShare } from "./charts/by_turn";
+import type { Report } from "./report";
+import {
+  byTask,
+  type FastCurve,
+  fastP,
+  geometricMeanSpeedup,
+  type Estimate,
+  means,
+  type Outcome,
+  type Standing,
+  type Steps,
+  type TaskSamples,
+} from "./statistics";
+import type { Table } from "./table";
+
+/** Rows with a verdict: all but those of data sets. */
+export function judgedRows(of: Report, rows: ArrayLike<number>): number[] {
+  return Array.from(rows).filter((row) => of.rows.value("kind", row) !== "dataset");
+}
+
+function standingOf(table: Table, row: number): Standing {
+  const word = table.value("standing", row);
+  return word === "right" || word === "wrong" ? word : "unknown";
+}
+
+/** The task of a row. Rows without one are tasks of their own. */
+export function taskOf(of: Report, row: number): string {
+  return of.rows.text("task_id", row) ?? of.rows.text("name", row) ?? of.keyOf(row);
+}
+
+/** The name of a row for people: its task's name, else its id. */
+export function nameOf(of: Report, row: number): string {
+  return of.rows.text("name", row) ?? of.rows.text("task_id", row) ?? of.keyOf(row);
+}
+
+/** The page of a row: the transcript of a trace, the evidence of a verdict, the text of a data set's row. */
+export function pageOf(of: Report, row: number): "transcript" | "evidence" | "dataset" {
+  const kind = of.rows.value("kind", row);
+  return kind === "verdict" ? "evidence" : kind === "dataset" ? "dataset" : "transcript";
+}
+
+export type SpeedColumn = "speedup" | "compile_speedup";
+
+export function outcomes(of: Report, rows: readonly number[], column: SpeedColumn = "speedup"): Outcome[] {
+  return rows.map((row) => ({
+    taskId: taskOf(of, row),
+    standing: standingOf(of.rows, row),
+    speedup: of.rows.number(column, row),
+  }));
+}
+
+export interface Speeds {
+  tasks: TaskSamples[];
+  curve: FastCurve;
+  mean: Estimate;
+}
+
+export function* speedsOf(of: Report, rows: readonly number[], column: SpeedColumn): Steps<Speeds> {
+  const tasks = byTask(outcomes(of, rows, column));
+  return { tasks, curve: yield* fastP(tasks), mean: yield* geometricMeanSpeedup(tasks) };
+}
+
+/** One turn of a row; a verdict without a trace is a turn of its own. */
+interface TurnOfRow {
+  number: number; // from 1, a second round after the first
+  table: Table;
+  at: number;
+}
+
+function turnsOfRow(of: Report, row: number): TurnOfRow[] {
+  if (of.rows.value("kind", row) === "verdict") return [{ number: 1, table: of.rows, at: row }];
+  return of.turnsOf(row).map((at, i) => ({ number: i + 1, table: of.turns, at }));
+}
+
+/** The right samples by turn, cumulative. The samples are the rows with at least one judged turn. */
+export function* rightByTurn(of: Report, rows: readonly number[]): Steps<TurnShare[]> {
+  // Of each sample, the number of its first right turn; 0: it never was.
+  const samples: { task: string; first: number }[] = [];
+  let last = 0;
+  for (const row of rows) {
+    const turns = turnsOfRow(of, row);
+    const standings = turns.map((turn) => standingOf(turn.table, turn.at));
+    if (standings.every((standing) => standing === "unknown")) continue;
+    last = Math.max(last, turns.length);
+    samples.push({ task: taskOf(of, row), first: standings.indexOf("right") + 1 });
+  }
+  const shares: Omit<TurnShare, "estimate">[] = [];
+  const columns: { values: number[]; shares: true }[] = [];
+  for (let turn = 1; turn <= last; ++turn) {
+    const isRight = (sample: { first: number }): boolean => sample.first > 0 && sample.first <= turn;
+    const tasks = byTask(
+      samples.map((sample) => ({ taskId: sample.task, standing: isRight(sample) ? "right" : "wrong", speedup: null })),
+    );
+    columns.push({ values: tasks.map((task) => task.right / task.samples), shares: true });
+    shares.push({ turn, samples: samples.length, right: samples.filter(isRight).length });
+  }
+  const estimates = yield* means(columns);
+  return shares.map((share, i) => ({ ...share, estimate: estimates[i]! }));
+}
+
+/** The words of errors by turn: of each wrong turn its class, else its reason not to count, else its status. */
+export function errorsByTurn(of: Report, rows: readonly number[]): Map<string, number>[] {
+  const turns: Map<string, number>[] = [];
+  for (const row of rows)
+    for (const { number, table, at } of turnsOfRow(of, row)) {
+      if (standingOf(table, at) !== "wrong") continue;
+      const word = table.text("error_class", at) ?? table.text("counts_reason", at) ?? table.text("status", at) ?? "wrong";
+      while (turns.length < number) turns.push(new Map());
+      add(turns[number - 1]!, word);
+    }
+  return turns;
+}
+
+/** What was not judged and why: faults of the task and of the infrastructure, skipped turns, traces without a turn. */
+export function faults(of: Report, rows: readonly number[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const row of rows) {
+    const turns = turnsOfRow(of, row);
+    if (turns.length === 0) add(found, of.rows.text("stop_reason", row) ?? "no answer");
+    for (const { table, at } of turns) {
+      const status = table.text("status", at);
+      if (status === null || standingOf(table, at) !== "unknown") continue;
+      const word = table.text("error_class", at) ?? status;
+      const fault = table.text("fault", at);
+      add(found, fault === null ? word : `${fault}: ${word}`);
+    }
+  }
+  return found;
+}
+
+export function add(counts: Map<string, number>, word: string, by = 1): void {
+  counts.set(word, (counts.get(word) ?? 0) + by);
+}
+
+/** The sum of a column; null where no row has a number. */
+export function sumOf(of: Report, rows: readonly number[], column: string): number | null {
+  let sum: number | null = null;
+  for (const row of rows) {
+    const value = of.rows.number(column, row);
+    if (value !== null) sum = (sum ?? 0) + value;
+  }
+  return sum;
+}
+
+/** Of each task with a right row the fastest one; without speeds the first one. */
+export function bestRows(of: Report, rows: readonly number[]): number[] {
+  const best = new Map<string, number>();
+  for (const row of rows) {
+    if (standingOf(of.rows, row) !== "right") continue;
+    const task = taskOf(of, row);
+    const known = best.get(task);
+    const speed = (at: number): number => of.rows.number("speedup", at) ?? -1;
+    if (known === undefined || speed(row) > speed(known)) best.set(task, row);
+  }
+  return [...best.values()];
+}
+
+/** The words of a column with their counts, the most frequent first. */
+export function wordsOf(of: Report, rows: readonly number[], column: string): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const row of rows) add(counts, of.rows.text(column, row) ?? "");
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
