@@ -74,6 +74,8 @@ function turnsOfRow(of: Report, row: number): TurnOfRow[] {
   return of.turnsOf(row).map((at, i) => ({ number: i + 1, table: of.turns, at }));
 }
 
+const MOST_TURNS = 64;
+
 /** The right samples by turn, cumulative. The samples are the rows with at least one judged turn. */
 export function* rightByTurn(of: Report, rows: readonly number[]): Steps<TurnShare[]> {
   // Of each sample, the number of its first right turn; 0: it never was.
@@ -83,7 +85,7 @@ export function* rightByTurn(of: Report, rows: readonly number[]): Steps<TurnSha
     const turns = turnsOfRow(of, row);
     const standings = turns.map((turn) => standingOf(turn.table, turn.at));
     if (standings.every((standing) => standing === "unknown")) continue;
-    last = Math.max(last, turns.length);
+    last = Math.min(Math.max(last, turns.length), MOST_TURNS);
     samples.push({ task: taskOf(of, row), first: standings.indexOf("right") + 1 });
   }
   const shares: Omit<TurnShare, "estimate">[] = [];

@@ -31,12 +31,12 @@ export function BarList(props: { bars: readonly Bar[]; of?: number; label: strin
               </svg>
             </td>
             <td class="number">{bar.shown ?? count(bar.value)}</td>
-            {props.of !== undefined && <td class="number muted">{props.of > 0 ? shareText(bar.value / props.of) : ""}</td>}
+            {props.of !== undefined && <td class="number mute">{props.of > 0 ? shareText(bar.value / props.of) : ""}</td>}
           </tr>
         ))}
         {rest.length > 0 && (
           <tr>
-            <th scope="row" class="muted">{rest.length} others</th>
+            <th scope="row" class="mute">{rest.length} others</th>
             <td aria-hidden="true" />
             <td class="number">{count(rest.reduce((sum, bar) => sum + bar.value, 0))}</td>
             {props.of !== undefined && <td />}

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { Estimate } from "../statistics";
 import { colour, useFills } from "./fills";
-import { count, percent } from "../numbers";
+import { count, duration, percent } from "../numbers";
 import { between, counted, shareText } from "./figures";
 import { type Area, BandAxis, Plot, type Point, shapePath, YAxis } from "./plot";
 import { Text } from "../text";
@@ -87,18 +87,24 @@ export interface Stack {
 export function StackChart(props: {
   title: string;
   noun: string; // "turn"
-  what: [string, string]; // "verdict", "verdicts"
+  axis: string; // "turns"
+  write?: (value: number) => string;
+  /** Values are milliseconds. */
+  time?: boolean;
   parts: readonly string[];
   stacks: readonly Stack[];
   hrefOf?: (part: number) => string | undefined;
   children?: JSX.Element | null;
 }): JSX.Element {
   const { parts, stacks } = props;
+  const write = props.write ?? count;
   const fills = useFills();
+  // Labels of the vertical axis may be long.
+  const left = Math.max(46, write(Math.max(0, ...stacks.map((stack) => stack.values.reduce((a, b) => a + b, 0)))).length * 7 + 14);
   const sums = stacks.map((stack) => stack.values.reduce((sum, value) => sum + value, 0));
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = bands(stacks.length, area.left, area.right);
-    const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, count, { spacing: 40, whole: true });
+    const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, props.time ? duration : count, { spacing: 40, whole: !props.time, time: props.time ?? false });
     const width = Math.min(x.width * 0.72, 72);
     const points: Point[] = [];
     const marks = stacks.map((stack, i) => {
@@ -113,16 +119,16 @@ export function StackChart(props: {
             points.push({
               x: x.middle(i),
               y: (bottom + top) / 2,
-              label: `${props.noun} ${stack.label}: ${counted(value, ...props.what)} ${parts[part]} (${shareText(value / sums[i]!)} of ${count(sums[i]!)})`,
+              label: `${props.noun} ${stack.label}, ${parts[part]}: ${write(value)} ${props.time ? "" : `${props.axis} `}(${shareText(value / sums[i]!)} of ${write(sums[i]!)})`,
               href: props.hrefOf?.(part),
             });
             const height = Math.max(bottom - top - 1, 0.5);
             return (
               <g>
                 <rect x={x.middle(i) - width / 2} y={top} width={width} height={height} fill={fills.of(part)} class="stack" />
-                {height >= 15 && width >= 26 && (
+                {height >= 15 && width >= write(value).length * 7 + 6 && (
                   <text class="in-bar" x={x.middle(i)} y={top + height / 2 + 4} text-anchor="middle">
-                    {count(value)}
+                    {write(value)}
                   </text>
                 )}
               </g>
@@ -135,7 +141,7 @@ export function StackChart(props: {
       marks: (
         <>
           {fills.definitions}
-          <YAxis area={area} scale={y} name={props.what[1]} />
+          <YAxis area={area} scale={y} name={props.axis} />
           {marks}
           <BandAxis area={area} bands={x} labels={stacks.map((stack) => stack.label)} name={props.noun} />
         </>
@@ -146,13 +152,13 @@ export function StackChart(props: {
   return (
     <Plot
       title={props.title}
-      summary={stacks.map((stack) => `${props.noun} ${stack.label}: ${parts.map((part, i) => `${part} ${count(stack.values[i] ?? 0)}`).join(", ")}.`).join(" ")}
+      summary={stacks.map((stack) => `${props.noun} ${stack.label}: ${parts.map((part, i) => `${part} ${write(stack.values[i] ?? 0)}`).join(", ")}.`).join(" ")}
       height={240}
-      margin={{ left: 46, top: 26, bottom: 40 }}
+      margin={{ left, top: 26, bottom: 40 }}
       draw={draw}
       table={{
         head: [props.noun, ...parts],
-        rows: stacks.map((stack) => [stack.label, ...stack.values.map(count)]),
+        rows: stacks.map((stack) => [stack.label, ...stack.values.map(write)]),
       }}
     >
       <ul class="legend">

@@ -5,7 +5,7 @@ import { colour } from "./fills";
 import { percent } from "../numbers";
 import { between, counted, shareText, short } from "./figures";
 import { type Area, Legend, Plot, type Point, type Shape, SHAPES, shapePath, XAxis, YAxis } from "./plot";
-import { linear, logarithmic, type Scale } from "./scale";
+import { linear, logarithmic, type Scale, ticksAt } from "./scale";
 
 export interface FastSeries {
   name: string;
@@ -24,11 +24,10 @@ function axis(area: Area, series: readonly FastSeries[]): Scale {
     { spacing: 34 },
   );
   const zero = area.left + 12;
-  return {
-    ...scale,
-    at: (p) => (p > 0 ? scale.at(p) : zero),
-    ticks: [{ value: 0, label: "0" }, ...scale.ticks],
-  };
+  const at = (p: number): number => (p > 0 ? scale.at(p) : zero);
+  // Where there is little room, the usual values of p first.
+  const usual = [0, 1, 2, 10, 0.5, 5, 1.5, 3];
+  return ticksAt({ ...scale, at }, [...usual.filter((p) => p === 0 || values.includes(p)), ...values], short, 26);
 }
 
 function words(point: FastPoint, name: string): string {
@@ -48,6 +47,11 @@ function ends(point: FastPoint): { low: number; high: number } | null {
   return { low: point.atLeast.value, high: point.atMost.value };
 }
 
+// Between the bounds of a point of unknown share.
+function middle(point: FastPoint): number {
+  return ((point.atLeast.value ?? 0) + (point.atMost.value ?? 0)) / 2;
+}
+
 export function FastCurveChart(props: { series: readonly FastSeries[]; children?: JSX.Element | null }): JSX.Element {
   const { series } = props;
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
@@ -58,7 +62,7 @@ export function FastCurveChart(props: { series: readonly FastSeries[]; children?
       const shift = (i - (series.length - 1) / 2) * 8;
       const places = one.curve.points.map((point) => {
         const value = point.share.value ?? null;
-        const at = { x: x.at(point.p) + shift, y: y.at(value ?? point.atLeast.value ?? 0) };
+        const at = { x: x.at(point.p) + shift, y: y.at(value ?? middle(point)) };
         points.push({ ...at, label: words(point, one.name) });
         return { point, value, ...at };
       });
@@ -68,7 +72,7 @@ export function FastCurveChart(props: { series: readonly FastSeries[]; children?
           <path
             class={`line line-${i}`}
             stroke={colour(i)}
-            d={known.map((place, k) => `${k === 0 || place.point.p === 0 || known[k - 1]?.point.p === 0 ? "M" : "L"}${place.x} ${place.y}`).join("")}
+            d={places.map((place, k) => `${k === 0 || places[k - 1]?.point.p === 0 ? "M" : "L"}${place.x} ${place.y}`).join("")}
           />
           {places.map((place) => {
             const range = ends(place.point);

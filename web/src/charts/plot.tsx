@@ -6,6 +6,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { go } from "../state";
 import { Text, plain } from "../text";
 import type { Bands, Scale } from "./scale";
+import "./charts.css";
 
 export interface Area {
   width: number;
@@ -157,8 +158,8 @@ export function Plot(props: PlotProps): JSX.Element {
       </div>
       {points.length > 0 && (
         <output class="chart-readout" aria-live="polite">
-          {point ? <Text value={point.label} /> : <span class="muted">Point at a mark, or use the arrow keys.</span>}
-          {point?.href ? <span class="muted"> Enter or click opens it.</span> : null}
+          {point ? <Text value={point.label} /> : <span class="mute">Point at a mark, or use the arrow keys.</span>}
+          {point?.href ? <span class="mute"> Enter or click opens it.</span> : null}
         </output>
       )}
       {props.children}
@@ -204,7 +205,7 @@ export function ChartFigures({ table }: { table: ChartTable }): JSX.Element {
         </table>
       </div>
       {table.rows.length > rows.length && (
-        <p class="muted">
+        <p class="mute">
           The table shows {rows.length} of {table.rows.length} rows.
         </p>
       )}

@@ -37,6 +37,14 @@ function roundStep(size: number, count: number): number {
   return power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
 }
 
+// From a second on, milliseconds are read in steps of the clock.
+const CLOCK_MS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400].map((s) => s * 1000);
+
+function roundTime(step: number): number {
+  if (step < 1000) return step;
+  return CLOCK_MS.find((one) => one >= step) ?? Math.ceil(step / 86_400_000) * 86_400_000;
+}
+
 const LABEL_PIXELS = 64;
 
 function within(value: number, from: number, to: number): number {
@@ -50,7 +58,7 @@ export function linear(
   from: number,
   to: number,
   label: (value: number) => string,
-  options: { spacing?: number; fixed?: boolean; whole?: boolean } = {},
+  options: { spacing?: number; fixed?: boolean; whole?: boolean; time?: boolean } = {},
 ): Scale {
   let { low, high } = extent;
   if (!(high > low)) {
@@ -61,6 +69,7 @@ export function linear(
   const count = Math.max(Math.floor(Math.abs(to - from) / (options.spacing ?? LABEL_PIXELS)), 1);
   let step = roundStep(high - low, count);
   if (options.whole) step = Math.max(1, Math.round(step));
+  if (options.time) step = roundTime(step);
   if (!options.fixed) {
     low = Math.floor(low / step + 1e-9) * step;
     high = Math.ceil(high / step - 1e-9) * step;
@@ -123,6 +132,14 @@ function logTicks(
     taken.push({ value, label: label(value) });
   }
   return taken.sort((a, b) => a.value - b.value);
+}
+
+/** Ticks at these values alone, the first ones and those that keep their distance to them. */
+export function ticksAt(scale: Scale, values: readonly number[], label: (value: number) => string, spacing: number): Scale {
+  const taken: Tick[] = [];
+  for (const value of values)
+    if (taken.every((tick) => Math.abs(scale.at(tick.value) - scale.at(value)) >= spacing)) taken.push({ value, label: label(value) });
+  return { ...scale, ticks: taken };
 }
 
 // Categories side by side: the middle of each, and the width of one.

@@ -1,5 +1,139 @@
-import { Empty } from "../ui";
+// Overview: the figures of the rows that the filters leave.
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { BarList } from "../charts/bars";
+import { RightByTurnChart, type Stack, StackChart } from "../charts/by_turn";
+import { FastCurveChart } from "../charts/fast_curve";
+import { counted } from "../charts/figures";
+import { SpeedupChart, type SpeedupMark } from "../charts/speedups";
+import { BestKernels } from "../overview/best";
+import { CostCharts, CostTable } from "../overview/cost";
+import { Headline, whyNoSpeed } from "../overview/headline";
+import type { Report } from "../report";
+import { bestRows, errorsByTurn, faults, judgedRows, nameOf, pageOf, rightByTurn, speedsOf } from "../selection";
+import { filtered, href, isFiltered, report } from "../state";
+import { useSteps } from "../steps";
+import { Empty, Section } from "../ui";
+import "../overview/overview.css";
 
-export function Overview() {
-  return <Empty title="This page is being written" />;
+const MOST_CLASSES = 5;
+const MOST_TURNS = 64;
+
+export function Overview(): JSX.Element | null {
+  const of = report.value;
+  const left = filtered.value;
+  const rows = useMemo(() => (of ? judgedRows(of, left) : []), [of, left]);
+  if (!of) return null;
+  if (rows.length === 0) return <NoRows of={of} />;
+  return <Figures of={of} rows={rows} />;
+}
+
+function NoRows({ of }: { of: Report }): JSX.Element {
+  if (isFiltered.value)
+    return <Empty title="The filters leave no judged rows">Clear a filter above to see figures.</Empty>;
+  if (of.index.datasets?.length > 0 || of.rows.count > 0)
+    return (
+      <Empty title="This report has no verdicts">
+        Its rows are those of a data set. <a href={href("dataset")}>Open the data set.</a>
+      </Empty>
+    );
+  return <Empty title="This report has no rows">The sources hold no traces and no verdicts yet.</Empty>;
+}
+
+function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element {
+  const hasCompiled = useMemo(() => rows.some((row) => of.rows.number("compile_speedup", row) !== null), [of, rows]);
+  const eager = useSteps(() => speedsOf(of, rows, "speedup"), [of, rows]);
+  const compiled = useSteps(() => speedsOf(of, hasCompiled ? rows : [], "compile_speedup"), [of, rows, hasCompiled]);
+  const byTurn = useSteps(() => rightByTurn(of, rows), [of, rows]);
+  const facts = useMemo(
+    () => ({ marks: marksOf(of, rows), errors: errorStacks(of, rows), faults: faults(of, rows), best: bestRows(of, rows) }),
+    [of, rows],
+  );
+  const isCurrent = eager.current && byTurn.current;
+  const compiledSpeeds = hasCompiled && compiled.result && compiled.result.tasks.length > 0 ? compiled.result : null;
+  if (!eager.result) return <p class="mute" role="status">Calculating intervals …</p>;
+  const noSpeed = facts.marks.length === 0;
+  return (
+    <div class={isCurrent ? "overview" : "overview stale"} aria-busy={!isCurrent}>
+      <Headline of={of} rows={rows} eager={eager.result} compiled={compiledSpeeds} />
+      <div class="cards">
+        <div class="card">
+          <FastCurveChart
+            series={[
+              { name: "eager PyTorch", curve: eager.result.curve },
+              ...(compiledSpeeds ? [{ name: "torch.compile", curve: compiledSpeeds.curve }] : []),
+            ]}
+          />
+        </div>
+        <div class="card">
+          {noSpeed ? (
+            <Empty title={whyNoSpeed(of, rows, "speedup")}>Speed-ups of right answers stand here.</Empty>
+          ) : (
+            <SpeedupChart marks={facts.marks} mean={eager.result.mean} />
+          )}
+        </div>
+        {byTurn.result && byTurn.result.length > 0 && (
+          <div class="card">
+            <RightByTurnChart turns={byTurn.result} />
+          </div>
+        )}
+        <div class="card">
+          {facts.errors.stacks.length === 0 ? (
+            <Empty title="No judged turn is wrong">Error classes by turn stand here.</Empty>
+          ) : (
+            <StackChart title="Wrong turns by error class" noun="turn" axis="turns" parts={facts.errors.parts} stacks={facts.errors.stacks} />
+          )}
+        </div>
+        <CostCharts of={of} rows={rows} />
+      </div>
+      {facts.faults.size > 0 && <Faults found={facts.faults} />}
+      <Section title="Best kernel of each task" aside={`${counted(facts.best.length, "task")} with a right answer`}>
+        {facts.best.length === 0 ? <Empty title="No answer is right" /> : <BestKernels of={of} best={facts.best} />}
+      </Section>
+      <Section title="Time and tokens by source">
+        <CostTable of={of} rows={rows} />
+      </Section>
+    </div>
+  );
+}
+
+function Faults({ found }: { found: Map<string, number> }): JSX.Element {
+  const bars = [...found].sort((a, b) => b[1] - a[1]).map(([name, value]) => ({ name, value }));
+  return (
+    <Section title="Not judged" aside="Faults of a task or of the infrastructure do not count against a model.">
+      <BarList bars={bars} label="What was not judged, and why" series={5} />
+    </Section>
+  );
+}
+
+function marksOf(of: Report, rows: readonly number[]): SpeedupMark[] {
+  const marks: SpeedupMark[] = [];
+  for (const row of rows) {
+    const speedup = of.rows.number("speedup", row);
+    if (speedup === null || speedup <= 0 || of.rows.value("standing", row) !== "right") continue;
+    marks.push({
+      name: nameOf(of, row).slice(0, 80),
+      speedup,
+      low: of.rows.number("speedup_low", row),
+      high: of.rows.number("speedup_high", row),
+      href: href(pageOf(of, row), [of.keyOf(row)]),
+    });
+  }
+  return marks;
+}
+
+function errorStacks(of: Report, rows: readonly number[]): { parts: string[]; stacks: Stack[] } {
+  const turns = errorsByTurn(of, rows).slice(0, MOST_TURNS);
+  const totals = new Map<string, number>();
+  for (const turn of turns) for (const [word, number] of turn) totals.set(word, (totals.get(word) ?? 0) + number);
+  const words = [...totals].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([word]) => word);
+  const named = words.slice(0, words.length > MOST_CLASSES + 1 ? MOST_CLASSES : MOST_CLASSES + 1);
+  const others = words.slice(named.length);
+  const parts = [...named, ...(others.length > 0 ? [`${others.length} other classes`] : [])];
+  const stacks = turns.map((turn, i) => {
+    const values = named.map((word) => turn.get(word) ?? 0);
+    if (others.length > 0) values.push(others.reduce((sum, word) => sum + (turn.get(word) ?? 0), 0));
+    return { label: String(i + 1), values };
+  });
+  return { parts: parts.map((part) => part.slice(0, 60)), stacks };
 }

@@ -1,0 +1,23 @@
+// The line to paste below a figure: one line of the page, and the whole text when it is opened.
+import type { JSX } from "preact";
+import { CopyButton } from "../copy";
+import { type ClaimFigure, claim, storedClaim } from "../claims";
+import type { Report } from "../report";
+import { isFiltered } from "../state";
+import type { Estimate } from "../statistics";
+import { Text } from "../text";
+
+export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[] }): JSX.Element {
+  const stored = isFiltered.value ? null : storedClaim(props.of, props.figure);
+  const text = stored ?? claim(props.of, props.figure, props.estimate, props.rows);
+  return (
+    <div class="claim">
+      <details>
+        <summary>
+          <Text value={text} />
+        </summary>
+      </details>
+      <CopyButton text={() => text} label="Copy claim" />
+    </div>
+  );
+}
