@@ -46,15 +46,15 @@ const NAMES: Record<ClaimFigure, string> = {
   geometric_mean_compile_speedup: "geometric mean speed-up over torch.compile",
 };
 
-/** The line for an estimate over some rows. */
-export function claim(of: Report, figure: ClaimFigure, estimate: Estimate, rows: readonly number[]): string {
+/** The line for an estimate over some rows. `bounds`: the value in words, where unknown speeds leave it open. */
+export function claim(of: Report, figure: ClaimFigure, estimate: Estimate, rows: readonly number[], bounds: string | null = null): string {
   const isSpeed = figure.startsWith("geometric");
   const samples = rows.filter((row) => of.rows.value("standing", row) === "right" || of.rows.value("standing", row) === "wrong");
   const right = rows.filter((row) => of.rows.value("standing", row) === "right");
   const about = figure === "fast_0" ? samples : right;
   const measured = figure === "fast_0" || right.some((row) => of.rows.number(figure.includes("compile") ? "compile_speedup" : "speedup", row) !== null);
   const parts = [
-    `${NAMES[figure]} = ${measured ? estimateText(estimate, isSpeed ? times : shareText) : "speed not measured"}`,
+    `${NAMES[figure]} = ${measured ? (bounds ?? estimateText(estimate, isSpeed ? times : shareText)) : "speed not measured"}`,
     isSpeed ? "mean of logarithms over tasks with a right answer of known speed" : "mean over tasks of the share of samples",
     `${counted(estimate.tasks, "task")} of ${circumstances(of, rows, "task_source")}`,
     counted(samples.length, "sample"),

@@ -35,10 +35,10 @@ export function nameOf(of: Report, row: number): string {
   return of.rows.text("name", row) ?? of.rows.text("task_id", row) ?? of.keyOf(row);
 }
 
-/** The page of a row: the transcript of a trace, the evidence of a verdict, the text of a data set's row. */
-export function pageOf(of: Report, row: number): "transcript" | "evidence" | "dataset" {
+/** The page of a row: the transcript of a trace or verdict, the text of a data set's row. */
+export function pageOf(of: Report, row: number): "transcript" | "dataset" {
   const kind = of.rows.value("kind", row);
-  return kind === "verdict" ? "evidence" : kind === "dataset" ? "dataset" : "transcript";
+  return kind === "dataset" ? "dataset" : "transcript";
 }
 
 export type SpeedColumn = "speedup" | "compile_speedup";

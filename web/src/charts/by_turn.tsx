@@ -60,7 +60,7 @@ export function RightByTurnChart(props: { turns: readonly TurnShare[]; children?
       title="Right by turn, cumulative"
       summary={turns.map(words).join(" ")}
       height={220}
-      margin={{ left: 46, top: 26, bottom: 40 }}
+      margin={{ left: 46, top: 32, bottom: 40 }}
       draw={draw}
       table={{
         head: ["turn", "samples", "right by then", "share", "95% interval"],
@@ -76,6 +76,11 @@ export function RightByTurnChart(props: { turns: readonly TurnShare[]; children?
       {props.children}
     </Plot>
   );
+}
+
+/** A duration at a tick: "40 min", not "40 min 0 s". */
+function tick(milliseconds: number): string {
+  return milliseconds === 0 ? "0" : duration(milliseconds).replace(/ 0 (s|min)$/, "");
 }
 
 export interface Stack {
@@ -104,7 +109,7 @@ export function StackChart(props: {
   const sums = stacks.map((stack) => stack.values.reduce((sum, value) => sum + value, 0));
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = bands(stacks.length, area.left, area.right);
-    const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, props.time ? duration : count, { spacing: 40, whole: !props.time, time: props.time ?? false });
+    const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, props.time ? tick : count, { spacing: 40, whole: !props.time, time: props.time ?? false });
     const width = Math.min(x.width * 0.72, 72);
     const points: Point[] = [];
     const marks = stacks.map((stack, i) => {
@@ -154,7 +159,7 @@ export function StackChart(props: {
       title={props.title}
       summary={stacks.map((stack) => `${props.noun} ${stack.label}: ${parts.map((part, i) => `${part} ${write(stack.values[i] ?? 0)}`).join(", ")}.`).join(" ")}
       height={240}
-      margin={{ left, top: 26, bottom: 40 }}
+      margin={{ left, top: 32, bottom: 40 }}
       draw={draw}
       table={{
         head: [props.noun, ...parts],

@@ -108,7 +108,7 @@ export function FastCurveChart(props: { series: readonly FastSeries[]; children?
       title="fast_p: right and more than p times as fast"
       summary={series.map((one) => one.curve.points.filter((point) => [0, 1, 2].includes(point.p)).map((point) => words(point, one.name)).join(" ")).join(" ")}
       height={280}
-      margin={{ left: 46, top: 26, bottom: 40 }}
+      margin={{ left: 46, top: 32, bottom: 40 }}
       draw={draw}
       table={{
         head: ["p", ...series.flatMap((one) => [one.name, "95% interval", "at least", "at most"])],

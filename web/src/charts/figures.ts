@@ -1,11 +1,8 @@
 // Figures of charts as text, beside those of numbers.ts: shares, nouns with their number, ticks; and checks of
 // what a report gives as a number.
+import { numberOf } from "../fields";
 import { count, percent, significant } from "../numbers";
 
-/** The number if the value is one; null for text such as "NaN", missing values and everything else. */
-export function numberOf(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
-}
 
 /** The elements that are finite numbers. */
 export function numbersOf(value: unknown): number[] {

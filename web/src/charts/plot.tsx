@@ -257,7 +257,7 @@ export function YAxis(props: { area: Area; scale: Scale; name?: string }): JSX.E
         );
       })}
       {props.name && (
-        <text class="axis-name" x={2} y={area.top - 8} text-anchor="start">
+        <text class="axis-name" x={2} y={area.top - 15} text-anchor="start">
           {props.name}
         </text>
       )}

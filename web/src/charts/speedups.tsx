@@ -56,7 +56,7 @@ export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estim
                 />
               )}
               <path class="mean" d={`M${x.at(mean.value)} ${area.top - 16}v12`} />
-              <text class="tick" x={Math.min(x.at(mean.interval?.high ?? mean.value) + 6, area.right - 110)} y={area.top - 7}>
+              <text class="tick" {...besideMean(x.at(mean.interval?.low ?? mean.value), x.at(mean.interval?.high ?? mean.value), area)} y={area.top - 7}>
                 geometric mean {times(mean.value)}
               </text>
             </g>
@@ -91,6 +91,13 @@ export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estim
       {props.children}
     </Plot>
   );
+}
+
+const MEAN_LABEL_PIXELS = 150;
+
+/** The label of the mean stands to the right of its interval, or to the left where there is no room. */
+function besideMean(low: number, high: number, area: Area): { x: number; "text-anchor": "start" | "end" } {
+  return high + MEAN_LABEL_PIXELS <= area.width ? { x: high + 6, "text-anchor": "start" } : { x: low - 6, "text-anchor": "end" };
 }
 
 function least(values: readonly number[]): number {

@@ -57,7 +57,7 @@ export function TrialChart(props: { trials: readonly TrialMark[]; children?: JSX
       level={3}
       summary={`${counted(props.trials.length, "trial")}, ${failed} failed. ${worst === null ? "No error is recorded." : `The largest error is ${significant(worst)} times the limit.`}`}
       height={210}
-      margin={{ left: 52, top: 26, bottom: 40 }}
+      margin={{ left: 52, top: 32, bottom: 40 }}
       draw={draw}
     >
       {props.children}

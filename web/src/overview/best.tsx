@@ -64,11 +64,11 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
           <thead>
             <tr>
               <th scope="col">Task</th>
-              {columns.level && <th scope="col" class="number">Level</th>}
-              {columns.model && <th scope="col">Model</th>}
               {columns.speed && <th scope="col" class="number">Speed-up</th>}
               {columns.speed && <th scope="col">Interval</th>}
               {columns.compile && <th scope="col" class="number">Over torch.compile</th>}
+              {columns.level && <th scope="col" class="number">Level</th>}
+              {columns.model && <th scope="col">Model</th>}
               <th scope="col">Trust</th>
               <th scope="col">Code</th>
             </tr>
@@ -81,11 +81,11 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
                     <Text value={nameOf(of, row)} limit={120} />
                   </a>
                 </th>
-                {columns.level && <td class="number"><Text value={of.rows.text("level", row) ?? NONE} limit={20} /></td>}
-                {columns.model && <td><Text value={of.rows.text("model", row) ?? NONE} limit={60} /></td>}
                 {columns.speed && <td class="number">{times(of.rows.number("speedup", row))}</td>}
                 {columns.speed && <td class="range">{interval(of.rows.number("speedup_low", row), of.rows.number("speedup_high", row))}</td>}
                 {columns.compile && <td class="number">{times(of.rows.number("compile_speedup", row))}</td>}
+                {columns.level && <td class="number"><Text value={of.rows.text("level", row) ?? NONE} limit={20} /></td>}
+                {columns.model && <td class="nowrap"><Text value={of.rows.text("model", row) ?? NONE} limit={60} /></td>}
                 <td><Word kind="trust" word={of.rows.text("trust", row)} /></td>
                 <td>
                   <CopyKernel of={of} row={row} />

@@ -7,9 +7,9 @@ import { isFiltered } from "../state";
 import type { Estimate } from "../statistics";
 import { Text } from "../text";
 
-export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[] }): JSX.Element {
+export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[]; bounds?: string | null }): JSX.Element {
   const stored = isFiltered.value ? null : storedClaim(props.of, props.figure);
-  const text = stored ?? claim(props.of, props.figure, props.estimate, props.rows);
+  const text = stored ?? claim(props.of, props.figure, props.estimate, props.rows, props.bounds ?? null);
   return (
     <div class="claim">
       <details>

@@ -57,7 +57,7 @@ function FastFigure(props: { of: Report; rows: readonly number[]; speeds: Speeds
       value={point.share.value === null ? (unknown ? `${percent(point.atLeast.value, 1)} to ${percent(point.atMost.value, 1)}` : "–") : shareText(point.share.value)}
       range={unknown ? `${counted(point.unknownSpeeds, "speed")} of right answers unknown` : rangeOf(point.share, shareText)}
       note={`${count(point.faster)} of ${counted(point.samples, "sample")}, ${counted(props.speeds.curve.tasks, "task")}`}
-      claim={<ClaimLine of={props.of} figure={props.figure} estimate={point.share} rows={props.rows} />}
+      claim={<ClaimLine of={props.of} figure={props.figure} estimate={point.share} rows={props.rows} bounds={unknown ? `between ${shareText(point.atLeast.value!)} and ${shareText(point.atMost.value!)} (${counted(point.unknownSpeeds, "speed")} unknown)` : null} />}
     />
   );
 }

@@ -1,0 +1,149 @@
+// The device work of a call: each launch with its origin, by stream.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { counted } from "../charts/figures";
+import { Timeline, type TimelineLaunch } from "../charts/timeline";
+import { type Fields, fieldsOrNull, listOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { count, duration, NONE, percent } from "../numbers";
+import { Text } from "../text";
+import { Facts } from "../ui";
+import { Fact, HELP, NotRecorded, Part } from "./part";
+
+const MOST_LAUNCHES = 400;
+
+function dimensions(value: unknown): string {
+  const list = listOrNull(value);
+  return list && list.length > 0 ? list.slice(0, 3).map((one) => numberOf(one) ?? "?").join("×") : NONE;
+}
+
+function timelineLaunch(launch: Fields): TimelineLaunch {
+  const name = textOf(launch["name"]) ?? "unnamed";
+  const origin = textOf(launch["whose"]) ?? "not recorded";
+  const [stream, startMs, timeMs] = ["stream", "start_ms", "time_ms"].map((field) => numberOf(launch[field]));
+  return {
+    name,
+    origin,
+    stream: stream ?? null,
+    startMs: startMs ?? null,
+    timeMs: timeMs !== undefined && timeMs !== null && timeMs >= 0 ? timeMs : null,
+    label:
+      `${name.slice(0, 120)} (${origin}), stream ${stream ?? "not recorded"}` +
+      `${startMs == null ? "" : `, begins at ${duration(startMs)}`}${timeMs == null ? ", time not recorded" : `, takes ${duration(timeMs)}`}` +
+      `, grid ${dimensions(launch["grid"])}, block ${dimensions(launch["block"])}`,
+  };
+}
+
+/** Launches by the number of their recording; -1: a call that was not recorded. */
+function byRecording(launches: readonly Fields[]): Map<number, Fields[]> {
+  const recordings = new Map<number, Fields[]>();
+  for (const launch of launches) {
+    const number = numberOf(launch["recording"]) ?? -1;
+    const list = recordings.get(number);
+    if (list) list.push(launch);
+    else recordings.set(number, [launch]);
+  }
+  return recordings;
+}
+
+export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fields | null }): JSX.Element {
+  const stored = listOrNull(evidence?.["launches"]);
+  const known = stored ?? listOrNull(verdict["launches"]);
+  const recordings = byRecording(objectsOf(known));
+  const numbers = [...recordings.keys()].sort((a, b) => a - b);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const number = chosen !== null && recordings.has(chosen) ? chosen : (numbers[0] ?? -1);
+  const launches = (recordings.get(number) ?? []).slice(0, MOST_LAUNCHES);
+  const leftOut = (numberOf(evidence?.["launches_left_out"]) ?? 0) + (recordings.get(number)?.length ?? 0) - launches.length;
+  const replay = fieldsOrNull(verdict["replay"]);
+  const claims = launches.filter((launch) => launch["source"] === "claim").length;
+  const details = new Map(objectsOf(verdict["launches"]).map((launch) => [textOf(launch["name"]), launch]));
+  return (
+    <Part id="launches" title="Launches by origin" help={HELP.launches} wide>
+      {known === null ? (
+        <NotRecorded why="launches were not observed" />
+      ) : launches.length === 0 ? (
+        <p>The call launched nothing on the device.</p>
+      ) : (
+        <>
+          {numbers.length > 1 && (
+            <div class="tabs" role="group" aria-label="Recording">
+              {numbers.slice(0, 12).map((one) => (
+                <button type="button" class="quiet" aria-pressed={one === number} onClick={() => setChosen(one)}>
+                  {one < 0 ? "call" : `recording ${one}`}
+                </button>
+              ))}
+            </div>
+          )}
+          <Timeline title={number < 0 ? "One call" : `Recording ${number}`} launches={launches.map(timelineLaunch)} />
+          {claims > 0 && (
+            <p class="warn">
+              {claims === launches.length ? "All of these" : `${counted(claims, "launch", "launches")} of these`} are stated by the candidate's own process, which could falsify them.
+            </p>
+          )}
+          <LaunchTable launches={launches} details={details} />
+          {leftOut > 0 && <p class="mute">{counted(leftOut, "further launch", "further launches")} are left out.</p>}
+        </>
+      )}
+      <Facts
+        facts={[
+          ["Device time in attested kernels", <Fact value={numberOf(verdict["triton_share"]) === null ? null : percent(numberOf(verdict["triton_share"]), 1)} />],
+          ...(["recordings", "operations", "streams", "downloads", "unjoined", "orders"] as const).map(
+            (field): [string, JSX.Element] => [REPLAY_NAMES[field], <Fact value={numberOf(replay?.[field]) === null ? null : count(numberOf(replay?.[field]))} />],
+          ),
+        ]}
+      />
+      {textOf(replay?.["why_not"]) && (
+        <p>
+          Not replayed: <Text value={replay?.["why_not"]} />
+        </p>
+      )}
+    </Part>
+  );
+}
+
+const REPLAY_NAMES = {
+  recordings: "Recordings",
+  operations: "Operations of a call",
+  streams: "Streams",
+  downloads: "Copies to the host",
+  unjoined: "Operations nobody waits for",
+  orders: "Orders that may differ",
+};
+
+function LaunchTable({ launches, details }: { launches: readonly Fields[]; details: Map<string | null, Fields> }): JSX.Element {
+  return (
+    <details class="chart-table">
+      <summary>{counted(launches.length, "launch", "launches")} as a table</summary>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Launches">
+        <table>
+          <thead>
+            <tr>
+              {["name", "origin", "stream", "start", "time", "grid", "block", "registers", "spills", "shared bytes"].map((name) => (
+                <th scope="col">{name}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {launches.map((launch) => {
+              const detail = details.get(textOf(launch["name"])) ?? launch;
+              return (
+                <tr>
+                  <th scope="row" class="launch-name mono"><Text value={textOf(launch["name"]) ?? "unnamed"} limit={160} /></th>
+                  <td><Text value={textOf(launch["whose"]) ?? NONE} limit={40} /></td>
+                  <td>{numberOf(launch["stream"]) ?? NONE}</td>
+                  <td>{duration(numberOf(launch["start_ms"]))}</td>
+                  <td>{duration(numberOf(launch["time_ms"]))}</td>
+                  <td>{dimensions(launch["grid"])}</td>
+                  <td>{dimensions(launch["block"])}</td>
+                  {["registers", "spills", "shared_bytes"].map((field) => (
+                    <td>{count(numberOf(detail[field]))}</td>
+                  ))}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,54 @@
+// The verdicts of a detail, and the facts of one that the page shows. A fact that is absent is null: "not recorded".
+import type { Detail } from "../format";
+import { type Fields, fieldsOf, fieldsOrNull, numberOf, objectsOf, textOf } from "../fields";
+
+export interface Judged {
+  /** "2", or "1.2" for a turn of a trace with several conversations; null: a verdict without a trace. */
+  turn: string | null;
+  verdict: Fields;
+  /** The verdict's evidence record; null: not recorded. */
+  evidence: Fields | null;
+  explained: Fields | null;
+}
+
+function judged(turn: string | null, verdict: unknown, explained: unknown): Judged | null {
+  const fields = fieldsOrNull(verdict);
+  return fields && { turn, verdict: fields, evidence: fieldsOrNull(fields["evidence"]), explained: fieldsOrNull(explained) };
+}
+
+function turnsOf(round: Fields, explained: unknown, prefix: string): Judged[] {
+  const sentences = Array.isArray(explained) ? explained : [];
+  return objectsOf(round["turns"])
+    .map((turn, i) => judged(`${prefix}${numberOf(turn["turn"]) ?? i + 1}`, turn["result"], sentences[i]))
+    .filter((one) => one !== null);
+}
+
+/** All verdicts of a detail in the order of their turns, and the one that represents it. */
+export function verdictsOf(detail: Detail): { list: Judged[]; main: Judged | null } {
+  const fields = detail as unknown as Fields;
+  if (detail.kind === "verdict") {
+    const one = judged(null, fields["verdict"], fields["explained"]);
+    return { list: one ? [one] : [], main: one };
+  }
+  const trace = fieldsOf(fields["trace"]);
+  const others = objectsOf(trace["other_rounds"]);
+  const number = numberOf(trace["round"]) ?? 0;
+  const prefixOf = (round: number): string => (others.length > 0 ? `${round}.` : "");
+  const rounds = [
+    { number, list: turnsOf(trace, fields["explained"], prefixOf(number)) },
+    ...others.map((other, i) => {
+      const own = numberOf(other["round"]) ?? i + 1;
+      return { number: own, list: turnsOf(other, other["explained"], prefixOf(own)) };
+    }),
+  ].sort((a, b) => a.number - b.number);
+  const own = rounds.find((round) => round.number === number)?.list ?? [];
+  const final = numberOf(trace["final_turn"]);
+  const main = own.find((one) => one.turn === `${prefixOf(number)}${final}`) ?? own.at(-1) ?? null;
+  return { list: rounds.flatMap((round) => round.list), main };
+}
+
+/** "float32 [4096, 4096]" */
+export function tensorText(tensor: Fields): string {
+  const shape = Array.isArray(tensor["shape"]) ? ` [${tensor["shape"].slice(0, 64).map(String).join(", ")}]` : "";
+  return `${textOf(tensor["name"]) ?? textOf(tensor["output"]) ?? "tensor"}: ${textOf(tensor["dtype"]) ?? "dtype not recorded"}${shape}`;
+}
