@@ -2,8 +2,8 @@
 import type { JSX } from "preact";
 import type { Estimate } from "../statistics";
 import { colour, useFills } from "./fills";
-import { count, duration, percent } from "../numbers";
-import { between, counted, shareText } from "./figures";
+import { count, percent } from "../numbers";
+import { between, counted, durationTick, shareText } from "./figures";
 import { type Area, BandAxis, Plot, type Point, shapePath, YAxis } from "./plot";
 import { Text } from "../text";
 import { bands, linear } from "./scale";
@@ -30,7 +30,7 @@ export function RightByTurnChart(props: { turns: readonly TurnShare[]; children?
         <>
           <YAxis area={area} scale={y} name="share right by this turn" />
           <BandAxis area={area} bands={x} labels={turns.map((one) => String(one.turn))} name="turn" />
-          <path class="line line-0" stroke={colour(0)} d={points.map((point, i) => `${i === 0 ? "M" : "L"}${point.x} ${point.y}`).join("")} />
+          <path class="curve" stroke={colour(0)} d={points.map((point, i) => `${i === 0 ? "M" : "L"}${point.x} ${point.y}`).join("")} />
           {turns.map((one, i) =>
             one.estimate.interval ? (
               <line
@@ -78,11 +78,6 @@ export function RightByTurnChart(props: { turns: readonly TurnShare[]; children?
   );
 }
 
-/** A duration at a tick: "40 min", not "40 min 0 s". */
-function tick(milliseconds: number): string {
-  return milliseconds === 0 ? "0" : duration(milliseconds).replace(/ 0 (s|min)$/, "");
-}
-
 export interface Stack {
   label: string; // below the stack
   values: readonly number[]; // of each part
@@ -109,7 +104,7 @@ export function StackChart(props: {
   const sums = stacks.map((stack) => stack.values.reduce((sum, value) => sum + value, 0));
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = bands(stacks.length, area.left, area.right);
-    const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, props.time ? tick : count, { spacing: 40, whole: !props.time, time: props.time ?? false });
+    const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, props.time ? durationTick : count, { spacing: 40, whole: !props.time, time: props.time ?? false });
     const width = Math.min(x.width * 0.72, 72);
     const points: Point[] = [];
     const marks = stacks.map((stack, i) => {
@@ -127,10 +122,10 @@ export function StackChart(props: {
               label: `${props.noun} ${stack.label}, ${parts[part]}: ${write(value)} ${props.time ? "" : `${props.axis} `}(${shareText(value / sums[i]!)} of ${write(sums[i]!)})`,
               href: props.hrefOf?.(part),
             });
-            const height = Math.max(bottom - top - 1, 0.5);
+            const height = Math.max(bottom - top - 2, 0.5);
             return (
               <g>
-                <rect x={x.middle(i) - width / 2} y={top} width={width} height={height} fill={fills.of(part)} class="stack" />
+                <rect x={x.middle(i) - width / 2} y={top} width={width} height={height} fill={fills.of(part)} stroke={colour(part)} class="stack" />
                 {height >= 15 && width >= write(value).length * 7 + 6 && (
                   <text class="in-bar" x={x.middle(i)} y={top + height / 2 + 4} text-anchor="middle">
                     {write(value)}
@@ -170,7 +165,7 @@ export function StackChart(props: {
         {parts.map((part, i) => (
           <li>
             <svg width={16} height={14} viewBox="0 0 16 14" aria-hidden="true">
-              <rect width={16} height={14} fill={fills.of(i)} />
+              <rect x={1} y={1} width={14} height={12} fill={fills.of(i)} stroke={colour(i)} class="stack" />
             </svg>
             <Text value={part} />
           </li>

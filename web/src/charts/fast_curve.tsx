@@ -70,7 +70,7 @@ export function FastCurveChart(props: { series: readonly FastSeries[]; children?
       return (
         <g>
           <path
-            class={`line line-${i}`}
+            class={`curve curve-${i}`}
             stroke={colour(i)}
             d={places.map((place, k) => `${k === 0 || places[k - 1]?.point.p === 0 ? "M" : "L"}${place.x} ${place.y}`).join("")}
           />
@@ -133,7 +133,7 @@ export function FastCurveChart(props: { series: readonly FastSeries[]; children?
             name: one.name,
             mark: (
               <>
-                <line class={`line line-${i}`} stroke={colour(i)} x1={0} x2={22} y1={7} y2={7} />
+                <line class={`curve curve-${i}`} stroke={colour(i)} x1={0} x2={22} y1={7} y2={7} />
                 <path fill={colour(i)} d={shapePath(SHAPES[i % SHAPES.length] as Shape, 11, 7, 4)} />
               </>
             ),

@@ -32,8 +32,8 @@ export function useFills(): Fills {
       <defs>
         {LINES.map((lines, i) => (
           <pattern id={`${id}-${i}`} width={6} height={6} patternUnits="userSpaceOnUse">
-            <rect width={6} height={6} fill={colour(i)} />
-            <path d={lines} class="hatch" />
+            <rect width={6} height={6} class="tint" fill={colour(i)} />
+            <path d={lines} class="hatch" stroke={colour(i)} />
           </pattern>
         ))}
       </defs>

@@ -223,7 +223,7 @@ export function XAxis(props: { area: Area; scale: Scale; name?: string; grid?: b
         const x = Math.round(scale.at(tick.value)) + 0.5;
         return (
           <g>
-            {props.grid !== false && <line class="grid" x1={x} x2={x} y1={area.top} y2={area.bottom} />}
+            {props.grid !== false && <line class="gridline" x1={x} x2={x} y1={area.top} y2={area.bottom} />}
             <line class="axis-line" x1={x} x2={x} y1={area.bottom} y2={area.bottom + 4} />
             <text class="tick" x={x} y={area.bottom + 16} text-anchor="middle">
               {plain(tick.label)}
@@ -249,7 +249,7 @@ export function YAxis(props: { area: Area; scale: Scale; name?: string }): JSX.E
         const y = Math.round(scale.at(tick.value)) + 0.5;
         return (
           <g>
-            <line class="grid" x1={area.left} x2={area.right} y1={y} y2={y} />
+            <line class="gridline" x1={area.left} x2={area.right} y1={y} y2={y} />
             <text class="tick" x={area.left - 6} y={y + 4} text-anchor="end">
               {plain(tick.label)}
             </text>

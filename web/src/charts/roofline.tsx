@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { colour } from "./fills";
 import { duration } from "../numbers";
-import { shareText } from "./figures";
+import { durationTick, shareText } from "./figures";
 import { type Area, marginFor, Plot, type Point, type Shape, shapePath, XAxis } from "./plot";
 import { extentOf, logarithmic } from "./scale";
 
@@ -25,7 +25,7 @@ export function Roofline(props: { times: RooflineTimes; children?: JSX.Element |
   if (compiledMs !== null) rows.push({ name: "torch.compile", time: compiledMs, shape: "triangle", series: 3 });
   if (referenceMs !== null) rows.push({ name: "reference", time: referenceMs, shape: "circle", series: 0 });
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
-    const x = logarithmic(extentOf(rows.map((row) => row.time), 0) ?? { low: 1, high: 10 }, area.left + 6, area.right - 80, duration, { spacing: 76 });
+    const x = logarithmic(extentOf(rows.map((row) => row.time), 0) ?? { low: 1, high: 10 }, area.left + 6, area.right - 80, durationTick, { spacing: 76 });
     const limit = x.at(leastMs);
     const points = rows.map((row, i) => ({
       x: x.at(row.time),

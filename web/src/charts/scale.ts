@@ -126,8 +126,11 @@ function logTicks(
   // The most important ticks first; each keeps its distance to those taken.
   const everyPower = Math.max(1, Math.ceil(spacing / Math.max(Math.abs(at(10 ** (low + 1)) - at(10 ** low)), 1)));
   const taken: Tick[] = [];
+  const decade = Math.abs(at(10 ** (low + 1)) - at(10 ** low));
   for (const { value, rank } of candidates.sort((a, b) => a.rank - b.rank)) {
     if (rank === 0 && Math.round(Math.log10(value)) % everyPower !== 0) continue;
+    // Between powers of ten only where these are far apart, or out of the axis.
+    if (rank > 0 && decade < 2.5 * spacing && taken.length > 1) continue;
     if (taken.some((tick) => Math.abs(at(tick.value) - at(value)) < spacing)) continue;
     taken.push({ value, label: label(value) });
   }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { colour } from "./fills";
 import { duration } from "../numbers";
-import { counted } from "./figures";
+import { counted, durationTick } from "./figures";
 import { type Area, marginFor, Plot, type Point, SHAPES, type Shape, shapePath, XAxis } from "./plot";
 import { extentOf, linear, logarithmic } from "./scale";
 
@@ -31,7 +31,7 @@ export function StripPlot(props: { title: string; strips: readonly Strip[]; chil
     (strip.interval ? `, interval ${duration(strip.interval[0])} to ${duration(strip.interval[1])}` : "") +
     ".";
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
-    const x = (apart ? logarithmic : linear)(extent ?? { low: 0, high: 1 }, area.left, area.right, duration, { spacing: 76 });
+    const x = (apart ? logarithmic : linear)(extent ?? { low: 0, high: 1 }, area.left, area.right, durationTick, { spacing: 76 });
     const points: Point[] = [];
     const marks = strips.map((strip, row) => {
       const middle = area.top + ROW * (row + 0.5);

@@ -1,9 +1,9 @@
 // Launches of one call by stream. Where starts are not measured, the order is drawn in place of time.
 import type { JSX } from "preact";
 import { Text } from "../text";
-import { useFills } from "./fills";
+import { colour, useFills } from "./fills";
 import { duration, significant } from "../numbers";
-import { counted } from "./figures";
+import { counted, durationTick } from "./figures";
 import { type Area, fitted, Plot, type Point, XAxis } from "./plot";
 import { linear } from "./scale";
 
@@ -30,7 +30,7 @@ export function Timeline(props: { title: string; launches: readonly TimelineLaun
   const nameOf = (stream: number | null): string => (stream === null ? "stream?" : `stream ${stream}`);
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = timed
-      ? linear({ low: begin, high: end }, area.left, area.right, duration, { fixed: true, spacing: 76 })
+      ? linear({ low: begin, high: end }, area.left, area.right, durationTick, { fixed: true, spacing: 76 })
       : linear({ low: 0, high: Math.max(launches.length, 1) }, area.left, area.right, (value) => String(value), { fixed: true, whole: true, spacing: 40 });
     const points: Point[] = [];
     const marks = launches.map((launch, i) => {
@@ -41,10 +41,10 @@ export function Timeline(props: { title: string; launches: readonly TimelineLaun
       points.push({ x: left + width / 2, y: top + 11, label: launch.label });
       return (
         <g>
-          <rect x={left} y={top} width={width} height={22} rx={2} fill={fills.of(origins.indexOf(launch.origin))} class="stack" />
+          <rect x={left} y={top} width={width} height={22} rx={2} fill={fills.of(origins.indexOf(launch.origin))} stroke={colour(origins.indexOf(launch.origin))} class="stack" />
           {width > 44 && (
             <text class="in-bar" x={left + 5} y={top + 15}>
-              {fitted(launch.name, width - 8)}
+              {fitted(launch.name, width - 14)}
             </text>
           )}
         </g>
@@ -81,7 +81,7 @@ export function Timeline(props: { title: string; launches: readonly TimelineLaun
         {origins.map((origin, i) => (
           <li>
             <svg width={16} height={14} viewBox="0 0 16 14" aria-hidden="true">
-              <rect width={16} height={14} fill={fills.of(i)} />
+              <rect x={1} y={1} width={14} height={12} fill={fills.of(i)} stroke={colour(i)} class="stack" />
             </svg>
             <Text value={origin} limit={80} />
           </li>

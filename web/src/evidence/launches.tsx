@@ -58,7 +58,7 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
   const claims = launches.filter((launch) => launch["source"] === "claim").length;
   const details = new Map(objectsOf(verdict["launches"]).map((launch) => [textOf(launch["name"]), launch]));
   return (
-    <Part id="launches" title="Launches by origin" help={HELP.launches} wide>
+    <Part id="launches" title="Launches by origin" help={HELP.launches}>
       {known === null ? (
         <NotRecorded why="launches were not observed" />
       ) : launches.length === 0 ? (
@@ -106,8 +106,8 @@ const REPLAY_NAMES = {
   operations: "Operations of a call",
   streams: "Streams",
   downloads: "Copies to the host",
-  unjoined: "Operations nobody waits for",
-  orders: "Orders that may differ",
+  unjoined: "Unjoined operations",
+  orders: "Possible orders",
 };
 
 function LaunchTable({ launches, details }: { launches: readonly Fields[]; details: Map<string | null, Fields> }): JSX.Element {

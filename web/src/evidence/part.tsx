@@ -68,7 +68,7 @@ export const HELP = {
 
 export function HelpEntry({ of }: { of: Help }): JSX.Element {
   return (
-    <details class="help">
+    <details class="meaning">
       <summary>What is this?</summary>
       <p>
         {of.text} More: <Docs page={of.page} />
@@ -77,9 +77,9 @@ export function HelpEntry({ of }: { of: Help }): JSX.Element {
   );
 }
 
-export function Part(props: { id: string; title: string; help: Help; wide?: boolean; children: ComponentChildren }): JSX.Element {
+export function Part(props: { id: string; title: string; help: Help; children: ComponentChildren }): JSX.Element {
   return (
-    <section class={props.wide ? "card part wide" : "card part"} id={`part-${props.id}`} aria-label={props.title} tabIndex={-1}>
+    <section class="card part" id={`part-${props.id}`} aria-label={props.title} tabIndex={-1}>
       <header class="part-head">
         <h2>{props.title}</h2>
         <HelpEntry of={props.help} />

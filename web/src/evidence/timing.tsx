@@ -43,7 +43,7 @@ export function Timing({ verdict }: { verdict: Fields }): JSX.Element {
   const kernelMs = numberOf(verdict["kernel_time_ms"]);
   const compiledMs = numberOf(timing["compile_time_ms"]);
   return (
-    <Part id="timing" title="Samples of both sides" help={HELP.timing} wide>
+    <Part id="timing" title="Samples of both sides" help={HELP.timing}>
       {strips.length === 0 ? <Empty title={whyNoTime(verdict)} /> : <StripPlot title="Raw samples" strips={strips} />}
       {(strips.length > 0 || speedup !== null) && (
         <Facts

@@ -39,7 +39,7 @@ export function Trials({ verdict, evidence }: { verdict: Fields; evidence: Field
   const comparison = fieldsOrNull(verdict["comparison"]);
   const leftOut = numberOf(evidence?.["trials_left_out"]) ?? 0;
   return (
-    <Part id="trials" title="Trials" help={HELP.trials} wide>
+    <Part id="trials" title="Trials" help={HELP.trials}>
       {trials === null || trials.length === 0 ? (
         <NotRecorded why={trials ? "no output was judged" : "single trials; the figures below are the worst of all"} />
       ) : (
@@ -279,7 +279,7 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
         <NotRecorded why="neighbours" />
       ) : (
         <div class="scroll-x">
-          <table class="plain neighbours">
+          <table class="plain mismatch">
             <caption>Neighbours along the last dimension</caption>
             <thead>
               <tr>
@@ -291,7 +291,7 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
             </thead>
             <tbody>
               {neighbours.slice(0, 64).map((one) => (
-                <tr class={indexText(one["index"]) === indexText(first["index"]) ? "at" : undefined}>
+                <tr class={indexText(one["index"]) === indexText(first["index"]) ? "mismatch-first" : undefined}>
                   <th scope="row" class="mono">{indexText(one["index"])}</th>
                   <td class="number">{figure(one["expected"])}</td>
                   <td class="number">{figure(one["actual"])}</td>

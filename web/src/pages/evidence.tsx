@@ -99,20 +99,24 @@ function TurnTabs({ list, judged }: { list: readonly Judged[]; judged: Judged })
 function Parts({ judged: { verdict, evidence } }: { judged: Judged }): JSX.Element {
   return (
     <div class="parts">
-      <Trials verdict={verdict} evidence={evidence} />
-      <Mismatch verdict={verdict} evidence={evidence} />
-      <Families evidence={evidence} />
-      <Tolerance verdict={verdict} evidence={evidence} />
-      <Timing verdict={verdict} />
-      <Clocks verdict={verdict} evidence={evidence} />
-      <Launches verdict={verdict} evidence={evidence} />
-      <Roof verdict={verdict} evidence={evidence} />
-      <Certificate evidence={evidence} />
-      <Decoys evidence={evidence} />
-      <Audits evidence={evidence} />
-      <Isolation verdict={verdict} />
-      <Environment verdict={verdict} />
-      <Stages verdict={verdict} />
+      <div class="parts-column">
+        <Trials verdict={verdict} evidence={evidence} />
+        <Mismatch verdict={verdict} evidence={evidence} />
+        <Timing verdict={verdict} />
+        <Roof verdict={verdict} evidence={evidence} />
+        <Launches verdict={verdict} evidence={evidence} />
+      </div>
+      <div class="parts-column">
+        <Families evidence={evidence} />
+        <Tolerance verdict={verdict} evidence={evidence} />
+        <Certificate evidence={evidence} />
+        <Decoys evidence={evidence} />
+        <Audits evidence={evidence} />
+        <Clocks verdict={verdict} evidence={evidence} />
+        <Isolation verdict={verdict} />
+        <Environment verdict={verdict} />
+        <Stages verdict={verdict} />
+      </div>
     </div>
   );
 }
