@@ -142,7 +142,7 @@ ApiError of_batch(ApiError refusal, std::size_t index) {
 // The receiver of submissions, and the means to read them.
 struct Counter {
   EvaluationBackend& backend;
-  Workbench& workbench;
+  async::Workbench& workbench;
   EvaluationLimits limits;
 };
 
@@ -259,7 +259,7 @@ async::Task<http::Response> poll(EvaluationBackend* backend, const Call& call) {
 
 }  // namespace
 
-void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, Workbench& workbench,
+void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
                               EvaluationLimits limits) {
   Counter counter{backend, workbench, limits};
   auto at = &backend;

@@ -1,55 +1,21 @@
-// The service's own endpoints, and what all dialects need: the JSON of a call, waiting while the client is
-// connected, and a thread for work that would block the loop.
+// The service's own endpoints, and what all dialects need: the JSON of a call, and waiting while the client
+// is connected.
 #pragma once
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/json/object.hpp>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
 #include "base/async/loop.h"
+#include "base/async/workbench.h"
 #include "serve/evaluation.h"
 #include "serve/routes.h"
 
 namespace kw::service {
-
-// Workbench: a thread for work that would block the loop, such as parsing a body of megabytes.
-class Workbench {
- public:
-  // The work's result. Runs small work on the caller's thread, since a change of threads costs more.
-  // Referenced objects must outlive it; close() waits for it.
-  template <typename T>
-  async::Task<T> result_of(std::size_t bytes, std::move_only_function<T()> work) {
-    if (bytes <= few_bytes) co_return work();
-    auto result = std::make_shared<std::optional<T>>();
-    auto failed = co_await async::elsewhere([this, result, work = std::move(work)](async::Done done) mutable {
-      boost::asio::post(pool_, [result, work = std::move(work), done = std::move(done)]() mutable {
-        std::optional<Error> error;
-        try {
-          result->emplace(work());
-        } catch (const std::exception& thrown) {
-          error = Error{thrown.what(), {}};
-        }
-        done(std::move(error));
-      });
-    });
-    if (failed) throw std::runtime_error(failed->what);
-    co_return std::move(**result);
-  }
-
-  void close() { pool_.join(); }
-
- private:
-  static constexpr std::size_t few_bytes = std::size_t{256} << 10;
-  boost::asio::thread_pool pool_{1};
-};
 
 // The body's object; a refusal if it has another type or is not valid JSON.
 Answered<boost::json::object> json_body(const Call& call);
@@ -69,7 +35,7 @@ struct EvaluationLimits {
 };
 
 // /v1/evaluations and its subpaths.
-void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, Workbench& workbench,
+void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
                               EvaluationLimits limits);
 
 // The service's description of itself.

@@ -8,7 +8,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
-#include "serve/access.h"
+#include "base/http/access.h"
 #include "serve/endpoints.h"
 #include "serve/health.h"
 #include "serve/kernelgym.h"
@@ -82,13 +82,13 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   Spawner spawn;
   Clock clock;
   Log log;
-  KeyCheck key;
-  RateLimit rate;
+  http::KeyCheck key;
+  http::RateLimit rate;
   Metrics metrics;
   Health health;
   std::optional<verify::SharedVerifier> shared;
   Ledger ledger;
-  Workbench workbench;
+  async::Workbench workbench;
   Routes routes;
   ServiceSetup facts;
   verify::Verifier* verifier = nullptr;

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "serve/access.h"
+#include "base/http/access.h"
 
 namespace kw::service {
 namespace {
 
 bool admitted(const http::Headers& headers) {
-  return KeyCheck("secret").admits(headers);
+  return http::KeyCheck("secret").admits(headers);
 }
 
 TEST(Key, ComesInThreeWays) {
@@ -26,7 +26,7 @@ TEST(Key, ThatIsAnotherOrNoneIsNotEnough) {
 }
 
 TEST(Key, IsNotNeededWhereThereIsNone) {
-  EXPECT_TRUE(KeyCheck("").admits({}));
+  EXPECT_TRUE(http::KeyCheck("").admits({}));
 }
 
 }  // namespace

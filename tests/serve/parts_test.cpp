@@ -4,7 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "serve/access.h"
+#include "base/http/access.h"
 #include "serve/dispatcher.h"
 #include "serve/entries.h"
 #include "serve/evaluation_json.h"
@@ -79,8 +79,8 @@ TEST(Queue, ItCountsWhoComesBefore) {
 }
 
 TEST(RateLimit, TheBurstComesBackWithTime) {
-  RateLimit limit(2);
-  RateLimit::Time now{};
+  http::RateLimit limit(2);
+  http::RateLimit::Time now{};
   int passed = 0;
   while (limit.seconds_to_wait("192.0.2.1", now) == 0) ++passed;
   EXPECT_EQ(passed, 10);
@@ -91,14 +91,14 @@ TEST(RateLimit, TheBurstComesBackWithTime) {
 }
 
 TEST(RateLimit, ANetworkOfIpv6CountsAsOneAddress) {
-  EXPECT_EQ(client_of("2001:db8:1:2:3:4:5:6"), client_of("2001:db8:1:2::9"));
-  EXPECT_NE(client_of("2001:db8:1:2::1"), client_of("2001:db8:1:3::1"));
-  EXPECT_EQ(client_of("192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(http::client_of("2001:db8:1:2:3:4:5:6"), http::client_of("2001:db8:1:2::9"));
+  EXPECT_NE(http::client_of("2001:db8:1:2::1"), http::client_of("2001:db8:1:3::1"));
+  EXPECT_EQ(http::client_of("192.0.2.7"), "192.0.2.7");
 }
 
 TEST(RateLimit, AMillionAddressesAreNotRememberedForEver) {
-  RateLimit limit(1);
-  RateLimit::Time now{};
+  http::RateLimit limit(1);
+  http::RateLimit::Time now{};
   for (int i = 0; i < 100'000; ++i)
     EXPECT_EQ(limit.seconds_to_wait("a" + std::to_string(i), now + std::chrono::milliseconds(i)), 0);
   EXPECT_LT(limit.remembered(), 20'000U);

@@ -50,6 +50,8 @@ struct ServerOptions {
   std::chrono::milliseconds head_timeout{30'000};
   std::chrono::milliseconds body_timeout{300'000};
   std::chrono::milliseconds idle_timeout{300'000};
+  // The longest wait for a client that does not read its response.
+  std::chrono::milliseconds write_timeout{300'000};
   ServerTls tls{};
   // Called after a request's header, before its body: a response refuses the request, so that the body of an
   // unauthorised client takes no memory.

@@ -15,8 +15,6 @@ using async::Deadline;
 
 namespace {
 
-// The longest wait for a client that does not read.
-constexpr auto kIdle = 300s;
 // The interval of polls for events without a notification.
 constexpr auto kLook = 250ms;
 constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;
@@ -28,12 +26,17 @@ struct Manner {
   bool keep_alive = true;
   bool chunks = true;
   bool to_head = false;
+  std::chrono::milliseconds write_timeout{0};
 };
 
 class Answering : public Responder {
  public:
   Answering(Connection& connection, Manner manner)
-      : connection_(connection), keep_(manner.keep_alive), chunks_(manner.chunks), to_head_(manner.to_head) {}
+      : connection_(connection),
+        keep_(manner.keep_alive),
+        chunks_(manner.chunks),
+        to_head_(manner.to_head),
+        idle_(manner.write_timeout) {}
 
   async::Task<> send(Response response) override {
     if (!may_begin()) co_return;
@@ -41,7 +44,7 @@ class Answering : public Responder {
     std::string text = head_of(std::move(response.headers), response.status);
     if (!to_head_) text += response.body;
     finished_ = true;
-    broken_ = bool(co_await connection_.write(text, kIdle));
+    broken_ = bool(co_await connection_.write(text, idle_));
   }
 
   async::Task<> begin(Response head) override {
@@ -52,7 +55,7 @@ class Answering : public Responder {
       head.headers.push_back({"Transfer-Encoding", "chunked"});
     else
       keep_ = false;
-    broken_ = bool(co_await connection_.write(head_of(std::move(head.headers), head.status), kIdle));
+    broken_ = bool(co_await connection_.write(head_of(std::move(head.headers), head.status), idle_));
   }
 
   async::Task<bool> write(std::string piece) override {
@@ -60,14 +63,14 @@ class Answering : public Responder {
     if (!began_ || finished_ || broken_) co_return false;
     if (piece.empty() || to_head_) co_return true;
     if (chunks_) piece = fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
-    broken_ = bool(co_await connection_.write(piece, kIdle));
+    broken_ = bool(co_await connection_.write(piece, idle_));
     co_return !broken_;
   }
 
   async::Task<> end() override {
     if (!began_ || finished_ || broken_) co_return;
     finished_ = true;
-    if (chunks_ && !to_head_) broken_ = bool(co_await connection_.write("0\r\n\r\n", kIdle));
+    if (chunks_ && !to_head_) broken_ = bool(co_await connection_.write("0\r\n\r\n", idle_));
   }
 
   void reset() override {
@@ -126,6 +129,7 @@ class Answering : public Responder {
   bool keep_;
   bool chunks_;
   bool to_head_;
+  std::chrono::milliseconds idle_;
   bool began_ = false;
   bool finished_ = false;
   bool broken_ = false;
@@ -208,7 +212,7 @@ async::Task<bool> Session::receive() {
         co_return false;
       }
     if (parser_.expects_continue() && !std::exchange(told_to_go_on, true) &&
-        co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", kIdle))
+        co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", options_.write_timeout))
       co_return false;
     if (!co_await take_bytes(fault)) co_return false;
   }
@@ -248,7 +252,7 @@ async::Task<> Session::serve(const Handler& handler, std::shared_ptr<TlsContext>
     bool chunks = parser_.chunks();
     Request request = parser_.take();
     request.peer = peer_;
-    Answering responder(connection_, {keep_alive, chunks, request.method == "HEAD"});
+    Answering responder(connection_, {keep_alive, chunks, request.method == "HEAD", options_.write_timeout});
     co_await answer(handler, request, responder);
     if (!responder.reusable()) break;
     has_served_ = true;

@@ -1,4 +1,4 @@
-// Access: authentication and rate limits.
+// Access to a server: authentication and rate limits.
 #pragma once
 
 #include <string>
@@ -8,16 +8,18 @@
 #include "base/async/loop.h"
 #include "base/http/message.h"
 
-namespace kw::service {
+namespace kw::http {
 
-// The one key of the service: "Authorization: Bearer KEY", "X-API-Key: KEY", or the password of Basic.
+// The one key of a server: "Authorization: Bearer KEY", "X-API-Key: KEY", or the password of Basic.
 class KeyCheck {
  public:
   // An empty key admits all requests.
   explicit KeyCheck(std::string_view key);
 
   // Constant time, to resist timing attacks.
-  bool admits(const http::Headers& headers) const;
+  bool admits(const Headers& headers) const;
+  // The same for a key from another place, such as a cookie.
+  bool matches(std::string_view given) const;
 
  private:
   std::string digest_;  // empty: none is needed
@@ -50,4 +52,4 @@ class RateLimit {
 // The 64-bit network of an IPv6 address, which one user has; the complete IPv4 address.
 std::string client_of(std::string_view address);
 
-}  // namespace kw::service
+}  // namespace kw::http

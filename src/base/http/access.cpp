@@ -1,4 +1,4 @@
-#include "serve/access.h"
+#include "base/http/access.h"
 
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
@@ -7,7 +7,7 @@
 #include "base/core/crypto.h"
 #include "base/core/text.h"
 
-namespace kw::service {
+namespace kw::http {
 namespace {
 
 constexpr double burst_s = 5;
@@ -15,15 +15,15 @@ constexpr double least_burst = 10;
 // The number of remembered addresses above which idle ones are forgotten.
 constexpr std::size_t most_addresses = 16'384;
 
-std::string given_key(const http::Headers& headers) {
-  std::string_view value = http::header(headers, "Authorization");
+std::string given_key(const Headers& headers) {
+  std::string_view value = header(headers, "Authorization");
   std::string_view scheme = value.substr(0, value.find(' '));
   std::string_view rest = trim(value.substr(scheme.size()));
   if (iequals(scheme, "Bearer")) return std::string(rest);
   // Clients without configurable headers can use a URL with a password: http://anybody:KEY@host
   if (auto named = iequals(scheme, "Basic") ? base64_decoded(rest) : std::nullopt)
     return named->substr(std::min(named->size(), named->find(':') + 1));
-  return std::string(http::header(headers, "X-API-Key"));
+  return std::string(header(headers, "X-API-Key"));
 }
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
@@ -39,8 +39,12 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 KeyCheck::KeyCheck(std::string_view key) : digest_(key.empty() ? std::string() : sha256_hex(key)) {}
 
 // Compares hashes, so that the time does not reveal the key's length.
-bool KeyCheck::admits(const http::Headers& headers) const {
-  return digest_.empty() || equal_in_constant_time(digest_, sha256_hex(given_key(headers)));
+bool KeyCheck::matches(std::string_view given) const {
+  return digest_.empty() || equal_in_constant_time(digest_, sha256_hex(given));
+}
+
+bool KeyCheck::admits(const Headers& headers) const {
+  return matches(given_key(headers));
 }
 
 std::string client_of(std::string_view address) {
@@ -79,4 +83,4 @@ void RateLimit::forget_the_idle(Time now) {
   if (buckets_.size() > most_addresses / 2) buckets_.clear();
 }
 
-}  // namespace kw::service
+}  // namespace kw::http
