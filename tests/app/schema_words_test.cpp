@@ -64,8 +64,7 @@ const Listed listed[] = {
     {"dataset_row.schema.json", "/$defs/place/properties/kind", all<corpus::OriginKind>()},
     {"dataset_row.schema.json", "/$defs/labels/properties/compile", all<corpus::CompileLabel>()},
     {"score.schema.json", "/properties/scored/properties/turns", all<scoring::Turns>()},
-    {"score.schema.json", "/properties/review/properties/reviews/items/properties/label",
-     all<score::ReviewLabel>()},
+    {"score.schema.json", "/properties/review/properties/reviews/items/properties/label", all<ReviewLabel>()},
     // A record with JudgedBy::nobody has no verdict.
     {"score.schema.json", record + "/verdict/properties/by", without(all<scoring::JudgedBy>(), "nobody")},
     {"score.schema.json", record + "/verdict/properties/standing", all<score::Standing>()},

@@ -171,6 +171,13 @@ std::string review_tables(View result, const std::string& mark) {
                           one["both_bad"].count(), table_cell(one["kappa_words"].text()));
     text += "\n" + count_rows("Labels", reader["labels"]);
   }
+  for (View pair : review["between_reviewers"].list()) {
+    std::vector<View> names = pair["reviewers"].list();
+    if (names.size() != 2) continue;
+    text += fmt::format("\n{} and {}: {} answers judged by both, {} judged alike; {}\n",
+                        table_cell(names[0].text()), table_cell(names[1].text()), pair["pairs"].count(),
+                        number_words(pair["raw"]["value"].number()), table_cell(pair["kappa_words"].text()));
+  }
   return text + "\n";
 }
 

@@ -4,7 +4,9 @@
 
 #include <boost/json/array.hpp>
 #include <map>
+#include <set>
 
+#include "base/core/json.h"
 #include "base/core/text.h"
 #include "score/metrics/paired.h"
 #include "score/report/result.h"
@@ -15,6 +17,8 @@
 namespace kw::scoring {
 namespace json = boost::json;
 namespace {
+
+constexpr std::size_t longest_named_key = 80;
 
 // Such as "wrong: failed (compile_error). A kernel does not compile.", followed by the error.
 std::string verdict_words(const VerdictFacts& facts) {
@@ -60,9 +64,9 @@ std::vector<score::ReviewTarget> targets_of(std::span<const Output> outputs) {
   return targets;
 }
 
-json::array reviews_json(const std::vector<score::Review>& reviews) {
+json::array reviews_json(const std::vector<Review>& reviews) {
   json::array list;
-  for (const score::Review& review : reviews)
+  for (const Review& review : reviews)
     list.push_back(json::object{{"target", review.target},
                                 {"reviewer", review.reviewer},
                                 {"label", to_string(review.label)},
@@ -71,10 +75,10 @@ json::array reviews_json(const std::vector<score::Review>& reviews) {
   return list;
 }
 
-std::vector<score::Review> reviews_of(View review) {
-  std::vector<score::Review> reviews;
+std::vector<Review> reviews_of(View review) {
+  std::vector<Review> reviews;
   for (View one : review["reviews"].list()) {
-    auto label = score::review_label(one["label"].text());
+    auto label = review_label(one["label"].text());
     if (!label) continue;
     reviews.push_back(
         {one["target"].text(), one["reviewer"].text(), *label, one["note"].text(), one["at"].text()});
@@ -82,38 +86,64 @@ std::vector<score::Review> reviews_of(View review) {
   return reviews;
 }
 
+void add_kappa(const score::Agreement& found, json::object& to) {
+  to["raw"] = scoring::to_json(found.raw, 0.95);
+  to["expected"] = found.expected;
+  to["kappa"] = value_or_null(found.kappa);
+  to["kappa_words"] = found.kappa_words;
+}
+
 json::object agreement_json(const char* with, const std::vector<score::Judged>& judged) {
   score::Agreement found = score::agreement(judged);
-  return {{"with", with},
-          {"pairs", judged.size()},
-          {"both_good", found.both_good},
-          {"only_automatic", found.only_automatic},
-          {"only_person", found.only_person},
-          {"both_bad", found.both_bad},
-          {"raw", scoring::to_json(found.raw, 0.95)},
-          {"expected", found.expected},
-          {"kappa", found.kappa ? json::value(*found.kappa) : json::value()},
-          {"kappa_words", found.kappa_words}};
+  json::object object{{"with", with},
+                      {"pairs", judged.size()},
+                      {"both_good", found.both_good},
+                      {"only_automatic", found.only_automatic},
+                      {"only_person", found.only_person},
+                      {"both_bad", found.both_bad}};
+  add_kappa(found, object);
+  return object;
+}
+
+// The judgements of one reviewer: target -> accepted. Labels that decide nothing are left out.
+using Judgements = std::map<std::string, bool>;
+
+json::object pair_json(const std::string& first, const Judgements& of_first, const std::string& second,
+                       const Judgements& of_second) {
+  std::vector<score::Judged> judged;
+  for (const auto& [target, accepted] : of_first)
+    if (auto other = of_second.find(target); other != of_second.end())
+      judged.push_back({accepted, other->second});
+  score::Agreement found = score::agreement(judged);
+  json::object object{{"reviewers", json::array{first, second}},
+                      {"pairs", judged.size()},
+                      {"both_good", found.both_good},
+                      {"only_first", found.only_automatic},
+                      {"only_second", found.only_person},
+                      {"both_bad", found.both_bad}};
+  add_kappa(found, object);
+  return object;
 }
 
 // One reviewer's labels, with their agreement with the checks and the verdicts of the same answers.
-json::object reviewer_json(const std::string& name, const std::vector<score::Review>& reviews,
+json::object reviewer_json(const std::string& name, const std::vector<Review>& reviews,
                            const std::map<std::string, const ScoredAnswer*>& records) {
   std::vector<score::Judged> by_tree;
   std::vector<score::Judged> by_verdict;
   std::map<std::string, std::size_t> labels;
   std::size_t given = 0;
-  for (const score::Review& review : reviews) {
+  for (const Review& review : reviews) {
     if (review.reviewer != name) continue;
     ++given;
     ++labels[std::string(to_string(review.label))];
     auto place = records.find(review.target);
     if (place == records.end()) continue;
     const ScoredAnswer& record = *place->second;
-    bool person = score::is_favourable(review.label);
-    if (record.idioms) by_tree.push_back({record.idioms->is_good, person});
+    auto person = accepts(review.label);
+    if (!person) continue;
+    if (record.idioms) by_tree.push_back({record.idioms->is_good, *person});
     if (record.verdict.standing != score::Standing::unknown)
-      by_verdict.push_back({record.verdict.standing == score::Standing::right, person});
+      by_verdict.push_back({record.verdict.standing == score::Standing::right, *person});
   }
   json::object counts;
   for (const auto& [label, count] : labels) counts[label] = count;
@@ -126,18 +156,90 @@ json::object reviewer_json(const std::string& name, const std::vector<score::Rev
           {"agreement", std::move(agreements)}};
 }
 
-json::array reviewers_json(const std::vector<score::Review>& reviews,
-                           const std::vector<ScoredAnswer>& records) {
+json::array reviewers_json(const std::vector<Review>& reviews, const std::vector<ScoredAnswer>& records) {
   std::map<std::string, const ScoredAnswer*> by_target;
   for (const ScoredAnswer& record : records) by_target[record.target] = &record;
   std::map<std::string, bool> names;
-  for (const score::Review& review : reviews) names[review.reviewer] = true;
+  for (const Review& review : reviews) names[review.reviewer] = true;
   json::array list;
   for (const auto& [name, present] : names) list.push_back(reviewer_json(name, reviews, by_target));
   return list;
 }
 
+// Finds the record that an entry of a review log is about.
+class RecordFinder {
+ public:
+  explicit RecordFinder(const std::vector<ScoredAnswer>& records) {
+    for (const ScoredAnswer& record : records) {
+      targets_.emplace(record.target, &record);
+      if (!record.row_id.empty()) rows_.emplace(record.row_id, &record);
+      answers_.emplace(std::pair(record.task_id, record.answer_sha256), &record);
+    }
+  }
+
+  // Null if the result has no such answer.
+  const ScoredAnswer* find(const ReviewedAnswer& answer) const {
+    if (!answer.row_id.empty()) return at(rows_, answer.row_id);
+    if (!answer.candidate_sha256.empty())
+      return at(answers_, std::pair(answer.task_id, answer.candidate_sha256));
+    return at(targets_, answer.key);
+  }
+
+ private:
+  template <typename Key>
+  static const ScoredAnswer* at(const std::map<Key, const ScoredAnswer*>& from, const Key& key) {
+    auto found = from.find(key);
+    return found == from.end() ? nullptr : found->second;
+  }
+
+  std::map<std::string, const ScoredAnswer*> targets_;
+  std::map<std::string, const ScoredAnswer*> rows_;
+  std::map<std::pair<std::string, std::string>, const ScoredAnswer*> answers_;
+};
+
+// The labels of a log that `view` wrote, as those of a sheet.
+Result<score::ReviewRead> read_log(const std::filesystem::path& path,
+                                   const std::vector<ScoredAnswer>& records) {
+  auto log = read_review_log(path);
+  if (!log) return std::unexpected(log.error());
+  RecordFinder finder(records);
+  score::ReviewRead read;
+  read.problems = std::move(log->problems);
+  for (const ReviewEntry& entry : log->entries) {
+    const ScoredAnswer* record = finder.find(entry.answer);
+    if (record)
+      read.reviews.push_back({record->target, entry.reviewer, *entry.label, entry.note, entry.at});
+    else
+      read.problems.push_back(fmt::format("'{}' is no answer of this result",
+                                          to_plain_text(shorten(entry.answer.key, longest_named_key))));
+  }
+  return read;
+}
+
+// The review of a result that was scored without --review and takes the labels of a log.
+json::object review_without_sheet(const std::vector<Review>& reviews) {
+  json::array targets;
+  std::set<std::string> seen;
+  for (const Review& review : reviews)
+    if (seen.insert(review.target).second) targets.emplace_back(review.target);
+  return {{"csv", nullptr},          {"markdown", nullptr},
+          {"seed", nullptr},         {"asked", 0},
+          {"drawn", targets.size()}, {"findings_shown", false},
+          {"strata", json::array()}, {"targets", std::move(targets)}};
+}
+
 }  // namespace
+
+json::array reviewer_pairs_json(std::span<const Review> reviews) {
+  std::map<std::string, Judgements> by_reviewer;
+  for (const Review& review : reviews)
+    if (auto accepted = accepts(review.label)) by_reviewer[review.reviewer][review.target] = *accepted;
+  json::array list;
+  for (auto first = by_reviewer.begin(); first != by_reviewer.end(); ++first)
+    for (auto second = std::next(first); second != by_reviewer.end(); ++second)
+      list.push_back(pair_json(first->first, first->second, second->first, second->second));
+  return list;
+}
 
 Result<> write_review(std::span<const Output> outputs, const ReviewRequest& request, json::object& result) {
   std::vector<score::ReviewTarget> targets = targets_of(outputs);
@@ -165,26 +267,31 @@ Result<> write_review(std::span<const Output> outputs, const ReviewRequest& requ
                                   {"without_label", draw.chosen.size()},
                                   {"problems", json::array()},
                                   {"reviews", json::array()},
-                                  {"reviewers", json::array()}};
+                                  {"reviewers", json::array()},
+                                  {"between_reviewers", json::array()}};
   return {};
 }
 
 Result<> take_review(const std::filesystem::path& sheet, json::object& result) {
   auto records = records_of(result);
   if (!records) return std::unexpected(records.error());
-  View review = View(result)["review"];
-  if (!result.contains("review") || !result.at("review").is_object())
+  const bool is_log = sheet.extension() == ".jsonl";
+  const bool was_drawn = result.contains("review") && result.at("review").is_object();
+  if (!is_log && !was_drawn)
     return fail("the result has no review", "score again with --review N, which writes a sheet");
+  View review = View(result)["review"];
   std::vector<std::string> known;
   for (View target : review["targets"].list()) known.push_back(target.text());
-  auto read = score::read_review(sheet, known);
+  auto read = is_log ? read_log(sheet, *records) : score::read_review(sheet, known);
   if (!read) return std::unexpected(read.error());
-  std::vector<score::Review> reviews = score::merged(reviews_of(review), read->reviews);
+  std::vector<Review> reviews = score::merged(reviews_of(review), read->reviews);
+  if (!was_drawn) result["review"] = review_without_sheet(reviews);
   json::object& into = result["review"].get_object();
   into["without_label"] = read->without_label;
   into["problems"] = json::array(read->problems.begin(), read->problems.end());
   into["reviews"] = reviews_json(reviews);
   into["reviewers"] = reviewers_json(reviews, *records);
+  into["between_reviewers"] = reviewer_pairs_json(reviews);
   return {};
 }
 

@@ -1,12 +1,14 @@
 // The review of a result: writes a sheet for people, and reads its labels into the result.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <filesystem>
 #include <span>
 
 #include "base/core/result.h"
 #include "score/report/output.h"
+#include "types/review.h"
 
 namespace kw::scoring {
 
@@ -23,8 +25,13 @@ struct ReviewRequest {
 Result<> write_review(std::span<const Output> outputs, const ReviewRequest& request,
                       boost::json::object& result);
 
-// Adds the labels of a filled sheet to the result, with their agreement with the automatic checks. A label
-// replaces an earlier one of the same reviewer for the same target. The result lists unreadable rows.
+// Adds the labels of a filled sheet, or of a log that `view` wrote (.jsonl), to the result, with their
+// agreement with the automatic checks. A label replaces an earlier one of the same reviewer for the same
+// target. The result lists unreadable rows.
 Result<> take_review(const std::filesystem::path& sheet, boost::json::object& result);
+
+// The agreement of each two reviewers on the answers that both have accepted or rejected: counts, the share
+// of equal judgements, and Cohen's kappa.
+boost::json::array reviewer_pairs_json(std::span<const Review> reviews);
 
 }  // namespace kw::scoring

@@ -61,16 +61,6 @@ std::string shown_target(std::string_view target) {
   return std::string(trim(plain));
 }
 
-std::optional<ReviewLabel> review_label(std::string_view word) {
-  std::string small = lower(trim(word));
-  std::ranges::replace_if(small, [](char c) { return c == '-' || c == ' '; }, '_');
-  return from_string<ReviewLabel>(small);
-}
-
-bool is_favourable(ReviewLabel label) {
-  return label == ReviewLabel::good || label == ReviewLabel::keep;
-}
-
 Result<> write_review_csv(const std::vector<ReviewTarget>& targets, const Draw& draw,
                           const SheetOptions& options, const std::filesystem::path& path) {
   std::vector<std::string_view> header = {"number"};

@@ -11,6 +11,7 @@
 
 #include "base/core/result.h"
 #include "base/core/words.h"
+#include "types/review.h"
 
 namespace kw::score {
 
@@ -20,15 +21,6 @@ inline constexpr auto review_columns = enum_words<ReviewColumn>;
 
 // A target as in a sheet: on one line, without terminal control characters, trimmed.
 std::string shown_target(std::string_view target);
-
-// formats: the review label
-BOOST_DEFINE_ENUM_CLASS(ReviewLabel, good, wrong_idiom, unreadable, suspicious, keep, drop)
-
-// Ignores case, and accepts '-' and ' ' for '_'.
-std::optional<ReviewLabel> review_label(std::string_view word);
-
-// good and keep accept an answer; the other labels reject it.
-bool is_favourable(ReviewLabel label);
 
 // An answer that can be reviewed.
 struct ReviewTarget {
@@ -69,14 +61,6 @@ Result<> write_review_csv(const std::vector<ReviewTarget>& targets, const Draw& 
                           const SheetOptions& options, const std::filesystem::path& path);
 Result<> write_review_markdown(const std::vector<ReviewTarget>& targets, const Draw& draw,
                                const SheetOptions& options, const std::filesystem::path& path);
-
-struct Review {
-  std::string target;
-  std::string reviewer;
-  ReviewLabel label = ReviewLabel::good;
-  std::string note;
-  std::string at;  // as written
-};
 
 struct ReviewRead {
   std::vector<Review> reviews;

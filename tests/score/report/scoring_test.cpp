@@ -188,6 +188,47 @@ TEST(ReviewSheet, SaysAVerdictInWordsWhereFindingsAreShown) {
               HasSubstr("wrong: failed (compile_error). A kernel does not compile. no attribute 'tanh'\n"));
 }
 
+ReviewEntry labelled(const Output& output, const std::string& reviewer, ReviewLabel label) {
+  return {{output.record.target, output.record.task_id, output.record.answer_sha256, ""},
+          reviewer,
+          label,
+          "",
+          ""};
+}
+
+TEST(ReviewOfAPage, FlowsIntoAResultByTaskAndCode) {
+  const std::filesystem::path log = std::filesystem::path(testing::TempDir()) / "scoring.review.jsonl";
+  std::filesystem::remove(log);
+  OutputSet set;
+  set.outputs = {output_of("a", Standing::right), output_of("b", Standing::wrong)};
+  set.outputs[0].record.answer_sha256 = "1";
+  set.outputs[1].record.answer_sha256 = "2";
+  for (const char* reviewer : {"Ada", "Bob"}) {
+    ASSERT_TRUE(append_review(log, labelled(set.outputs[0], reviewer, ReviewLabel::good)));
+    ASSERT_TRUE(append_review(log, labelled(set.outputs[1], reviewer, ReviewLabel::suspicious)));
+  }
+  ASSERT_TRUE(append_review(log, {{"gone", "c", "3", ""}, "Ada", ReviewLabel::good, "", ""}));
+  boost::json::object result = result_of_set(set);
+  ASSERT_TRUE(take_review(log, result));
+  View review = View(result)["review"];
+  EXPECT_EQ(review["reviews"].list().size(), 4U);
+  EXPECT_EQ(review["problems"].list().size(), 1U);
+  EXPECT_EQ(review["between_reviewers"].list().front()["kappa"].number(), 1.0);
+  EXPECT_EQ(review["reviewers"].list().front()["agreement"].list().back()["kappa"].number(), 1.0);
+  EXPECT_THAT(markdown(result), HasSubstr("Ada and Bob: 2 answers judged by both"));
+}
+
+TEST(ReviewersAgree, WithoutLabelsThatDecideNothing) {
+  std::vector<Review> reviews = {{"a", "Ada", ReviewLabel::good, "", ""},
+                                 {"a", "Bob", ReviewLabel::unsure, "", ""},
+                                 {"b", "Ada", ReviewLabel::drop, "", ""},
+                                 {"b", "Bob", ReviewLabel::good, "", ""}};
+  boost::json::array pairs = reviewer_pairs_json(reviews);
+  ASSERT_EQ(pairs.size(), 1U);
+  EXPECT_EQ(View(pairs[0])["pairs"].count(), 1U);
+  EXPECT_EQ(View(pairs[0])["only_second"].count(), 1U);
+}
+
 TEST(Report, SurvivesAResultOfWhichNothingIsLeft) {
   boost::json::object result{
       {"schema", score_schema}, {"verdicts", 3}, {"outputs", "none"}, {"paired", {1, 2}}};
