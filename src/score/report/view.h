@@ -23,6 +23,8 @@ class View {
     const boost::json::object* object = this->object();
     return View(object ? object->if_contains(key) : nullptr);
   }
+  // Null for a missing part, and for a View of an object.
+  const boost::json::value* value() const { return value_; }
   bool is_there() const { return value_ && !value_->is_null(); }
   bool is_list() const { return value_ && value_->is_array(); }
   bool is_true() const { return value_ && value_->is_bool() && value_->get_bool(); }

@@ -1,0 +1,68 @@
+// Gate: decides which requests are answered, by their header alone: method, Host, Origin, key, token.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/http/access.h"
+#include "base/http/message.h"
+
+namespace kw::view {
+
+struct GateOptions {
+  std::string key{};                 // empty: none is needed
+  std::vector<std::string> hosts{};  // names of this machine beside those of loopback, in lower case
+  bool any_address = false;          // listens beyond loopback: a Host that is an address is this machine
+  bool secure = false;               // https
+};
+
+// The reason for a refusal.
+struct Refusal {
+  int status = 403;
+  std::string error_class;
+  std::string message;
+};
+
+class Gate {
+ public:
+  explicit Gate(GateOptions options);
+
+  // The refusal of a request with this header; empty: it may be answered.
+  std::optional<Refusal> refusal(const http::Request& head);
+
+  // Whether the request carries the cookie of an exchange, or the key itself. True if no key is needed.
+  bool is_known(const http::Request& head) const;
+
+  // The ticket of the printed URL: exchanged once for a cookie. Empty if no key is needed.
+  const std::string& ticket() const { return ticket_; }
+  // The Set-Cookie header for a right ticket, which is then used up, or for the right key; empty otherwise.
+  std::optional<std::string> exchange_ticket(std::string_view ticket);
+  std::optional<std::string> exchange_key(std::string_view key);
+
+  // Must be in the header X-Kernelwright-Token of every write.
+  const std::string& token() const { return token_; }
+
+ private:
+  std::optional<Refusal> refuse_place(const http::Request& head) const;
+  bool is_ours(std::string_view host) const;
+  std::string cookie() const;
+
+  GateOptions options_;
+  http::KeyCheck key_;
+  std::string ticket_;
+  std::string session_;  // the cookie's value
+  std::string token_;
+  std::string cookie_name_;
+  http::RateLimit wrong_keys_;
+};
+
+// The host of a Host header or of an origin's authority, in lower case and without port and brackets; empty
+// if it is invalid.
+std::string host_of(std::string_view authority);
+
+// A secret of 128 bits as hex.
+std::string random_secret();
+
+}  // namespace kw::view
