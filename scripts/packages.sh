@@ -62,7 +62,7 @@ missing=$(missing_packages "$@" | xargs)
 if [ -z "$missing" ]; then exit 0; fi
 say "Debian packages that are missing: $missing"
 if [ "$only_say" = yes ]; then
-  say "  (on a bare Debian 12: 124 MB to download, 690 MB on disk; the linters 11 MB and 58 MB more, Chromium for the browser tests up to 130 MB and 480 MB)"
+  say "  (on a bare Debian 12: 124 MB to download, 690 MB on disk; the linters 11 MB and 58 MB more, Chromium 124 MB and 414 MB)"
   exit 0
 fi
 

@@ -7,6 +7,14 @@ import { join } from "node:path";
 import { ROOT, writeReport } from "./fixture.mjs";
 
 const require = createRequire(join(ROOT, "web/package.json"));
+
+/** playwright-core refuses Node 18, Debian 12's, in a module that does nothing else; what is used of it here works there. */
+function acceptNode18() {
+  if (Number(process.versions.node.split(".")[0]) >= 20) return;
+  const path = join(ROOT, "web/node_modules/playwright-core/lib/bootstrap.js");
+  require.cache[path] = { id: path, filename: path, loaded: true, children: [], paths: [], exports: { processExit: (code) => process.exit(code) } };
+}
+acceptNode18();
 const { chromium } = require("playwright-core");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
@@ -34,10 +42,11 @@ export class Browser {
     return join(this.folder, name);
   }
 
-  /** Writes a world as NAME.html and opens it. */
+  /** Writes a world as NAME.html, once, and opens it. */
   async openWorld(name, world, options = {}) {
     const path = this.path(`${name}.html`);
-    writeReport(path, world, options);
+    if (this.written?.get(name) !== world || options.spoil) writeReport(path, world, options);
+    (this.written ??= new Map()).set(name, world);
     return this.open(`file://${path}`, options);
   }
 
@@ -45,6 +54,7 @@ export class Browser {
   async open(url, { width = 1200, height = 800, dark = false, fragment = "", ready = "main h1, main h2, main .table-page, main .empty, .problem", reducedMotion = "reduce" } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion, acceptDownloads: false });
     const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
     const errors = [];
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     page.on("pageerror", (error) => errors.push(String(error)));

@@ -9,6 +9,7 @@ import { count } from "./numbers";
 import { visible } from "./text";
 
 const FIRST_LINES = 1500;
+const LINES_MORE = 5000;
 const LINE_LIMIT = 4000;
 
 /** Draws plain first; tones come when the page is idle, one code after the other. */
@@ -87,30 +88,39 @@ export function CodeBar({ title, code, children }: { title: ComponentChildren; c
   );
 }
 
-/** A code with line numbers. `flagged`: the line that a verdict names. */
+/** A code with line numbers. `flagged`: the line that a verdict names. A long one shows its begin, or what is around the target. */
 export function Code(props: { code: string; language?: Language; links?: Links; flagged?: number | null; label: string }) {
   const { code, links } = props;
   const lines = useLines(code, props.language ?? "python");
-  const [shown, setShown] = useState(FIRST_LINES);
-  const limit = Math.max(shown, (links?.target ?? 0) < 1e6 ? (links?.target ?? 0) + 20 : 0);
+  const target = links?.target ?? 0;
+  const around = target > FIRST_LINES && target <= lines.length ? target - FIRST_LINES / 2 : 0;
+  const [more, setMore] = useState({ before: 0, after: 0 });
+  const first = Math.max(0, around - more.before);
+  const last = Math.min(lines.length, around + FIRST_LINES + more.after);
   const box = useTarget(links?.target, code);
+  const unfold = (side: "before" | "after", left: number) =>
+    left > 0 ? (
+      <button type="button" class="quiet" onClick={() => setMore({ ...more, [side]: more[side] + LINES_MORE })}>
+        Show {count(Math.min(LINES_MORE, left))} of {count(left)} more lines {side === "before" ? "before" : ""}
+      </button>
+    ) : null;
   return (
     <div class="code" ref={box} tabIndex={0} role="region" aria-label={props.label}>
+      {unfold("before", first)}
       <div class="lines">
-        {lines.slice(0, limit).map((line, i) => (
-          <div key={i} class={`line${links?.target === i + 1 ? " target" : ""}${props.flagged === i + 1 ? " flagged" : ""}`}>
-            <Number_ line={i + 1} links={links} />
-            <span class="line-text">
-              <Runs line={line} />
-            </span>
-          </div>
-        ))}
+        {lines.slice(first, last).map((line, i) => {
+          const number = first + i + 1;
+          return (
+            <div key={number} class={`line${target === number ? " target" : ""}${props.flagged === number ? " flagged" : ""}`}>
+              <Number_ line={number} links={links} />
+              <span class="line-text">
+                <Runs line={line} />
+              </span>
+            </div>
+          );
+        })}
       </div>
-      {lines.length > limit ? (
-        <button type="button" class="quiet" onClick={() => setShown(limit + 10_000)}>
-          Show {count(Math.min(10_000, lines.length - limit))} of {count(lines.length - limit)} more lines
-        </button>
-      ) : null}
+      {unfold("after", lines.length - last)}
     </div>
   );
 }

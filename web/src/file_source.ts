@@ -183,19 +183,21 @@ function parseDetail(line: Uint8Array): Detail {
 export function checkIndex(index: Index): Index {
   if (typeof index !== "object" || index === null || typeof index.schema !== "string") throw new SourceError("the report's index is not an index", "the file is damaged; write the report again");
   if (index.schema !== "kernelwright.report/1") throw new SourceError("the report has another format than this page reads", "open it with the program that wrote it");
-  const list = <T>(value: T[] | undefined): T[] => (Array.isArray(value) ? value : []);
-  const chunks = list(index.chunks);
+  const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+  const list = <T>(value: T[] | undefined): T[] => (Array.isArray(value) ? value.filter(isObject) : []);
+  const object = <T extends object>(value: T | undefined): T => (isObject(value) ? value! : ({} as T));
+  const chunks = Array.isArray(index.chunks) ? index.chunks : [];
   for (const chunk of chunks) {
     if (!Number.isInteger(chunk?.raw_bytes) || chunk.raw_bytes < 0 || chunk.raw_bytes > CHUNK_LIMIT) throw new SourceError("a chunk of the report does not state its length", "the file is damaged; write the report again");
   }
   return {
     ...index,
     chunks,
-    sources: list(index.sources).map((of) => ({ ...of, facts: of.facts ?? {}, messages: list(of.messages) })),
+    sources: list(index.sources).map((of) => ({ ...of, facts: object(of.facts), messages: Array.isArray(of.messages) ? of.messages : [] })),
     contents: { redacted: index.contents?.redacted === true, holds: list(index.contents?.holds), left_out: list(index.contents?.left_out) },
-    summary: index.summary ?? {},
+    summary: object(index.summary),
     scores: list(index.scores),
     datasets: list(index.datasets),
-    words: index.words ?? {},
+    words: object(index.words),
   };
 }

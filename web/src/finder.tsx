@@ -99,7 +99,7 @@ export function Finder({ finder }: { finder: FinderState }) {
           type="search"
           placeholder="Search in code and messages"
           value={finder.text}
-          onInput={(event) => setParams({ find: event.currentTarget.value, at: null }, { replace: true })}
+          onInput={(event) => setParams({ find: event.currentTarget.value, at: null, place: null }, { replace: true })}
         />
       </label>
       {finder.running ? (

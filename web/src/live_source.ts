@@ -2,6 +2,7 @@
 import type { Detail, Index } from "./format";
 import { checkIndex } from "./file_source";
 import { type Change, type Hit, type SearchStep, type Source, SourceError } from "./source";
+import { encode } from "./state";
 
 export class LiveSource implements Source {
   readonly live = true;
@@ -21,7 +22,7 @@ export class LiveSource implements Source {
 
   private url(path: string): string {
     if (this.run === null) return path;
-    return `${path}${path.includes("?") ? "&" : "?"}run=${encodeURIComponent(this.run)}`;
+    return `${path}${path.includes("?") ? "&" : "?"}run=${encode(this.run)}`;
   }
 
   async request(path: string, options: { method?: "GET" | "POST"; body?: unknown; signal?: AbortSignal } = {}): Promise<Response> {
@@ -60,11 +61,11 @@ export class LiveSource implements Source {
   }
 
   async detail(key: string): Promise<Detail> {
-    return (await (await this.request(`/api/detail?key=${encodeURIComponent(key)}`)).json()) as Detail;
+    return (await (await this.request(`/api/detail?key=${encode(key)}`)).json()) as Detail;
   }
 
   async *search(text: string, signal: AbortSignal): AsyncIterable<SearchStep> {
-    const response = await this.request(`/api/search?text=${encodeURIComponent(text)}&limit=10000`, { signal });
+    const response = await this.request(`/api/search?text=${encode(text)}&limit=10000`, { signal });
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     let bytes = 0;

@@ -7,7 +7,7 @@ import { PAGES } from "./router";
 import { FILTERS, type Filter, dataVersion, failure, filterWord, filtered, filters, href, isFiltered, place, report, setParams, source } from "./state";
 import { compareWords } from "./table";
 import { Text, plain } from "./text";
-import { Empty, Problem } from "./ui";
+import { Empty, Guard, Problem } from "./ui";
 
 const FILTER_NAMES: Record<Filter, string> = { source: "Source", level: "Level", model: "Model", status: "Status" };
 
@@ -189,7 +189,11 @@ export function Shell() {
       {failure.value ? <Problem {...failure.value} /> : null}
       <main class="page" id="content" tabIndex={-1} ref={main}>
         {name === "overview" ? <ContentsStrip /> : null}
-        {Body ? <Body key={name!} /> : <Empty title="There is no such page">The link may come from another version of this page.</Empty>}
+        {Body ? (
+          <Guard key={`${name} ${place.value.parts.join("/")}`}>
+            <Body />
+          </Guard>
+        ) : <Empty title="There is no such page">The link may come from another version of this page.</Empty>}
       </main>
       <Help />
     </>

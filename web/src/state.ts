@@ -36,8 +36,13 @@ export function readPlace(fragment: string): Place {
   };
 }
 
+/** As encodeURIComponent, but half a surrogate pair is no error. */
+export function encode(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd"));
+}
+
 export function writePlace(place: { page: string; parts?: string[]; params?: URLSearchParams }): string {
-  const path = [place.page, ...(place.parts ?? [])].map(encodeURIComponent).join("/");
+  const path = [place.page, ...(place.parts ?? [])].map(encode).join("/");
   const query = place.params?.toString();
   return `#/${path}${query ? `?${query}` : ""}`;
 }

@@ -1,6 +1,6 @@
 // Parts that several pages draw: a status with its sign, a number with its unit, a section, an empty state, a link to docs.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import type { Detail } from "./format";
 import { NONE, NOT_RECORDED } from "./numbers";
 import { dataVersion, report, source } from "./state";
@@ -39,7 +39,7 @@ export function Word({ kind, word }: { kind: string; word: string | null }) {
   const meaning = report.value?.word(kind, word);
   if (!meaning) return <Text value={word} />;
   return (
-    <span class="word" title={plain([meaning.meaning, meaning.remedy].filter(Boolean).join(" "))}>
+    <span class="word" title={plain([meaning.meaning, meaning.remedy].filter((text) => typeof text === "string").join(" "))}>
       <Text value={word} />
     </span>
   );
@@ -98,6 +98,15 @@ export function Problem({ message, remedy }: { message: string; remedy: string }
       ) : null}
     </div>
   );
+}
+
+/** Draws a message where drawing its children failed: one broken entry does not take the page with it. */
+export function Guard({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary();
+  if (error) {
+    return <Problem message={`This part cannot be shown: ${error instanceof Error ? error.message : String(error)}`} remedy="The report may be damaged, or have fields that this page does not expect." />;
+  }
+  return <>{children}</>;
 }
 
 /** The name of a page of the documentation, from text of the program alone: a reference to follow, not a link to the network. */

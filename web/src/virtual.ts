@@ -9,7 +9,7 @@ export interface VirtualList {
   show: (index: number) => void;
 }
 
-/** `sizes(index)` in pixels; `head` pixels of the box are covered by a header that stays. */
+/** `sizes(index)` in pixels; a header of `head` pixels is above the list, and stays. */
 export function useVirtual(box: RefObject<HTMLElement | null>, count: number, sizes: (index: number) => number, head = 0): VirtualList {
   const [, draw] = useReducer((n: number) => n + 1, 0);
   const last = useRef("");
@@ -21,6 +21,7 @@ export function useVirtual(box: RefObject<HTMLElement | null>, count: number, si
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
+    scrollMargin: head,
     scrollPaddingStart: head,
     onChange: () => {
       // Scrolling within the drawn rows needs no drawing.
@@ -43,5 +44,5 @@ export function useVirtual(box: RefObject<HTMLElement | null>, count: number, si
   useLayoutEffect(() => list._willUpdate());
   const items = list.getVirtualItems();
   last.current = `${items[0]?.index} ${items.at(-1)?.index} ${list.getTotalSize()}`;
-  return { items, height: list.getTotalSize(), show: (index) => list.scrollToIndex(index, { align: "auto" }) };
+  return { items: items.map((item) => ({ ...item, start: item.start - head })), height: list.getTotalSize(), show: (index) => list.scrollToIndex(index, { align: "auto" }) };
 }

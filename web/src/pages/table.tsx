@@ -155,19 +155,18 @@ export function TablePage() {
   const list = useVirtual(box, items.length, sizes, ROW);
 
   const at = param("at");
+  const place = Number(param("place") ?? 0);
   const selected = useMemo(() => {
-    if (at === null) return -1;
-    const [key, number] = [at.replace(/ \d+$/, ""), Number(/ (\d+)$/.exec(at)?.[1] ?? -1)];
-    const row = of.rowOf(key);
-    const first = items.findIndex((item) => item.row === row);
-    return first < 0 ? -1 : Math.min(first + 1 + number, items.length - 1);
-  }, [at, items]);
+    const row = at === null ? null : of.rowOf(at);
+    const first = row === null ? -1 : items.findIndex((item) => item.row === row);
+    return first < 0 ? -1 : items[first + place]?.row === row ? first + place : first;
+  }, [at, place, items]);
   const select = (index: number) => {
     const item = items[index];
     if (!item) return;
     let begin = index;
     while (items[begin - 1]?.row === item.row) begin--;
-    setParams({ at: of.keyOf(item.row) + (index > begin ? ` ${index - begin - 1}` : "") }, { replace: true });
+    setParams({ at: of.keyOf(item.row), place: index > begin ? index - begin : null }, { replace: true });
   };
   useLayoutEffect(() => {
     if (selected >= 0) list.show(selected);
@@ -184,7 +183,7 @@ export function TablePage() {
   ]);
   const leave = () => {
     if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
-    else setParams({ at: null }, { replace: true });
+    else setParams({ at: null, place: null }, { replace: true });
   };
 
   const narrow = width < NARROW;
@@ -200,7 +199,7 @@ export function TablePage() {
             type="search"
             placeholder="Filter rows: task, model, error …"
             value={param("q") ?? ""}
-            onInput={(event) => setParams({ q: event.currentTarget.value, at: null }, { replace: true })}
+            onInput={(event) => setParams({ q: event.currentTarget.value, at: null, place: null }, { replace: true })}
             onKeyDown={(event) => event.key === "Enter" && items.length > 0 && (event.currentTarget.blur(), select(0))}
           />
         </label>
