@@ -27,7 +27,17 @@ function wordsOf(mark: SpeedupMark): string {
   return `${mark.name}: ${times(mark.speedup)}${range}`;
 }
 
-export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estimate | null; children?: JSX.Element | null }): JSX.Element {
+export interface SpeedupTexts {
+  title: string;
+  axis: string;
+  mean: string;
+  one: string; // "speed-up"
+}
+
+const SPEEDUPS: SpeedupTexts = { title: "Speed-ups of right answers", axis: "times as fast as the reference", mean: "geometric mean", one: "speed-up" };
+
+export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estimate | null; texts?: SpeedupTexts; children?: JSX.Element | null }): JSX.Element {
+  const texts = props.texts ?? SPEEDUPS;
   const { marks, mean } = props;
   const draw = (area: Area): Drawn => {
     const speedups = marks.map((mark) => mark.speedup);
@@ -41,7 +51,7 @@ export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estim
     return {
       marks: (
         <>
-          <XAxis area={area} scale={x} name="times as fast as the reference" />
+          <XAxis area={area} scale={x} name={texts.axis} />
           {drawn.marks}
           <line class="even" x1={x.at(1)} x2={x.at(1)} y1={area.top} y2={area.bottom} />
           {mean?.value != null && (
@@ -57,7 +67,7 @@ export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estim
               )}
               <path class="mean" d={`M${x.at(mean.value)} ${area.top - 16}v12`} />
               <text class="tick" {...besideMean(x.at(mean.interval?.low ?? mean.value), x.at(mean.interval?.high ?? mean.value), area)} y={area.top - 7}>
-                geometric mean {times(mean.value)}
+                {texts.mean} {times(mean.value)}
               </text>
             </g>
           )}
@@ -69,18 +79,18 @@ export function SpeedupChart(props: { marks: readonly SpeedupMark[]; mean: Estim
   const sorted = [...marks].sort((a, b) => b.speedup - a.speedup);
   return (
     <Plot
-      title="Speed-ups of right answers"
+      title={texts.title}
       summary={
         marks.length === 0
-          ? "No speed-up is known."
-          : `${counted(marks.length, "speed-up")} from ${times(least(marks.map((m) => m.speedup)))} to ${times(most(marks.map((m) => m.speedup)))}.` +
-            (mean?.value != null ? ` Geometric mean ${times(mean.value)}${mean.interval ? `, 95% interval ${between(mean.interval, times)}` : ""}.` : "")
+          ? `No ${texts.one} is known.`
+          : `${counted(marks.length, texts.one)} from ${times(least(marks.map((m) => m.speedup)))} to ${times(most(marks.map((m) => m.speedup)))}.` +
+            (mean?.value != null ? ` ${texts.mean} ${times(mean.value)}${mean.interval ? `, 95% interval ${between(mean.interval, times)}` : ""}.` : "")
       }
       height={240}
       margin={{ left: 34, right: 20, top: 34, bottom: 40 }}
       draw={draw}
       table={{
-        head: ["task", "speed-up", "interval"],
+        head: ["task", texts.one, "interval"],
         rows: sorted.map((mark) => [
           mark.name,
           times(mark.speedup),

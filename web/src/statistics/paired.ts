@@ -1,5 +1,5 @@
 // Paired comparisons of two sets of answers to the same tasks, by the methods of src/score/metrics/paired.h.
-import { type Bootstrap, type Estimate, type Interval, USUAL_BOOTSTRAP, bootstrapMean, wilson } from "./intervals";
+import { type Bootstrap, type Estimate, finish, type Interval, means, type Steps, USUAL_BOOTSTRAP, wilson } from "./intervals";
 import { Generator } from "./generator";
 import { type TaskSamples, byBytes, logSpeedups } from "./measures";
 
@@ -74,6 +74,10 @@ export function newcombe({ both, lost, gained, neither }: PairedCounts): Interva
 }
 
 export function signFlipP(differences: readonly number[], bootstrap: Bootstrap = USUAL_BOOTSTRAP): number {
+  return finish(signFlips(differences, bootstrap));
+}
+
+function* signFlips(differences: readonly number[], bootstrap: Bootstrap): Steps<number> {
   const differing = differences.filter((difference) => difference !== 0);
   if (differing.length === 0) return 1;
   let size = 0;
@@ -85,7 +89,7 @@ export function signFlipP(differences: readonly number[], bootstrap: Bootstrap =
   const seen = Math.abs(total) - ROUNDING * size;
   return differing.length <= MOST_FLIPPED_EXACTLY
     ? allFlipsP(differing, seen)
-    : randomFlipsP(differing, seen, bootstrap);
+    : yield* randomFlipsP(differing, seen, bootstrap);
 }
 
 function allFlipsP(differences: readonly number[], seen: number): number {
@@ -99,7 +103,7 @@ function allFlipsP(differences: readonly number[], seen: number): number {
   return asExtreme / flips;
 }
 
-function randomFlipsP(differences: readonly number[], seen: number, bootstrap: Bootstrap): number {
+function* randomFlipsP(differences: readonly number[], seen: number, bootstrap: Bootstrap): Steps<number> {
   const generator = new Generator(bootstrap.seed);
   let asExtreme = 0;
   for (let round = 0; round < bootstrap.resamples; ++round) {
@@ -111,6 +115,7 @@ function randomFlipsP(differences: readonly number[], seen: number, bootstrap: B
       sum += flipped & 1 ? -differences[i]! : differences[i]!;
     }
     if (Math.abs(sum) >= seen) ++asExtreme;
+    if (round % 100 === 99) yield;
   }
   return (asExtreme + 1) / (bootstrap.resamples + 1);
 }
@@ -194,10 +199,10 @@ function conclude(result: Paired): Paired {
   return result;
 }
 
-function permute(pairs: Pairs, bootstrap: Bootstrap, result: Paired): void {
+function* permute(pairs: Pairs, bootstrap: Bootstrap, result: Paired): Steps<void> {
   result.method = "sign-flip permutation";
-  result.difference = bootstrapMean(pairs.differences, bootstrap);
-  if (result.tasks > 0) result.pValue = signFlipP(pairs.differences, bootstrap);
+  result.difference = (yield* means([{ values: pairs.differences, shares: false }], bootstrap))[0]!;
+  if (result.tasks > 0) result.pValue = yield* signFlips(pairs.differences, bootstrap);
 }
 
 function mcnemar(pairs: Pairs, result: Paired): void {
@@ -226,28 +231,28 @@ function rightShares(tasks: readonly TaskSamples[]): Map<string, number> {
 }
 
 // pass@1 of the same tasks.
-export function compareRight(
+export function* compareRight(
   before: readonly TaskSamples[],
   after: readonly TaskSamples[],
   bootstrap: Bootstrap = USUAL_BOOTSTRAP,
-): Paired {
+): Steps<Paired> {
   const result = emptyResult();
   const pairs = pairedUp(rightShares(before), rightShares(after), result);
   countTasks(pairs, result);
   if ([...before, ...after].every((task) => task.samples <= 1)) mcnemar(pairs, result);
-  else permute(pairs, bootstrap, result);
+  else yield* permute(pairs, bootstrap, result);
   return conclude(result);
 }
 
 // The logarithms of the speed-ups of tasks that both sides have right: exp of the difference is the ratio.
-export function compareSpeedups(
+export function* compareSpeedups(
   before: readonly TaskSamples[],
   after: readonly TaskSamples[],
   bootstrap: Bootstrap = USUAL_BOOTSTRAP,
-): Paired {
+): Steps<Paired> {
   const result = emptyResult();
   const pairs = pairedUp(logSpeedups(before), logSpeedups(after), result);
   countTasks(pairs, result);
-  permute(pairs, bootstrap, result);
+  yield* permute(pairs, bootstrap, result);
   return conclude(result);
 }
