@@ -161,16 +161,18 @@ export function StackChart(props: {
         rows: stacks.map((stack) => [stack.label, ...stack.values.map(write)]),
       }}
     >
-      <ul class="legend">
-        {parts.map((part, i) => (
-          <li>
-            <svg width={16} height={14} viewBox="0 0 16 14" aria-hidden="true">
-              <rect x={1} y={1} width={14} height={12} fill={fills.of(i)} stroke={colour(i)} class="stack" />
-            </svg>
-            <Text value={part} />
-          </li>
-        ))}
-      </ul>
+      {parts.length > 1 && (
+        <ul class="legend">
+          {parts.map((part, i) => (
+            <li>
+              <svg width={16} height={14} viewBox="0 0 16 14" aria-hidden="true">
+                <rect x={1} y={1} width={14} height={12} fill={fills.of(i)} stroke={colour(i)} class="stack" />
+              </svg>
+              <Text value={part} />
+            </li>
+          ))}
+        </ul>
+      )}
       {props.children}
     </Plot>
   );

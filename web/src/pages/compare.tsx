@@ -103,7 +103,7 @@ function Pair({ of, before, after }: { of: Report; before: Side; after: Side }):
   return (
     <div class={current ? undefined : "stale"} aria-busy={!current}>
       <Section title="Wins and losses">
-        <div class="cards">
+        <div class="cards compare-cards">
           <article class="card">
             <h3>Right answers</h3>
             <p class="compare-words">{right.words}</p>
@@ -136,7 +136,7 @@ function Pair({ of, before, after }: { of: Report; before: Side; after: Side }):
       </Section>
       <Section title="Cases that flipped" aside={`${counted(cases.flips.length, "task")}: what was lost first`}>
         <Flips of={of} flips={cases.flips} />
-        <OnlyOneSide before={right.onlyBefore} after={right.onlyAfter} />
+        <OnlyOneSide before={right.onlyBefore} after={right.onlyAfter} names={[sourceName(of, before), sourceName(of, after)]} />
       </Section>
       <Settings of={of} sources={[before.source, after.source]} names={[sourceName(of, before), sourceName(of, after)]} />
     </div>
@@ -204,13 +204,13 @@ function Flips({ of, flips: all }: { of: Report; flips: readonly Flip[] }): JSX.
   );
 }
 
-function OnlyOneSide({ before, after }: { before: readonly string[]; after: readonly string[] }): JSX.Element | null {
+function OnlyOneSide({ before, after, names }: { before: readonly string[]; after: readonly string[]; names: [string, string] }): JSX.Element | null {
   if (before.length + after.length === 0) return null;
   const list = (name: string, ids: readonly string[]): JSX.Element | null =>
     ids.length === 0 ? null : (
       <details>
         <summary>
-          {counted(ids.length, "task")} judged {name} alone
+          {counted(ids.length, "task")} judged in <Text value={name} limit={80} /> alone
         </summary>
         <ul class="messages">
           {ids.slice(0, 200).map((id) => (
@@ -224,8 +224,8 @@ function OnlyOneSide({ before, after }: { before: readonly string[]; after: read
     );
   return (
     <>
-      {list("before", before)}
-      {list("after", after)}
+      {list(names[0], before)}
+      {list(names[1], after)}
     </>
   );
 }
