@@ -11,8 +11,6 @@
 namespace kw {
 namespace {
 
-constexpr std::size_t longest_cell = 400;
-
 // The hub's licences that are common for source code.
 constexpr std::array hub_licences{"afl-3.0",      "agpl-3.0",     "apache-2.0", "artistic-2.0",
                                   "bsd-2-clause", "bsd-3-clause", "bsl-1.0",    "bsd-3-clause-clear",
@@ -45,9 +43,9 @@ std::string_view size_category(std::uint64_t rows) {
   return rows < 100'000'000 ? "10M<n<100M" : "100M<n<1B";
 }
 
-std::string table_cell(std::string_view text) {
+std::string table_cell(std::string_view text, std::size_t max_bytes) {
   std::string cell;
-  for (char c : shorten(to_plain_text(text), longest_cell)) {
+  for (char c : shorten(to_plain_text(text), max_bytes)) {
     if (c == '\n' || c == '\t') c = ' ';
     if (c == '<' || c == '&') {
       cell += c == '<' ? "&lt;" : "&amp;";

@@ -1,6 +1,7 @@
 // Formats for dataset cards and reports: YAML scalars, table cells, the hub's identifiers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,8 +19,9 @@ std::string hub_licence(std::string_view spdx);
 // "10K<n<100K": the hub's category for this number of rows.
 std::string_view size_category(std::uint64_t rows);
 
-// Text for a cell of a Markdown table: escaped, so that a name cannot end a cell or make a link or HTML.
-std::string table_cell(std::string_view text);
+// Text for a cell of a Markdown table: escaped, so that a name cannot end a cell or make a link or HTML, and
+// shortened.
+std::string table_cell(std::string_view text, std::size_t max_bytes = 400);
 
 // A table of counts by name with this heading; empty if there are none.
 std::string counts_table(std::string_view title, const std::map<std::string, std::uint64_t>& counts);

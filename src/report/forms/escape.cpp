@@ -7,6 +7,7 @@
 namespace kw::report {
 namespace {
 
+constexpr std::size_t longest_text_bytes = 4'000;   // in Markdown
 constexpr std::size_t longest_cell_bytes = 30'000;  // a spreadsheet's cell has 32,767 characters
 
 // Viewers make links of "scheme://", "www." and "name@host", and formulas between dollars.
@@ -31,7 +32,7 @@ std::string without_links(std::string_view text) {
 }  // namespace
 
 std::string markdown_text(std::string_view text) {
-  return without_links(table_cell(visible_line(text)));
+  return without_links(table_cell(visible_line(text), longest_text_bytes));
 }
 
 std::string csv_text(std::string_view text) {

@@ -51,7 +51,8 @@ std::string head_of(const Index& index) {
 std::string claims_part(const std::vector<Claim>& claims) {
   if (claims.empty()) return {};
   std::string text = "Each line below can be pasted as it is.\n\n";
-  for (const Claim& claim : claims) text += fmt::format("> {}\n\n", markdown_text(claim.text));
+  // The line begins with our words, so it cannot end the fence.
+  for (const Claim& claim : claims) text += fmt::format("```text\n{}\n```\n\n", claim.text);
   return text;
 }
 
@@ -127,8 +128,9 @@ std::string overview_part(const Overview& overview) {
   const Summary& summary = overview.summary;
   if (summary.rows == 0) return {};
   std::string text = "## Overview\n\n";
-  text += fmt::format("{} of {} judged samples of {} tasks are right and count; {} were not judged.\n\n",
-                      summary.right, summary.right + summary.wrong, summary.tasks, summary.unknown);
+  text += fmt::format("Right and counting: {} of {} judged samples, over {} {}. Not judged: {}.\n\n",
+                      summary.right, summary.right + summary.wrong, summary.tasks,
+                      summary.tasks == 1 ? "task" : "tasks", summary.unknown);
   for (const std::string& sentence : not_measured(summary)) text += sentence + "\n\n";
   text += claims_part(overview.claims);
   text += "| | value | 95% interval | method | tasks |\n|---|---:|---|---|---:|\n";

@@ -49,7 +49,8 @@ std::string number(double value) {
 std::string value_words(const Estimate& estimate, std::string_view unit = "") {
   std::string text = number(estimate.value.value_or(0)) + std::string(unit);
   std::string why = estimate.why.empty() ? "" : "; " + estimate.why;
-  if (!estimate.interval) return fmt::format("{} (no interval{})", text, why);
+  if (!estimate.interval)
+    return fmt::format("{} ({})", text, estimate.why.empty() ? "no interval" : estimate.why);
   return fmt::format("{} (95% interval {} to {}, {}{})", text, number(estimate.interval->low),
                      number(estimate.interval->high), estimate.method, why);
 }
@@ -118,7 +119,7 @@ Claim faster_claim(std::string figure, const score::FastCurve& curve, const Circ
   std::string value =
       point->share.value
           ? value_words(point->share)
-          : fmt::format("between {} and {} (no value: {} right without a trusted time)",
+          : fmt::format("between {} and {} (no value: {} of right answers without a trusted time)",
                         number(point->at_least.value.value_or(0)), number(point->at_most.value.value_or(1)),
                         samples_words(point->unknown_speeds));
   claim.text = fmt::format("fast_1 (right and faster than {}) = {}: {}; {}; {} timed: {}",

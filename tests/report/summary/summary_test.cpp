@@ -1,0 +1,208 @@
+// The figures over the rows of a report.
+#include "report/summary/summary.h"
+
+#include <gmock/gmock.h>
+#include <boost/json/serialize.hpp>
+
+#include <cmath>
+
+#include "report_world.h"
+
+namespace kw::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(Summary, OfNothingHasNoFigure) {
+  Summary summary = summarise(IndexWorld().index);
+  EXPECT_EQ(summary.rows, 0U);
+  EXPECT_FALSE(summary.fast_p.points.front().share.value);
+  EXPECT_FALSE(summary.geometric_mean_speedup.value);
+  EXPECT_FALSE(summary.generation_s);
+  EXPECT_TRUE(summary.right_by_turn.empty());
+}
+
+TEST(Summary, CountsByStandingAndLeavesDataSetsOut) {
+  IndexWorld world;
+  world.add({.standing = "right"});
+  world.add({.standing = "wrong"});
+  world.add({.standing = "unknown"});
+  world.add({.standing = ""});
+  world.add({.standing = "right", .kind = "dataset"});
+  Summary summary = summarise(world.index);
+  EXPECT_EQ(summary.rows, 4U);
+  EXPECT_EQ(summary.right, 1U);
+  EXPECT_EQ(summary.wrong, 1U);
+  EXPECT_EQ(summary.unknown, 2U);
+  EXPECT_EQ(summary.tasks, 1U);
+}
+
+TEST(Summary, FastPIsThatOfScore) {
+  IndexWorld world;
+  world.add({.task = "a", .speedup = 2.5});
+  world.add({.task = "a", .standing = "wrong"});
+  world.add({.task = "b", .speedup = 0.9});
+  world.add({.task = "c", .standing = "unknown"});
+  Summary summary = summarise(world.index);
+  EXPECT_EQ(summary.tasks, 2U);
+  EXPECT_DOUBLE_EQ(*summary.fast_p.points[0].share.value, 0.75);  // p = 0
+  EXPECT_DOUBLE_EQ(*summary.fast_p.points[3].share.value, 0.25);  // p = 1
+  EXPECT_NEAR(*summary.geometric_mean_speedup.value, std::sqrt(2.5 * 0.9), 1e-12);
+}
+
+TEST(Summary, RowsWithoutATaskAreTasksOfTheirOwn) {
+  IndexWorld world;
+  world.add({.task = ""});
+  world.add({.task = "", .standing = "wrong"});
+  EXPECT_EQ(summarise(world.index).tasks, 2U);
+}
+
+TEST(Summary, ASpeedOfAWrongRowDoesNotCount) {
+  IndexWorld world;
+  world.add({.task = "a", .standing = "wrong", .speedup = 9});
+  world.add({.task = "b", .speedup = 0});
+  Summary summary = summarise(world.index);
+  EXPECT_FALSE(summary.geometric_mean_speedup.value);
+  EXPECT_EQ(summary.fast_p.points[3].unknown_speeds, 1U);
+}
+
+TEST(Summary, AgainstCompileNeedsATimeOfCompile) {
+  IndexWorld world;
+  world.add({.task = "a", .speedup = 3});
+  EXPECT_FALSE(summarise(world.index).fast_p_compile);
+  world.add({.task = "b", .speedup = 3, .compile_speedup = 1.5});
+  Summary summary = summarise(world.index);
+  ASSERT_TRUE(summary.fast_p_compile);
+  EXPECT_DOUBLE_EQ(*summary.fast_p_compile->points[3].at_least.value, 0.5);
+  EXPECT_DOUBLE_EQ(*summary.fast_p_compile->points[3].at_most.value, 1);
+  EXPECT_FALSE(summary.fast_p_compile->points[3].share.value);
+}
+
+TEST(Summary, OfWantedRowsIsTheirs) {
+  IndexWorld world;
+  world.add({.task = "a"});
+  world.add({.task = "b", .standing = "wrong"});
+  world.add_turns(0, {{.standing = "right"}});
+  world.add_turns(1, {{.error_class = "timeout"}});
+  Summary summary = summarise(world.index, [](std::size_t row) { return row == 0; });
+  EXPECT_EQ(summary.rows, 1U);
+  EXPECT_EQ(summary.right_by_turn.size(), 1U);
+  EXPECT_TRUE(summary.errors_by_turn.empty());
+}
+
+TEST(Summary, CountsRightTurnsCumulativelyOfAllSamples) {
+  IndexWorld world;
+  world.add_turns(world.add({.task = "a"}), {{}, {.standing = "right"}, {}});
+  world.add_turns(world.add({.task = "b"}), {{.standing = "right"}});
+  world.add_turns(world.add({.task = "c", .standing = "wrong"}), {{}, {}, {}});
+  Summary summary = summarise(world.index);
+  std::vector<std::size_t> right;
+  for (const TurnPoint& point : summary.right_by_turn) {
+    EXPECT_EQ(point.samples, 3U);
+    right.push_back(point.right);
+  }
+  EXPECT_THAT(right, ElementsAre(1, 2, 2));
+  EXPECT_NEAR(*summary.right_by_turn[2].share.value, 2.0 / 3, 1e-12);
+}
+
+TEST(Summary, AVerdictIsOneTurn) {
+  IndexWorld world;
+  std::size_t row = world.add({.standing = "wrong", .kind = "verdict"});
+  world.index.rows.error_class.set(row, "wrong_value");
+  Summary summary = summarise(world.index);
+  EXPECT_EQ(summary.right_by_turn.size(), 1U);
+  EXPECT_THAT(summary.errors_by_turn[1], ElementsAre(Pair("wrong_value", 1U)));
+}
+
+TEST(Summary, NamesAnErrorByItsClassElseByTheReason) {
+  IndexWorld world;
+  world.add_turns(world.add({}), {{.error_class = "timeout"}, {.counts_reason = "decoy"}, {}});
+  Summary summary = summarise(world.index);
+  EXPECT_THAT(summary.errors_by_turn[1], ElementsAre(Pair("timeout", 1U)));
+  EXPECT_THAT(summary.errors_by_turn[2], ElementsAre(Pair("decoy", 1U)));
+  EXPECT_THAT(summary.errors_by_turn[3], ElementsAre(Pair("failed", 1U)));
+}
+
+TEST(Summary, KeepsFaultsApartFromErrors) {
+  IndexWorld world;
+  world.add_turns(world.add({.standing = "unknown"}),
+                  {{.standing = "unknown", .error_class = "infrastructure", .fault = "infrastructure"},
+                   {.standing = "unknown", .error_class = "task_invalid", .fault = "task"}});
+  std::size_t row = world.add({.standing = "unknown"});
+  world.index.rows.stop_reason.set(row, "generation_failed");
+  Summary summary = summarise(world.index);
+  EXPECT_TRUE(summary.errors_by_turn.empty());
+  EXPECT_TRUE(summary.right_by_turn.empty());
+  EXPECT_THAT(summary.faults,
+              ElementsAre(Pair("generation_failed", 1U), Pair("infrastructure: infrastructure", 1U),
+                          Pair("task: task_invalid", 1U)));
+}
+
+TEST(Summary, ATurnWithoutAVerdictIsNotJudged) {
+  IndexWorld world;
+  std::size_t row = world.add({.standing = "unknown"});
+  std::size_t at = world.index.turns.add();
+  world.index.turns.row.set(at, static_cast<std::int64_t>(row));
+  Summary summary = summarise(world.index);
+  EXPECT_TRUE(summary.right_by_turn.empty());
+  EXPECT_TRUE(summary.faults.empty());
+}
+
+TEST(Summary, TurnsOfNoRowAreIgnored) {
+  IndexWorld world;
+  world.add_turns(7, {{.standing = "right"}});
+  world.index.turns.add();
+  EXPECT_TRUE(summarise(world.index).right_by_turn.empty());
+}
+
+TEST(Summary, TheBestKernelIsTheFastestRightOne) {
+  IndexWorld world;
+  world.add({.task = "a"});
+  world.add({.task = "a", .speedup = 1.5});
+  world.add({.task = "a", .speedup = 1.5});
+  world.add({.task = "a", .standing = "wrong", .speedup = 8});
+  world.add({.task = "b", .standing = "wrong"});
+  EXPECT_THAT(summarise(world.index).best_kernel_of_task, ElementsAre(Pair("a", 1U)));
+}
+
+TEST(Summary, CostsThatNoRowStatesAreNull) {
+  IndexWorld world;
+  std::size_t row = world.add({});
+  world.index.rows.generation_ms.set(row, 0);  // an input without the field
+  boost::json::object object = to_json(summarise(world.index));
+  EXPECT_TRUE(object["generation_s"].is_null());
+  EXPECT_TRUE(object["tokens"].as_object()["prompt"].is_null());
+  world.index.rows.generation_ms.set(row, 1500);
+  world.index.rows.prompt_tokens.set(row, 7);
+  object = to_json(summarise(world.index));
+  EXPECT_EQ(object["generation_s"], 1.5);
+  EXPECT_EQ(object["tokens"].as_object()["prompt"], 7);
+}
+
+// The vector that docs/report_format.md's definition of the bootstrap gives: the page computes the same.
+TEST(Summary, TheIntervalOfSeveralSamplesIsTheDocumentedBootstrap) {
+  IndexWorld world;
+  for (const char* task : {"c", "a", "b"})
+    for (int sample = 0; sample < 2; ++sample)
+      world.add(
+          {.task = task, .standing = *task == 'a' || (*task == 'b' && sample == 0) ? "right" : "wrong"});
+  const score::Estimate share = summarise(world.index).fast_p.points.front().share;
+  EXPECT_EQ(share.method, "cluster bootstrap");
+  EXPECT_DOUBLE_EQ(*share.value, 0.5);
+  EXPECT_DOUBLE_EQ(share.interval->low, 0);
+  EXPECT_DOUBLE_EQ(share.interval->high, 1);
+}
+
+TEST(Summary, TenThousandRowsAreQuick) {
+  IndexWorld world;
+  for (int i = 0; i < 10'000; ++i) {
+    std::string task = "task " + std::to_string(i);
+    std::size_t row = world.add({.task = task.c_str(), .standing = i % 3 == 0 ? "wrong" : "right"});
+    world.add_turns(row, {{.error_class = "timeout"}, {.standing = i % 3 == 0 ? "wrong" : "right"}});
+  }
+  EXPECT_EQ(summarise(world.index).right_by_turn[1].right, 6666U);
+}
+
+}  // namespace
+}  // namespace kw::report
