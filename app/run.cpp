@@ -425,8 +425,8 @@ void RunReport::summary(const store::Summary& summary) const {
     all["run"] = run;
     fmt::print("{}\n", boost::json::serialize(all));
   } else if (!flags_.quiet) {
-    fmt::print("{}traces   {}\nfailed   {}\nrun      {}\n", store::in_words(summary), flags_.output, failed,
-               run);
+    fmt::print("{}traces   {}\nfailed   {}\nrun      {}\nlook at  kernelwright report {}\n",
+               store::in_words(summary), flags_.output, failed, run, run);
   }
 }
 

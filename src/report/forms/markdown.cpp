@@ -31,7 +31,7 @@ std::string number_or_dash(const std::optional<double>& value, int digits = 3) {
 }
 
 std::string head_of(const Index& index) {
-  std::string text = fmt::format("# {}\n\n", markdown_text(index.title));
+  std::string text = fmt::format("{}# {}\n\n", markdown_mark, markdown_text(index.title));
   text += fmt::format("Report of kernelwright {}, {}. ", index.program_version, index.made_at);
   text += index.contents.redacted ? "Prompts, paths, hosts and keys are left out.\n\n" : "\n\n";
   text += "| source | kind | state | messages |\n|---|---|---|---|\n";

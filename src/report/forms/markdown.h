@@ -11,6 +11,9 @@
 
 namespace kw::report {
 
+// The first bytes of the Markdown form.
+inline constexpr std::string_view markdown_mark = "<!-- kernelwright.report/1 -->\n";
+
 // The tables of a report: overview with claims, comparisons, best kernels, rows.
 std::string markdown(const Index& index, const Overview& overview);
 

@@ -10,6 +10,7 @@
 #include "report/forms/csv.h"
 #include "report/forms/escape.h"
 #include "report/forms/figures.h"
+#include "report/forms/form_files.h"
 #include "report/forms/markdown.h"
 #include "report/summary/report_world.h"
 
@@ -184,6 +185,31 @@ TEST(JsonForm, IsTheIndexWithItsSummary) {
   EXPECT_EQ(object.at("summary").as_object().at("right"), 1);
   EXPECT_EQ(object.at("summary").as_object().at("comparisons").as_array().size(), 1U);
   EXPECT_TRUE(object.at("chunks").as_array().empty());
+}
+
+class FormFile : public testing::TestWithParam<Form> {};
+
+TEST_P(FormFile, IsRecognisedAfterItIsWritten) {
+  IndexWorld world = hostile_world();
+  std::string name = (std::filesystem::temp_directory_path() / "form-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(name.data()), nullptr);
+  std::filesystem::path file = std::filesystem::path(name) / ("report." + std::string(to_string(GetParam())));
+  EXPECT_EQ(form_of(file), GetParam());
+  EXPECT_FALSE(is_report(GetParam(), file));
+  ASSERT_TRUE(write_report(GetParam(), world.index, overview_of(world.index), file));
+  EXPECT_TRUE(is_report(GetParam(), file));
+  std::ofstream(file) << "source,kind";
+  EXPECT_FALSE(is_report(GetParam(), file));
+  EXPECT_FALSE(write_report(GetParam(), world.index, overview_of(world.index), file / "below.a.file"));
+  std::filesystem::remove_all(name);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, FormFile, testing::Values(Form::md, Form::json, Form::csv),
+                         [](const auto& each) { return std::string(to_string(each.param)); });
+
+TEST(FormOf, AnotherExtensionIsNone) {
+  for (const char* name : {"report.html", "report", "md", "x.MD", ".csv"})
+    EXPECT_FALSE(form_of(name)) << name;
 }
 
 class FiguresFolder : public testing::Test {
