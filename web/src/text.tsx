@@ -1,6 +1,6 @@
 // The only way by which text of a report gets on the page: as text nodes, with invisible characters made visible.
 // Nothing here or elsewhere writes HTML; nothing makes a link out of text.
-import type { VNode } from "preact";
+import { type VNode, options } from "preact";
 import { useState } from "preact/hooks";
 
 // Control characters but tab and line feed; soft hyphen, Arabic letter mark, joiners, direction marks and overrides, fillers,
@@ -37,6 +37,20 @@ const nameOf = (character: string) => `U+${character.codePointAt(0)!.toString(16
 export function plain(text: string): string {
   return text.replace(/\r\n/g, "\n").replace(INVISIBLE, (character) => `<${nameOf(character)}>`);
 }
+
+/** Attributes that people read or hear. Text in them passes here whichever page wrote it. */
+const READ_ATTRIBUTES = ["title", "aria-label", "placeholder", "alt"];
+const before = options.vnode;
+options.vnode = (node) => {
+  if (typeof node.type === "string") {
+    const props = node.props as Record<string, unknown>;
+    for (const name of READ_ATTRIBUTES) {
+      const value = props[name];
+      if (typeof value === "string" && value.search(INVISIBLE) >= 0) props[name] = plain(value);
+    }
+  }
+  before?.(node);
+};
 
 /** The pieces of a text for the page: strings, and a mark for each invisible character. */
 export function visible(text: string): (string | VNode)[] {

@@ -28,7 +28,7 @@ export function Status({ status, counts, short = false }: { status: string | nul
       <span class="sign" aria-hidden="true">
         {sign}
       </span>
-      {short ? <span class="hidden-visually">{plain(word)}</span> : <Text value={word} />}
+      {short ? <span class="hidden-visually">{plain(word.slice(0, 100))}</span> : <Text value={word} limit={40} />}
     </span>
   );
 }
@@ -68,7 +68,9 @@ export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
     <dl class="facts">
       {facts.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>
+            <Text value={name} limit={200} />
+          </dt>
           <dd>{value}</dd>
         </div>
       ))}

@@ -7,7 +7,7 @@ import { useKeys } from "../keys";
 import { count, duration, interval, times } from "../numbers";
 import { ordered } from "../order";
 import { go, here, href, param, place, report, setParams } from "../state";
-import { Prose, Text } from "../text";
+import { Prose, Text, plain } from "../text";
 import { Empty, Problem, Status, Word, useDetail } from "../ui";
 import { Speedup, VerdictView, placeOf } from "../verdict_view";
 import { linkOf } from "./table";
@@ -30,7 +30,7 @@ function stepsOf(detail: TraceDetail): Step[] {
   const several = rounds.length > 1;
   return rounds.flatMap((round) =>
     (round.turns ?? []).map((turn, i) => ({
-      id: several ? `${round.round}.${turn.turn}` : String(turn.turn),
+      id: plain(several ? `${round.round}.${turn.turn}` : String(turn.turn)).slice(0, 40),
       round: several ? round.round : null,
       turn,
       explained: round.explained?.[i] ?? null,
@@ -212,7 +212,7 @@ function TurnView({ step, keyOf, reference, current }: { step: Step; keyOf: stri
       <header class="turn-head">
         <h2>
           <a href={here({ turn: step.id, field: null, line: null })}>
-            {step.round !== null ? `Conversation ${step.round}, turn ${turn.turn}` : `Turn ${turn.turn}`}
+            <Text value={step.round !== null ? `Conversation ${step.round}, turn ${turn.turn}` : `Turn ${turn.turn}`} limit={60} />
           </a>
         </h2>
         {verdict ? <Status status={verdict.status} counts={verdict.counts} /> : <span class="mute">no verdict</span>}
