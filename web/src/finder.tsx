@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useKeys } from "./keys";
 import { bytes, percent } from "./numbers";
 import type { Hit } from "./source";
-import { dataVersion, param, report, setParams, source } from "./state";
+import { dataVersion, param, setParams, source } from "./state";
 import { Problem } from "./ui";
 
 const DELAY_MS = 250;
@@ -29,7 +29,6 @@ export interface FinderState {
 export function useFound(): { found: Found | null; finder: FinderState } {
   const text = param("find") ?? "";
   const of = source.value;
-  const version = report.value;
   const data = dataVersion.value;
   const abort = useRef<AbortController | null>(null);
   const [state, setState] = useState<{ found: Found | null; finder: Omit<FinderState, "stop" | "text"> }>({
@@ -82,7 +81,7 @@ export function useFound(): { found: Found | null; finder: FinderState } {
       if (abort.current === controller) abort.current = null;
       controller.abort();
     };
-  }, [text, of, version, data]);
+  }, [text, of, data]);
   return { found: text === "" ? null : state.found, finder: { ...state.finder, text, stop: () => abort.current?.abort() } };
 }
 

@@ -82,7 +82,14 @@ export class LiveSource implements Source {
 
   changes(listen: (change: Change) => void): () => void {
     const events = new EventSource(this.url("/api/events"));
+    let lost = false;
     events.addEventListener("changed", (event) => listen(JSON.parse((event as MessageEvent<string>).data) as Change));
+    events.addEventListener("error", () => (lost = true));
+    // The browser connects again by itself; what changed meanwhile was not said.
+    events.addEventListener("open", () => {
+      if (lost) listen({ version: -1, rows: -1, state: "" });
+      lost = false;
+    });
     return () => events.close();
   }
 }

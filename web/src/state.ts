@@ -135,20 +135,35 @@ export const filtered = computed<Uint32Array>(() => {
 /** True where a filter leaves rows out. */
 export const isFiltered = computed(() => FILTERS.some((name) => filters[name].value.size > 0));
 
-/** Reads the index, and again whenever the source says that it has changed. */
+/** Between two readings of an index that changes all the time. */
+const READ_EVERY_MS = 500;
+
+/** Reads the index, and again whenever the source says that it has changed: one reading at a time. */
 export function watch(of: Source): () => void {
   source.value = of;
   let stopped = false;
+  let reading = false;
+  let wanted = false;
   const read = async () => {
+    if (reading) {
+      wanted = true;
+      return;
+    }
+    reading = true;
     try {
       const index = await of.index();
-      if (!stopped) {
-        report.value = new Report(index);
-        failure.value = null;
-      }
+      if (stopped) return;
+      if (report.value?.index !== index) report.value = new Report(index);
+      failure.value = null;
     } catch (error) {
       const remedy = error instanceof Error && "remedy" in error ? String(error.remedy) : "";
       failure.value = { message: error instanceof Error ? error.message : String(error), remedy };
+    }
+    if (of.live) await new Promise((wake) => setTimeout(wake, READ_EVERY_MS));
+    reading = false;
+    if (wanted && !stopped) {
+      wanted = false;
+      void read();
     }
   };
   void read();
