@@ -12,6 +12,8 @@ import {
   type Standing,
   type Steps,
   type TaskSamples,
+  USUAL_BOOTSTRAP,
+  USUAL_P,
 } from "./statistics";
 import type { Table } from "./table";
 
@@ -57,9 +59,9 @@ export interface Speeds {
   mean: Estimate;
 }
 
-export function* speedsOf(of: Report, rows: readonly number[], column: SpeedColumn): Steps<Speeds> {
+export function* speedsOf(of: Report, rows: readonly number[], column: SpeedColumn, bootstrap = USUAL_BOOTSTRAP): Steps<Speeds> {
   const tasks = byTask(outcomes(of, rows, column));
-  return { tasks, curve: yield* fastP(tasks), mean: yield* geometricMeanSpeedup(tasks) };
+  return { tasks, curve: yield* fastP(tasks, USUAL_P, bootstrap), mean: yield* geometricMeanSpeedup(tasks, bootstrap) };
 }
 
 /** One turn of a row; a verdict without a trace is a turn of its own. */
@@ -77,7 +79,7 @@ function turnsOfRow(of: Report, row: number): TurnOfRow[] {
 const MOST_TURNS = 64;
 
 /** The right samples by turn, cumulative. The samples are the rows with at least one judged turn. */
-export function* rightByTurn(of: Report, rows: readonly number[]): Steps<TurnShare[]> {
+export function* rightByTurn(of: Report, rows: readonly number[], bootstrap = USUAL_BOOTSTRAP): Steps<TurnShare[]> {
   // Of each sample, the number of its first right turn; 0: it never was.
   const samples: { task: string; first: number }[] = [];
   let last = 0;
@@ -98,7 +100,7 @@ export function* rightByTurn(of: Report, rows: readonly number[]): Steps<TurnSha
     columns.push({ values: tasks.map((task) => task.right / task.samples), shares: true });
     shares.push({ turn, samples: samples.length, right: samples.filter(isRight).length });
   }
-  const estimates = yield* means(columns);
+  const estimates = yield* means(columns, bootstrap);
   return shares.map((share, i) => ({ ...share, estimate: estimates[i]! }));
 }
 

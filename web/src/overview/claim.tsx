@@ -4,10 +4,11 @@ import { CopyButton } from "../copy";
 import { type ClaimFigure, claim, storedClaim } from "../claims";
 import type { Report } from "../report";
 import { isFiltered } from "../state";
-import type { Estimate } from "../statistics";
+import { type Estimate, PENDING } from "../statistics";
 import { Text } from "../text";
 
-export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[]; bounds?: string | null }): JSX.Element {
+export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[]; bounds?: string | null }): JSX.Element | null {
+  if (props.estimate.why === PENDING) return null;
   const stored = isFiltered.value ? null : storedClaim(props.of, props.figure);
   const text = stored ?? claim(props.of, props.figure, props.estimate, props.rows, props.bounds ?? null);
   return (

@@ -9,7 +9,7 @@ import { Text } from "../text";
 const MOST_TURNS = 64;
 
 /** Sums of columns of `turns` by the number of the turn. */
-function byTurn(of: Report, rows: readonly number[], columns: readonly string[]): Stack[] {
+function byTurn(of: Report, rows: readonly number[], columns: readonly string[]): { label: string; values: number[] }[] {
   const stacks: number[][] = [];
   for (const row of rows)
     of.turnsOf(row).slice(0, MOST_TURNS).forEach((turn, i) => {
@@ -26,6 +26,8 @@ const isEmpty = (stacks: readonly Stack[]): boolean => stacks.every((stack) => s
 export function CostCharts({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element | null {
   const reasoning = rows.some((row) => of.turnsOf(row).some((turn) => (of.turns.number("reasoning_tokens", turn) ?? 0) > 0));
   const tokens = byTurn(of, rows, ["prompt_tokens", "completion_tokens", ...(reasoning ? ["reasoning_tokens"] : [])]);
+  // Tokens of reasoning are part of the completion.
+  for (const stack of reasoning ? tokens : []) stack.values[1] = Math.max(stack.values[1]! - stack.values[2]!, 0);
   const time = byTurn(of, rows, ["generation_ms", "judge_ms"]);
   return (
     <>
@@ -36,7 +38,7 @@ export function CostCharts({ of, rows }: { of: Report; rows: readonly number[] }
             noun="turn"
             axis="tokens"
             write={count}
-            parts={["prompt", "completion", ...(reasoning ? ["of these reasoning"] : [])]}
+            parts={["prompt", reasoning ? "answer" : "completion", ...(reasoning ? ["reasoning"] : [])]}
             stacks={tokens}
           />
         </div>

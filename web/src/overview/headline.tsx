@@ -5,7 +5,7 @@ import type { ClaimFigure } from "../claims";
 import { count, percent, times } from "../numbers";
 import type { Report } from "../report";
 import type { Speeds } from "../selection";
-import type { Estimate, FastPoint } from "../statistics";
+import { type Estimate, type FastPoint, PENDING } from "../statistics";
 import { ClaimLine } from "./claim";
 
 function Figure(props: {
@@ -32,6 +32,7 @@ function at(speeds: Speeds, p: number): FastPoint | null {
 
 function rangeOf(estimate: Estimate, write: (value: number) => string): string {
   if (estimate.interval) return `95% ${between(estimate.interval, write)}`;
+  if (estimate.why === PENDING) return "95% interval: …";
   return estimate.why ? `No interval: ${estimate.why}.` : "";
 }
 

@@ -12,7 +12,9 @@ import { Headline, whyNoSpeed } from "../overview/headline";
 import type { Report } from "../report";
 import { bestRows, errorsByTurn, faults, judgedRows, nameOf, pageOf, rightByTurn, speedsOf } from "../selection";
 import { filtered, href, isFiltered, report } from "../state";
+import { type Bootstrap, finish, type Steps, USUAL_BOOTSTRAP } from "../statistics";
 import { useSteps } from "../steps";
+import { storedSpeeds, storedTurns } from "../stored";
 import { Empty, Section } from "../ui";
 import "../overview/overview.css";
 
@@ -40,27 +42,43 @@ function NoRows({ of }: { of: Report }): JSX.Element {
   return <Empty title="This report has no rows">The sources hold no traces and no verdicts yet.</Empty>;
 }
 
+const NO_ROWS: readonly number[] = [];
+const NO_INTERVALS: Bootstrap = { resamples: 0, seed: 0 };
+
+/**
+ * A figure at once without bootstrap intervals, then with them. The program's own figure, where the rows are all of the
+ * report, needs no calculation.
+ */
+function useFigure<Result>(of: Report, rows: readonly number[], make: (bootstrap: Bootstrap) => Steps<Result>, stored: (draft: Result) => Result | null): Result {
+  const draft = useMemo(() => finish(make(NO_INTERVALS)), [of, rows]);
+  const whole = useMemo(() => (isFiltered.value ? null : stored(draft)), [draft]);
+  const { result, current } = useSteps(() => (whole === null ? make(USUAL_BOOTSTRAP) : nothing(whole)), [of, rows]);
+  return whole ?? (current && result !== null ? result : draft);
+}
+
+function* nothing<Result>(result: Result): Steps<Result> {
+  return result;
+}
+
 function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element {
   const hasCompiled = useMemo(() => rows.some((row) => of.rows.number("compile_speedup", row) !== null), [of, rows]);
-  const eager = useSteps(() => speedsOf(of, rows, "speedup"), [of, rows]);
-  const compiled = useSteps(() => speedsOf(of, hasCompiled ? rows : [], "compile_speedup"), [of, rows, hasCompiled]);
-  const byTurn = useSteps(() => rightByTurn(of, rows), [of, rows]);
+  const eager = useFigure(of, rows, (bootstrap) => speedsOf(of, rows, "speedup", bootstrap), (draft) => storedSpeeds(of, draft.tasks, "speedup"));
+  const compiled = useFigure(of, hasCompiled ? rows : NO_ROWS, (bootstrap) => speedsOf(of, hasCompiled ? rows : NO_ROWS, "compile_speedup", bootstrap), (draft) => storedSpeeds(of, draft.tasks, "compile_speedup"));
+  const byTurn = useFigure(of, rows, (bootstrap) => rightByTurn(of, rows, bootstrap), () => storedTurns(of));
   const facts = useMemo(
     () => ({ marks: marksOf(of, rows), errors: errorStacks(of, rows), faults: faults(of, rows), best: bestRows(of, rows) }),
     [of, rows],
   );
-  const isCurrent = eager.current && byTurn.current;
-  const compiledSpeeds = hasCompiled && compiled.result && compiled.result.tasks.length > 0 ? compiled.result : null;
-  if (!eager.result) return <p class="mute" role="status">Calculating intervals …</p>;
+  const compiledSpeeds = hasCompiled ? compiled : null;
   const noSpeed = facts.marks.length === 0;
   return (
-    <div class={isCurrent ? "overview" : "overview stale"} aria-busy={!isCurrent}>
-      <Headline of={of} rows={rows} eager={eager.result} compiled={compiledSpeeds} />
+    <div class="overview">
+      <Headline of={of} rows={rows} eager={eager} compiled={compiledSpeeds} />
       <div class="cards">
         <div class="card">
           <FastCurveChart
             series={[
-              { name: "eager PyTorch", curve: eager.result.curve },
+              { name: "eager PyTorch", curve: eager.curve },
               ...(compiledSpeeds ? [{ name: "torch.compile", curve: compiledSpeeds.curve }] : []),
             ]}
           />
@@ -69,12 +87,12 @@ function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Ele
           {noSpeed ? (
             <Empty title={whyNoSpeed(of, rows, "speedup")}>Speed-ups of right answers stand here.</Empty>
           ) : (
-            <SpeedupChart marks={facts.marks} mean={eager.result.mean} />
+            <SpeedupChart marks={facts.marks} mean={eager.mean} />
           )}
         </div>
-        {byTurn.result && byTurn.result.length > 0 && (
+        {byTurn.length > 0 && (
           <div class="card">
-            <RightByTurnChart turns={byTurn.result} />
+            <RightByTurnChart turns={byTurn} />
           </div>
         )}
         <div class="card">

@@ -1,6 +1,6 @@
 // Estimates with confidence intervals, by the definitions and methods of src/score/metrics/intervals.h: equal
 // rows give equal numbers there and here.
-import { Generator } from "./generator";
+import { fillBelow, Generator } from "./generator";
 
 export interface Interval {
   low: number;
@@ -25,6 +25,8 @@ export const USUAL_BOOTSTRAP: Bootstrap = { resamples: 10_000, seed: 42 };
 // All intervals are 95% intervals.
 const Z = 1.959963984540054;
 const FEW_TASKS = 10;
+/** Why an estimate has no interval where none was asked for (0 resamples). */
+export const PENDING = "it is being calculated";
 const MOST_DRAWN_FROM = 2 ** 21;
 
 export function wilson(hits: number, of: number): Interval | null {
@@ -101,7 +103,7 @@ function* resampled(columns: Float64Array[], bootstrap: Bootstrap): Steps<Interv
   const drawn = new Uint32Array(count);
   let draws = 0;
   for (let round = 0; round < resamples; ++round) {
-    for (let i = 0; i < count; ++i) drawn[i] = generator.below(count);
+    fillBelow(generator, drawn, count);
     for (let column = 0; column < columns.length; ++column) {
       const values = columns[column]!;
       let sum = 0;
@@ -142,6 +144,10 @@ export function* means(columns: readonly Column[], bootstrap = USUAL_BOOTSTRAP):
     else distinct.set(key, { values: Float64Array.from(column.values), estimates: [estimate] });
   });
   if (distinct.size === 0) return estimates;
+  if (bootstrap.resamples === 0) {
+    for (const { estimates: open } of distinct.values()) for (const estimate of open) Object.assign(estimate, { method: "", why: PENDING });
+    return estimates;
+  }
   const wanted = [...distinct.values()];
   const intervals = yield* resampled(
     wanted.map((one) => one.values),
