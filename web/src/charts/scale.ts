@@ -40,9 +40,9 @@ function roundStep(size: number, count: number): number {
 // From a second on, milliseconds are read in steps of the clock.
 const CLOCK_MS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400].map((s) => s * 1000);
 
-function roundTime(step: number): number {
-  if (step < 1000) return step;
-  return CLOCK_MS.find((one) => one >= step) ?? Math.ceil(step / 86_400_000) * 86_400_000;
+function roundTime(least: number, step: number): number {
+  if (least < 1000) return step;
+  return CLOCK_MS.find((one) => one >= least) ?? Math.ceil(least / 86_400_000) * 86_400_000;
 }
 
 const LABEL_PIXELS = 64;
@@ -69,7 +69,7 @@ export function linear(
   const count = Math.max(Math.floor(Math.abs(to - from) / (options.spacing ?? LABEL_PIXELS)), 1);
   let step = roundStep(high - low, count);
   if (options.whole) step = Math.max(1, Math.round(step));
-  if (options.time) step = roundTime(step);
+  if (options.time) step = roundTime((high - low) / count, step);
   if (!options.fixed) {
     low = Math.floor(low / step + 1e-9) * step;
     high = Math.ceil(high / step - 1e-9) * step;

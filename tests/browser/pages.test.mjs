@@ -1,0 +1,274 @@
+// Overview, evidence, compare and data set: real clicks and keys.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Browser, LOOKS, nameOfLook } from "./harness.mjs";
+import { pagesWorld } from "./pages_world.mjs";
+
+let browser;
+const world = pagesWorld({ tasks: 24 });
+before(async () => (browser = await Browser.start()));
+after(() => browser.stop());
+
+const open = (fragment, options = {}) => browser.openWorld("pages", options.world ?? world, { fragment, height: 1000, ...options });
+const headline = (tab, name) => tab.text(`.headline:has(h3:text-is("${name}")) .headline-value`);
+const whole = (tab) => tab.page.waitForFunction(() => !document.body.innerText.includes("95% interval: …"));
+const judged = (rows) => rows.filter((row) => row.kind !== "dataset");
+
+test("the overview has the share of right samples, task by task", async () => {
+  const tab = await open("#/overview");
+  const tasks = Map.groupBy ? Map.groupBy(judged(world.rows), (row) => row.task_id) : group(judged(world.rows));
+  const shares = [...tasks.values()].map((rows) => rows.filter((row) => row.standing !== "unknown")).filter((rows) => rows.length > 0).map((rows) => rows.filter((row) => row.standing === "right").length / rows.length);
+  const expected = (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length;
+  assert.equal(await headline(tab, "Right (fast_0)"), `${expected.toFixed(1)}%`);
+  await tab.close();
+});
+
+function group(rows) {
+  const tasks = new Map();
+  for (const row of rows) tasks.set(row.task_id, [...(tasks.get(row.task_id) ?? []), row]);
+  return tasks;
+}
+
+test("intervals come after the figures, and the claim with them is copied", async () => {
+  const tab = await open("#/overview");
+  await whole(tab);
+  assert.match(await tab.text('.headline:has(h3:text-is("Speed-up"))'), /95% [\d.]+× to [\d.]+×/);
+  const claim = tab.page.locator('.headline:has(h3:text-is("Right (fast_0)")) .claim');
+  assert.match(await claim.locator("summary").textContent(), /^fast_0 = .*cluster bootstrap.*GPU NVIDIA H200; torch 2\.11\.0\+cu130.*kernelwright 0\.9\.0\.$/);
+  await claim.locator("button").click();
+  await tab.page.waitForFunction(() => document.querySelector(".claim button").innerText === "Copied");
+  await tab.close();
+});
+
+test("a filter acts on every chart of the overview", async () => {
+  const tab = await open("#/overview");
+  const figures = async () => Promise.all((await tab.page.locator("main svg[role=img]").all()).map((svg) => svg.getAttribute("aria-label")));
+  await whole(tab);
+  const all = await figures();
+  assert.ok(all.length >= 6);
+  await tab.page.click("summary:has-text('Source')");
+  await tab.page.click(".menu[open] label:has-text('base.run')");
+  await whole(tab);
+  const some = await figures();
+  assert.equal(some.length, all.length);
+  some.forEach((label, i) => assert.notEqual(label, all[i]));
+  assert.equal(await tab.page.locator("table:has(th:text-is('Generation')) tbody tr").count(), 1);
+  await tab.close();
+});
+
+test("arrow keys read out the points of a chart, and Enter opens one", async () => {
+  const tab = await open("#/overview");
+  const plot = tab.page.locator('.chart:has(h2:has-text("Speed-ups")) .chart-plot');
+  await plot.focus();
+  await tab.page.keyboard.press("ArrowRight");
+  const readout = tab.page.locator('.chart:has(h2:has-text("Speed-ups")) .chart-readout');
+  const least = await readout.innerText();
+  assert.match(least, /^\d+_\w+: 0\.\d+×/);
+  await tab.page.keyboard.press("End");
+  assert.notEqual(await readout.innerText(), least);
+  await tab.page.keyboard.press("Enter");
+  assert.match(await tab.fragment(), /^#\/transcript\/s\d-/);
+  await tab.close();
+});
+
+test("a chart has its figures as a table", async () => {
+  const tab = await open("#/overview");
+  const chart = tab.page.locator('.chart:has(h2:has-text("fast_p"))');
+  await chart.locator("summary").click();
+  assert.equal(await chart.locator("tbody tr").count(), 10);
+  assert.match(await chart.locator("tbody tr").nth(3).innerText(), /^1\s+[\d.]+%/);
+  await tab.close();
+});
+
+test("the best kernel of a task is copied, and opened", async () => {
+  const tab = await open("#/overview?source=2");
+  const first = tab.page.locator(".best tbody tr").first();
+  await first.locator("button").click();
+  await tab.page.waitForFunction(() => document.querySelector(".best tbody button").innerText === "Copied");
+  await first.locator("a").click();
+  assert.match(await tab.fragment(), /^#\/transcript\/v-/);
+  await tab.close();
+});
+
+test("without a GPU the overview says why there is no speed", async () => {
+  const tab = await open("#/overview", { world: pagesWorld({ tasks: 6, gpu: false }) });
+  assert.match(await tab.text("main"), /Speed was not measured: no GPU\./);
+  assert.equal(await headline(tab, "Speed-up"), "–");
+  await tab.close();
+});
+
+test("reports without verdicts, and filters that leave nothing, have a page of their own", async () => {
+  const rows = world.rows.filter((row) => row.kind === "dataset");
+  const dataset = await open("#/overview", { world: { ...world, rows, turns: [] } });
+  assert.match(await dataset.text("main"), /This report has no verdicts/);
+  await dataset.page.click("text=Open the data set.");
+  assert.match(await dataset.fragment(), /^#\/dataset/);
+  await dataset.close();
+  const empty = await open("#/overview", { world: { title: "empty" } });
+  assert.match(await empty.text("main"), /This report has no rows/);
+  await empty.close();
+  const none = await open("#/overview?model=none-of-these");
+  assert.match(await none.text("main"), /The filters leave no judged rows/);
+  await none.close();
+});
+
+const part = (tab, id) => tab.page.locator(`#part-${id}`);
+
+test("the evidence of a right verdict passes its checks, and a check leads to its part", async () => {
+  const tab = await open("#/evidence/v-right");
+  const checks = await tab.page.locator(".check").allInnerTexts();
+  assert.equal(checks.length, 10);
+  assert.match(checks[0], /all 14 passed, largest error 0\.\d+ times the limit/);
+  await tab.page.click(".check:has-text('Both clocks')");
+  assert.equal(await tab.page.evaluate(() => document.activeElement.id), "part-clocks");
+  assert.match(await part(tab, "clocks").innerText(), /The clocks differ by 2\.5% over 200 calls/);
+  assert.match(await part(tab, "roofline").innerText(), /91\.0%/);
+  await tab.close();
+});
+
+test("the evidence of a wrong verdict names the first wrong value and its neighbours", async () => {
+  const tab = await open("#/evidence/v-wrong");
+  const text = await part(tab, "mismatch").innerText();
+  assert.match(text, /\[0, 130\]/);
+  assert.match(text, /NaN/);
+  assert.equal(await part(tab, "mismatch").locator("tbody tr").count(), 9);
+  assert.match(await part(tab, "certificate").innerText(), /passes: a right result proves nothing/);
+  assert.match(await part(tab, "timing").innerText(), /Speed was not measured: the candidate was not timed\./);
+  await tab.close();
+});
+
+test("trials are read out with the keyboard", async () => {
+  const tab = await open("#/evidence/v-wrong");
+  await part(tab, "trials").locator(".chart-plot").focus();
+  await tab.page.keyboard.press("ArrowRight");
+  assert.match(await part(tab, "trials").locator(".chart-readout").innerText(), /^Trial 0, correctness by call, inputs given/);
+  await tab.close();
+});
+
+test("what an old verdict lacks is not recorded, never zero", async () => {
+  const tab = await open("#/evidence/v-old");
+  for (const id of ["families", "certificate", "decoys", "audits"]) assert.match(await part(tab, id).innerText(), /not recorded/);
+  for (const name of ["Reference's largest loss", "Device's events, a call", "Least bytes of a call"])
+    assert.equal(await tab.text(`.part dt:text-is("${name}") + dd`), "not recorded");
+  assert.equal(await tab.page.locator("#part-mismatch").count(), 0);
+  await tab.close();
+});
+
+test("a bare verdict has no figure at all", async () => {
+  const rows = [{ source: 0, kind: "verdict", key: "bare", task_id: "t" }];
+  const details = { bare: { kind: "verdict", key: "bare", verdict: {}, explained: null } };
+  const tab = await open("#/evidence/bare", { world: { rows, details, sources: [{ name: "x", kind: "verdicts", state: "finished", facts: {}, messages: [] }] } });
+  const facts = await tab.page.locator(".parts dd").allInnerTexts();
+  assert.ok(facts.length > 20);
+  for (const fact of facts) assert.match(fact, /^(not recorded|–)$/);
+  await tab.close();
+});
+
+test("each part says what it means, and names its page of the docs", async () => {
+  const tab = await open("#/evidence/v-right");
+  const entries = tab.page.locator(".meaning");
+  assert.equal(await entries.count(), 13);
+  await entries.first().locator("summary").click();
+  assert.match(await entries.first().innerText(), /above 1 is wrong\. More: docs\/verdict\.md/);
+  await tab.close();
+});
+
+test("a trace has the evidence of each turn", async () => {
+  const row = world.rows.find((one) => one.kind === "trace" && one.turns > 1 && world.details[one.key]);
+  const tab = await open(`#/evidence/${row.key}`);
+  await tab.page.click(".tabs a:has-text('Turn 1')");
+  assert.match(await tab.fragment(), /turn=1/);
+  assert.match(await tab.text("h1"), /turn 1$/);
+  await tab.page.click("text=Transcript");
+  assert.match(await tab.fragment(), new RegExp(`^#/transcript/${row.key}\\?turn=1`));
+  await tab.close();
+});
+
+test("the timeline has the streams, and launches of unknown start stand in their order", async () => {
+  const tab = await open("#/evidence/v-right");
+  assert.match(await part(tab, "launches").locator("svg[role=img]").getAttribute("aria-label"), /^4 launches on 2 streams in 47\.0 µs/);
+  await tab.go("#/evidence/v-old");
+  await tab.page.waitForSelector("h1:has-text('old')");
+  assert.match(await part(tab, "launches").locator("svg").first().textContent(), /starts not recorded/);
+  await tab.close();
+});
+
+test("an entry that the report lacks says so", async () => {
+  const tab = await open("#/evidence/no-such-key", { ready: ".problem" });
+  assert.match(await tab.text(".problem"), /no entry with this key/);
+  await tab.close();
+});
+
+test("compare pairs the tasks of two sources, and swapping turns gains into losses", async () => {
+  const tab = await open("#/compare");
+  await tab.page.waitForSelector(".compare-words");
+  const outcome = async (name) => Number((await tab.text(`table[aria-label="Tasks by outcome"] tr:has(th:text-is("${name}")) .number`)));
+  const [better, worse] = [await outcome("better"), await outcome("worse")];
+  assert.notEqual(better, worse);
+  await tab.page.click("text=Swap");
+  await tab.page.waitForFunction(() => location.hash.includes("before=1"));
+  await tab.page.waitForSelector(".compare-words");
+  assert.deepEqual([await outcome("better"), await outcome("worse")], [worse, better]);
+  await tab.close();
+});
+
+test("compare lists settings that differ and cases that flipped", async () => {
+  const tab = await open("#/compare");
+  await tab.page.waitForSelector(".compare-words");
+  const settings = await tab.page.locator('[aria-label="Settings that differ"] tbody tr').allInnerTexts();
+  assert.deepEqual(settings.map((line) => line.split("\t")[0].trim()), ["adapter", "model", "temperature"]);
+  const flips = tab.page.locator('[aria-label="Cases that flipped"] tbody tr');
+  assert.match(await flips.first().innerText(), /lost/);
+  await flips.first().locator("a").last().click();
+  assert.match(await tab.fragment(), /^#\/transcript\/s1-/);
+  await tab.close();
+});
+
+test("sources without common tasks say so", async () => {
+  const tab = await open("#/compare?before=0&after=2");
+  assert.match(await tab.text("main"), /No task was judged on both sides/);
+  await tab.page.selectOption(".compare-pick select >> nth=1", "0");
+  assert.match(await tab.text("main"), /Both sides are the same source/);
+  await tab.close();
+});
+
+test("the data set has charts of its analysis, views of its rows, and a text filter", async () => {
+  const tab = await open("#/dataset");
+  assert.match(await tab.text("main"), /Rows by licence/);
+  const rows = tab.page.locator('[aria-label="Rows"] tbody tr');
+  assert.equal(await rows.count(), 30);
+  await tab.page.click("button:has-text('Duplicates 5')");
+  assert.equal(await rows.count(), 5);
+  assert.match(await tab.fragment(), /show=duplicates/);
+  await tab.page.fill('input[aria-label="Find rows"]', "MIT cu2triton");
+  assert.equal(await tab.page.locator("text=No rows are left").count(), 1);
+  await tab.close();
+});
+
+test("a duplicate stands beside its twin, as a difference or side by side", async () => {
+  const tab = await open("#/dataset/d-5");
+  assert.ok((await tab.page.locator(".line.added").count()) > 0);
+  await tab.page.click("text=Show side by side");
+  assert.match(await tab.text("main"), /The kept row[\s\S]*This row/);
+  await tab.page.click("a:has-text('d-0')");
+  assert.match(await tab.fragment(), /^#\/dataset\/d-0/);
+  await tab.close();
+});
+
+test("a likeness to a benchmark is shown with its place", async () => {
+  const tab = await open("#/dataset/d-13");
+  assert.match(await tab.text("main"), /resembles a benchmark[\s\S]*level1\/19_ReLU[\s\S]*83\.0%[\s\S]*First place/);
+  await tab.close();
+});
+
+const PAGES = { overview: "#/overview", evidence_right: "#/evidence/v-right", evidence_wrong: "#/evidence/v-wrong", evidence_old: "#/evidence/v-old", compare: "#/compare", dataset: "#/dataset", dataset_row: "#/dataset/d-5" };
+for (const [name, fragment] of Object.entries(PAGES))
+  for (const look of LOOKS)
+    test(`${name} fits and is accessible at ${nameOfLook(look)}`, async () => {
+      const tab = await open(fragment, look);
+      await tab.page.waitForTimeout(300);
+      await tab.fitsWidth();
+      await tab.accessible();
+      await tab.shot(`${name}_${nameOfLook(look)}`, { full: true });
+      await tab.close();
+    });
