@@ -2,7 +2,9 @@
 import { render } from "preact";
 import { FileSource } from "./file_source";
 import { LiveSource } from "./live_source";
+import { type Run, Runs } from "./pages/runs";
 import { Shell } from "./shell";
+import type { Source } from "./source";
 import { watch } from "./state";
 import "./style.css";
 
@@ -12,8 +14,21 @@ function start(): void {
   document.body.prepend(root);
   const token = document.querySelector('meta[name="kernelwright-live"]')?.getAttribute("content");
   const run = new URLSearchParams(location.search).get("run");
-  watch(token === null || token === undefined ? new FileSource() : new LiveSource(token, run));
+  if (token === null || token === undefined) show(new FileSource(), root);
+  else void live(new LiveSource(token, run), run, root);
+}
+
+function show(source: Source, root: HTMLElement): void {
+  watch(source);
   render(<Shell />, root);
+}
+
+/** `view` of a folder shows its runs, unless the address names one. */
+async function live(source: LiveSource, run: string | null, root: HTMLElement): Promise<void> {
+  const read = async () => (await (await source.request("/api/runs")).json()) as Run[] | null;
+  const runs = run === null ? await read().catch(() => null) : null;
+  if (runs === null) show(source, root);
+  else render(<Runs first={runs} read={async () => (await read()) ?? []} />, root);
 }
 
 // The script stands before the data, and perhaps before the body: it draws as soon as there is a body.
