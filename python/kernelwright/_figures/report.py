@@ -22,6 +22,7 @@ ROW_IN = 0.19  # height of a named task
 LINEAR_BELOW = 0.5  # the axis of p: linear from 0 to here, then logarithmic
 MOST_COLUMNS = 16  # of a table or of bars
 CELL_IN = 0.3
+NARROWEST = 6  # a logarithmic axis: its end over its begin
 
 
 class FigureError(Exception):
@@ -62,8 +63,9 @@ def log_axis(axes, values, words, which="x"):
     """A logarithmic axis around positive values and 1, with few and plain tick labels."""
     low, high = min([*values, 1.0]), max([*values, 1.0])
     low, high = low / 1.25, high * 1.25
-    if high / low < 6:
-        low, high = low / 1.3, high * 1.3
+    if high / low < NARROWEST:
+        wider = math.sqrt(NARROWEST * low / high)
+        low, high = low / wider, high * wider
     ticks = log_ticks(low, high)
     getattr(axes, f"set_{which}scale")("log")
     axis = getattr(axes, f"{which}axis")
@@ -242,12 +244,14 @@ def table(plot, figure):
 
 
 def compact(value, shortened_from=1e4):
-    """A count in about five characters: 950, 9,500, 12k, 1.2M."""
+    """A value in about five characters: <0.01, 0.38, 950, 9,500, 12k, 1.2M."""
+    if 0 < value < 0.01:
+        return "<0.01"
     if value >= shortened_from:
         for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
             if value >= size:
                 return f"{value / size:.0f}{letter}" if value >= 10 * size else f"{value / size:.1f}{letter}"
-    return grouped(round(value)) if value >= 100 else number(value)
+    return grouped(round(value)) if value >= 100 else f"{value:.2g}"
 
 
 def bars(plot, figure):

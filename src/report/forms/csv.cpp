@@ -22,7 +22,7 @@ class Cells {
     const json::value* value = find(row);
     if (!value || value->is_null()) return {};
     if (value->is_string()) return csv_text(std::string_view(value->get_string()));
-    return json::serialize(*value);
+    return value->is_double() ? fmt::format("{}", value->get_double()) : json::serialize(*value);
   }
 
  private:

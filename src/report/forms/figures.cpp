@@ -13,6 +13,7 @@
 #include "base/core/display.h"
 #include "base/core/json.h"
 #include "report/forms/csv.h"
+#include "report/forms/markdown.h"
 
 namespace kw::report {
 namespace json = boost::json;
@@ -121,12 +122,12 @@ Draft fast_p(const Summary& summary) {
   draft.notes.emplace_back(
       "Each task counts with the share of its samples. A wide pale bar spans the values that are possible "
       "where right "
-      "samples have no trusted time.");
+      "samples have no known speed.");
   return draft;
 }
 
 std::string sample_name(const Rows& rows, std::size_t row, bool has_samples) {
-  std::string name = task_of(rows, row);
+  std::string name = task_label(rows, row);
   auto sample = rows.sample_number[row];
   return has_samples && sample ? fmt::format("{} #{}", name, *sample) : name;
 }
@@ -159,10 +160,10 @@ Draft speedups(const Index& index, const Summary& summary) {
                            cell(speedup_of(rows, row, Baseline::compile)), std::string(rows.trust[row])});
   }
   if (points.empty()) {
-    draft.why_not = "no right sample has a trusted time";
+    draft.why_not = "no right sample has a known speed";
     return draft;
   }
-  draft.subtitle = fmt::format("{} of {} with a trusted time; lines are intervals of about 95%",
+  draft.subtitle = fmt::format("{} of {} with a known speed; lines are intervals of about 95%",
                                count_words(points.size(), "right sample", "right samples"), summary.right);
   draft.notes.emplace_back(
       "An interval is the reference's lower bound over the kernel's upper bound, to the opposite. The dashed "
@@ -238,9 +239,10 @@ Draft errors_by_turn(const Summary& summary) {
   draft.subtitle = fmt::format("{} that are wrong or do not count", count_words(all, "turn", "turns"));
   std::size_t faults = 0;
   for (const auto& fault : summary.faults) faults += fault.second;
-  draft.notes.push_back(
-      fmt::format("{} not judged, through a fault of the task or of the infrastructure: not drawn.",
-                  count_words(faults, "turn was", "turns were")));
+  if (faults > 0)
+    draft.notes.push_back(
+        fmt::format("{} not judged, through a fault of the task or of the infrastructure: not drawn.",
+                    count_words(faults, "turn was", "turns were")));
   draft.drawing = {{"x_label", "turn"}, {"columns", std::move(columns)}, {"rows", std::move(rows)}};
   return draft;
 }
@@ -312,7 +314,7 @@ Draft roofline(const Index& index) {
     if (!is_sample(rows, row, {}) || standing_of(rows, row) != Standing::right || !share || !time_ms)
       continue;
     points.push_back(
-        json::object{{"name", visible_line(task_of(rows, row))}, {"x", *time_ms}, {"y", *share}});
+        json::object{{"name", visible_line(task_label(rows, row))}, {"x", *time_ms}, {"y", *share}});
     draft.lines.push_back({task_of(rows, row), cell(rows.sample_number[row].value_or(0)), cell(time_ms),
                            cell(share), std::string(rows.gpu[row])});
   }

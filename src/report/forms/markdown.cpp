@@ -17,13 +17,13 @@ using scoring::View;
 
 constexpr std::size_t most_rows = 500;
 
+// Value, interval, method, or why there is no interval.
 std::string estimate_cells(const score::Estimate& estimate) {
   std::string interval =
       estimate.interval ? fmt::format("{:.3f} to {:.3f}", estimate.interval->low, estimate.interval->high)
                         : "";
-  std::string method = estimate.method;
-  if (!estimate.why.empty()) method += (method.empty() ? "" : "; ") + estimate.why;
-  return fmt::format("{} | {} | {}", scoring::number_words(estimate.value), interval, method);
+  return fmt::format("{} | {} | {}", scoring::number_words(estimate.value), interval,
+                     estimate.method.empty() ? estimate.why : estimate.method);
 }
 
 std::string number_or_dash(const std::optional<double>& value, int digits = 3) {
@@ -74,21 +74,26 @@ std::string curve_part(std::string_view baseline, const score::FastCurve& curve)
 std::string turns_part(const Summary& summary) {
   if (summary.right_by_turn.empty()) return {};
   std::string text =
-      "### By turn\n\n`right` counts samples that are right in this turn or before. Costs are means over the "
-      "turns "
-      "that state them.\n\n| turn | samples | right | share | 95% interval | method | prompt tokens | "
-      "completion "
-      "tokens | of these reasoning | generation (s) | judging (s) |\n"
-      "|---:|---:|---:|---:|---|---|---:|---:|---:|---:|---:|\n";
-  for (const TurnPoint& point : summary.right_by_turn) {
-    TurnCosts costs;
-    for (const TurnCosts& each : summary.costs_by_turn)
-      if (each.turn == point.turn) costs = each;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", point.turn, point.samples,
-                        point.right, estimate_cells(point.share), number_or_dash(costs.prompt_tokens, 0),
-                        number_or_dash(costs.completion_tokens, 0), number_or_dash(costs.reasoning_tokens, 0),
-                        number_or_dash(costs.generation_s, 1), number_or_dash(costs.judge_s, 1));
-  }
+      "### Right by turn\n\n`right` counts samples that are right in this turn or before.\n\n"
+      "| turn | samples | right | share | 95% interval | method |\n|---:|---:|---:|---:|---|---|\n";
+  for (const TurnPoint& point : summary.right_by_turn)
+    text += fmt::format("| {} | {} | {} | {} |\n", point.turn, point.samples, point.right,
+                        estimate_cells(point.share));
+  return text + "\n";
+}
+
+std::string costs_part(const Summary& summary) {
+  if (summary.costs_by_turn.empty()) return {};
+  std::string text =
+      "### Tokens and time by turn\n\nMeans over the turns that state a value.\n\n"
+      "| turn | turns | prompt tokens | completion tokens | of these reasoning | generation (s) | judging "
+      "(s) |\n"
+      "|---:|---:|---:|---:|---:|---:|---:|\n";
+  for (const TurnCosts& costs : summary.costs_by_turn)
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", costs.turn, costs.turns,
+                        number_or_dash(costs.prompt_tokens, 0), number_or_dash(costs.completion_tokens, 0),
+                        number_or_dash(costs.reasoning_tokens, 0), number_or_dash(costs.generation_s, 2),
+                        number_or_dash(costs.judge_s, 2));
   return text + "\n";
 }
 
@@ -143,12 +148,7 @@ std::string overview_part(const Overview& overview) {
   mean("speed-up over torch.compile, geometric mean", summary.geometric_mean_compile_speedup);
   text += "\n" + curve_part("PyTorch eager", summary.fast_p);
   if (summary.fast_p_compile) text += curve_part("torch.compile", *summary.fast_p_compile);
-  return text + turns_part(summary) + errors_part(summary) + faults_part(summary);
-}
-
-std::string row_name(const Rows& rows, std::size_t row) {
-  std::string_view name = rows.task_id.is_null(row) ? rows.name[row] : rows.task_id[row];
-  return markdown_text(name);
+  return text + turns_part(summary) + errors_part(summary) + faults_part(summary) + costs_part(summary);
 }
 
 std::string speed_words(const Rows& rows, std::size_t row) {
@@ -172,7 +172,7 @@ std::string rows_part(const Index& index, const Summary& summary) {
     ++shown;
     std::string_view why = rows.error_class.is_null(row) ? rows.counts_reason[row] : rows.error_class[row];
     auto turns = rows.turns[row];
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row_name(rows, row),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", markdown_text(task_label(rows, row)),
                         rows.sample_number[row].value_or(0), markdown_text(rows.model[row]),
                         markdown_text(rows.status[row]), markdown_text(why), speed_words(rows, row),
                         markdown_text(rows.trust[row]), turns ? fmt::format("{}", *turns) : "–");
@@ -192,7 +192,7 @@ std::string best_part(const Index& index, const Summary& summary) {
   for (const auto& [task, row] : summary.best_kernel_of_task) {
     if (++shown > most_rows) break;
     auto source = static_cast<std::size_t>(rows.source[row].value_or(-1));
-    text += fmt::format("| {} | {} | {} | {} |\n", markdown_text(task), rows.sample_number[row].value_or(0),
+    text += fmt::format("| {} | {} | {} | {} |\n", markdown_text(task_label(rows, row)), rows.sample_number[row].value_or(0),
                         source < index.sources.size() ? markdown_text(index.sources[source].name) : "",
                         speed_words(rows, row));
   }
@@ -289,6 +289,11 @@ std::string datasets_part(const Index& index) {
 }
 
 }  // namespace
+
+std::string task_label(const Rows& rows, std::size_t row) {
+  bool is_hash = rows.task_id[row].starts_with("sha256:");
+  return is_hash && !rows.name.is_null(row) ? std::string(rows.name[row]) : task_of(rows, row);
+}
 
 std::vector<std::string> not_measured(const Summary& summary) {
   std::vector<std::string> sentences;

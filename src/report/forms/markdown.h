@@ -23,6 +23,9 @@ std::string json_text(const Index& index, const Overview& overview);
 // At most about twenty lines.
 std::string terminal_summary(const Index& index, const Overview& overview, const Style& style);
 
+// A task for people: its id, or its name where the id is a hash.
+std::string task_label(const Rows& rows, std::size_t row);
+
 // What a figure shows nothing of, one sentence each: "Speed was not measured."
 std::vector<std::string> not_measured(const Summary& summary);
 

@@ -42,6 +42,10 @@ std::string estimate_words(const score::Estimate& estimate, const char* unit = "
   return text + fmt::format("  of {} {}", estimate.tasks, estimate.tasks == 1 ? "task" : "tasks");
 }
 
+std::string samples_words(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
+}
+
 void add_sources(const Index& index, Lines& lines) {
   std::size_t shown = 0;
   for (const SourceFacts& source : index.sources) {
@@ -65,7 +69,7 @@ void add_speed(const Summary& summary, Lines& lines) {
     if (point.share.value)
       lines.add(name, estimate_words(point.share));
     else if (summary.geometric_mean_speedup.value)
-      lines.add(name, fmt::format("between {:.3f} and {:.3f}: {} right without a trusted time",
+      lines.add(name, fmt::format("between {:.3f} and {:.3f}: {} right without a known speed",
                                   point.at_least.value.value_or(0), point.at_most.value.value_or(1),
                                   point.unknown_speeds));
   }
@@ -82,7 +86,7 @@ void add_turns(const Summary& summary, Lines& lines) {
     for (const TurnPoint& point : summary.right_by_turn)
       words += fmt::format("{}{}: {}", words.empty() ? "" : ", ", point.turn, point.right);
     lines.add("right by turn",
-              fmt::format("{}  of {} samples", words, summary.right_by_turn.front().samples));
+              fmt::format("{}  of {}", words, samples_words(summary.right_by_turn.front().samples)));
   }
   std::map<std::string, std::size_t> errors;
   for (const auto& [turn, words] : summary.errors_by_turn)
@@ -111,7 +115,7 @@ std::string terminal_summary(const Index& index, const Overview& overview, const
   std::size_t judged = summary.right + summary.wrong;
   if (summary.rows > 0) {
     lines.add("right",
-              fmt::format("{} of {} samples{}", summary.right, judged,
+              fmt::format("{} of {}{}", summary.right, samples_words(judged),
                           summary.unknown > 0 ? fmt::format(", {} not judged", summary.unknown) : ""));
     if (!summary.fast_p.points.empty() && summary.fast_p.points.front().share.value)
       lines.add("right (fast_0)", estimate_words(summary.fast_p.points.front().share));

@@ -34,6 +34,12 @@ std::string gpu_words(const Rows& rows, std::size_t row) {
   return rows.trust[row] == "interpreter" ? "none (Triton's interpreter)" : "";
 }
 
+// Verdicts of this program state its version.
+std::string judge_words(const Rows& rows, std::size_t row) {
+  if (rows.program_version.is_null(row)) return "another evaluator";
+  return fmt::format("kernelwright {}", rows.program_version[row]);
+}
+
 }  // namespace
 
 std::string counted(const std::map<std::string, std::size_t>& counts) {
@@ -65,9 +71,9 @@ void Circumstances::add(const Rows& rows, std::size_t row) {
   count("protocol", rows.protocol[row]);
   count("PyTorch", rows.torch[row]);
   count("Triton", rows.triton[row]);
-  count("judged by kernelwright", rows.program_version[row]);
+  count("judged by", judge_words(rows, row));
   std::string origin(rows.task_source[row]);
-  if (origin.empty()) origin = "source not recorded";
+  if (origin.empty()) origin = "a source that is not recorded";
   if (!rows.level.is_null(row)) origin += fmt::format(" level {}", rows.level[row]);
   origin_of_task_[task_of(rows, row)] = origin;
 }
@@ -100,8 +106,8 @@ std::string Circumstances::tasks_words() const {
   for (const auto& [task, origin] : origin_of_task_) ++origins[origin];
   std::size_t tasks = origin_of_task_.size();
   std::string text = fmt::format("{} {}", tasks, tasks == 1 ? "task" : "tasks");
-  if (origins.size() == 1) return fmt::format("{} ({})", text, shown(origins.begin()->first));
-  return fmt::format("{} ({})", text, counted(origins));
+  if (origins.size() == 1) return fmt::format("{} from {}", text, shown(origins.begin()->first));
+  return fmt::format("{} from {}", text, counted(origins));
 }
 
 }  // namespace kw::report

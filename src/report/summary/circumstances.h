@@ -23,7 +23,7 @@ class Circumstances {
   // All of these, separated by "; ".
   std::string words(const std::vector<std::string_view>& names) const;
 
-  // "12 tasks (kernelbench level 1: 8, sample: 4)"
+  // "12 tasks from kernelbench level 1 (8), sample (4)"
   std::string tasks_words() const;
 
  private:

@@ -71,12 +71,12 @@ std::string_view baseline_words(Baseline baseline) {
 
 std::string correctness_words(const Circumstances& rows) {
   return rows.words({"model", "dtype", "tolerance", "shapes", "trust", "GPU", "protocol", "PyTorch", "Triton",
-                     "judged by kernelwright"});
+                     "judged by"});
 }
 
 std::string speed_words(const Circumstances& rows) {
   return rows.words({"model", "dtype", "tolerance", "timer", "SM clock", "throttling", "trust", "GPU",
-                     "protocol", "PyTorch", "Triton", "judged by kernelwright"});
+                     "protocol", "PyTorch", "Triton", "judged by"});
 }
 
 void set_estimate(const Estimate& estimate, Claim& claim) {
@@ -104,9 +104,9 @@ const score::FastPoint* point_at(const score::FastCurve& curve, double p) {
 
 Claim not_measured(std::string figure, const Basis& basis) {
   return {.figure = std::move(figure),
-          .text = fmt::format("speed not measured: no right answer among {} has a trusted time; {}",
+          .text = fmt::format("speed not measured: no right answer among {} has a known speed; {}",
                               samples_words(basis.judged.rows()),
-                              basis.judged.words({"trust", "GPU", "protocol"}))};
+                              basis.judged.words({"trust", "GPU", "protocol", "judged by"}))};
 }
 
 // The share of tasks that are right and faster than the baseline.
@@ -119,7 +119,7 @@ Claim faster_claim(std::string figure, const score::FastCurve& curve, const Circ
   std::string value =
       point->share.value
           ? value_words(point->share)
-          : fmt::format("between {} and {} (no value: {} of right answers without a trusted time)",
+          : fmt::format("between {} and {} (no value: {} of right answers without a known speed)",
                         number(point->at_least.value.value_or(0)), number(point->at_most.value.value_or(1)),
                         samples_words(point->unknown_speeds));
   claim.text = fmt::format("fast_1 (right and faster than {}) = {}: {}; {}; {} timed: {}",

@@ -257,7 +257,7 @@ TEST_F(FiguresFolder, SaysWhatWasNotMeasuredAndDrawsNothingOfIt) {
   EXPECT_THAT(written->not_drawn, testing::Contains("speedups"));
   EXPECT_FALSE(has("speedups.svg"));
   EXPECT_THAT(*read_file(folder_ / "figs/speedups.txt"),
-              HasSubstr("Not drawn: no right sample has a trusted time."));
+              HasSubstr("Not drawn: no right sample has a known speed."));
   EXPECT_THAT(*read_file(folder_ / "figs/fast_p.txt"), HasSubstr("Speed was not measured"));
   for (const Figure& figure : figures_of(world.index, overview_of(world.index)))
     if (figure.name == "fast_p")

@@ -38,7 +38,7 @@ IndexWorld measured() {
 TEST(Claims, StateTheConditionsOfTheMeasurement) {
   std::string text = claim(measured().index, "fast_1");
   for (const char* part :
-       {"faster than PyTorch eager", "1.000 (95% interval", "Wilson", "3 tasks (kernelbench level 1)",
+       {"faster than PyTorch eager", "1.000 (95% interval", "Wilson", "3 tasks from kernelbench level 1",
         "each with the share of its samples", "3 samples", "dtype float16", "timer replay",
         "SM clock 1980 MHz", "throttling none", "GPU NVIDIA H200", "protocol p1", "trust replay"})
     EXPECT_THAT(text, HasSubstr(part));
@@ -77,8 +77,7 @@ TEST(Claims, GiveBoundsWhereSpeedsAreUnknown) {
   world.add({.task = "d"});
   std::string text = claim(world.index, "fast_1");
   EXPECT_THAT(
-      text,
-      HasSubstr("between 0.750 and 1.000 (no value: 1 sample of right answers without a trusted time)"));
+      text, HasSubstr("between 0.750 and 1.000 (no value: 1 sample of right answers without a known speed)"));
 }
 
 TEST(Claims, TellOfBestTurnsAndOfSamplesThatAreLeftOut) {

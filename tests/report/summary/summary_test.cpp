@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/core/files.h"
 #include "report_world.h"
 
 namespace kw::report {
@@ -192,6 +193,63 @@ TEST(Summary, TheIntervalOfSeveralSamplesIsTheDocumentedBootstrap) {
   EXPECT_DOUBLE_EQ(*share.value, 0.5);
   EXPECT_DOUBLE_EQ(share.interval->low, 0);
   EXPECT_DOUBLE_EQ(share.interval->high, 1);
+}
+
+// Rows of every kind: several samples a task, unknown speeds, compile times, a second round, faults,
+// verdicts, rows without a task, and ids whose order differs between UTF-8 and UTF-16.
+IndexWorld varied_world() {
+  IndexWorld world;
+  const char* tasks[] = {"kernelbench/1/19",
+                         "kernelbench/1/2",
+                         "\xf0\x9f\x98\x80",
+                         "\xef\xbd\xa1",
+                         "z",
+                         "A",
+                         "b c",
+                         "e1",
+                         "e2",
+                         "e3",
+                         "e4",
+                         "e5"};
+  int i = 0;
+  for (const char* task : tasks)
+    for (int sample = 0; sample <= i % 3; ++sample, ++i) {
+      bool right = i % 4 != 0;
+      std::optional<double> speed = right && i % 7 != 3 ? std::optional(0.4 + 0.37 * i) : std::nullopt;
+      std::size_t row =
+          world.add({.task = task,
+                     .standing = right ? "right" : "wrong",
+                     .speedup = speed,
+                     .compile_speedup = speed && i % 2 == 0 ? std::optional(*speed / 1.7) : std::nullopt});
+      world.index.rows.generation_ms.set(row, 10.5 * i);
+      world.index.rows.completion_tokens.set(row, 7 * i);
+      if (right)
+        world.add_turns(row, {{.error_class = "timeout"}, {.standing = "right"}, {.counts_reason = "decoy"}});
+      else
+        world.add_turns(
+            row, {{.error_class = "wrong_value"},
+                  {.standing = "unknown", .error_class = "infrastructure", .fault = "infrastructure"}});
+    }
+  std::size_t verdict = world.add({.task = "e5", .standing = "wrong", .kind = "verdict"});
+  world.index.rows.error_class.set(verdict, "compile_error");
+  world.add({.task = "", .kind = "verdict"});
+  world.index.rows.stop_reason.set(world.add({.task = "z", .standing = "unknown"}), "generation_failed");
+  world.add({.task = "z", .kind = "dataset"});
+  return world;
+}
+
+// The page's own computation is held to the same file. KW_UPDATE_DOCS=1 writes it.
+TEST(Summary, IsThatOfTheExampleForThePage) {
+  IndexWorld world = varied_world();
+  boost::json::object example = to_json(world.index);
+  for (const char* other : {"words", "contents", "sources", "scores", "datasets"}) example.erase(other);
+  example["summary"] = to_json(summarise(world.index));
+  const std::string path = KW_SOURCE_DIR "/tests/report/summary/summary_example.json";
+  std::string text = boost::json::serialize(example) + "\n";
+  if (std::getenv("KW_UPDATE_DOCS")) ASSERT_TRUE(write_file(path, text));
+  auto stored = read_file(path);
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(*stored, text) << "run it with KW_UPDATE_DOCS=1";
 }
 
 TEST(Summary, TenThousandRowsAreQuick) {
