@@ -94,6 +94,7 @@ wire::LaunchT described(const ReadyLaunch& launch) {
   result.spills = function.local_bytes < 0 ? -1 : function.local_bytes / register_bytes;
   result.shared_bytes =
       function.shared_bytes < 0 ? -1 : std::int64_t{function.shared_bytes} + recorded.shared_bytes();
+  result.operation = static_cast<std::int64_t>(launch.operation);
   return result;
 }
 
@@ -101,8 +102,12 @@ wire::LaunchT described(const ReadyLaunch& launch) {
 
 wire::ReplayableT replayable(const Slot& slot) {
   wire::ReplayableT reply;
-  for (const ReadyLaunch& each : slot.program().launches())
-    reply.launches.push_back(std::make_unique<wire::LaunchT>(described(each)));
+  for (const ReadyLaunch& each : slot.program().launches()) {
+    auto& launch = reply.launches.emplace_back(std::make_unique<wire::LaunchT>(described(each)));
+    const auto* operation = recording::entry(slot.recording().operations(), each.operation);
+    launch->stream = static_cast<std::int32_t>(operation->stream());
+  }
+  reply.launch_count = static_cast<std::uint32_t>(reply.launches.size());
   reply.operations = static_cast<std::uint32_t>(slot.plan().steps.size());
   const auto* streams = slot.recording().streams();
   reply.streams = streams == nullptr ? 0 : streams->size();

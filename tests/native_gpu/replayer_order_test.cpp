@@ -88,6 +88,17 @@ TEST(ReplayOrder, AChainHasOneOrder) {
   EXPECT_EQ(world.loaded().orders, 1U);
 }
 
+TEST(ReplayOrder, ALaunchIsToldWithItsStreamAndItsOperation) {
+  ReplayWorld world;
+  make_race(world);
+  const wire::ReplayableT facts = world.loaded();
+  ASSERT_EQ(facts.launches.size(), 2U);
+  EXPECT_EQ(facts.launch_count, 2U);
+  EXPECT_EQ(facts.launches[0]->stream, 0);
+  EXPECT_EQ(facts.launches[1]->stream, 1);
+  EXPECT_LT(facts.launches[0]->operation, facts.launches[1]->operation);
+}
+
 TEST(ReplayOrder, AForkHasTwoOrders) {
   ReplayWorld world;
   make_open(world);

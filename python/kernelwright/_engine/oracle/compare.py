@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import torch
 
 from ..values import dtype_name
-from .elements import at_once, difference
+from .elements import Summary, at_once, difference, near, summary
 from .tolerance import Budget, Exact
 
 
@@ -26,6 +26,34 @@ class Returned:
 
 
 @dataclass
+class Output:
+    """The errors of one tensor of the outputs; None: not known, or, of rtol and atol, values must be equal."""
+
+    name: str
+    dtype: torch.dtype
+    shape: tuple
+    max_abs: float
+    max_rel: float
+    share: float
+    rtol: float | None
+    atol: float | None
+    max_over: float | None
+    loss: float | None  # of the reference, against float64
+
+
+@dataclass
+class Near:
+    """Values along the last dimension around the first mismatch, and those of both tensors."""
+
+    start: int
+    expected: list
+    actual: list
+    wrong: list
+    expected_values: Summary
+    actual_values: Summary
+
+
+@dataclass
 class Comparison:
     """The outcome, in the verdict's terms. rtol and atol are those of the output named in the error."""
 
@@ -38,7 +66,9 @@ class Comparison:
     rtol: float = 0.0
     atol: float = 0.0
     first: tuple | None = None  # (output, index, expected, actual)
+    near: Near | None = None
     dtype: torch.dtype | None = None  # of the first wrong output
+    outputs: list = field(default_factory=list)  # an Output for each tensor that was compared
     findings: list = field(default_factory=list)
 
     @property
@@ -154,8 +184,8 @@ def _all_right(leaves, rule, found):
     seen = at_once([(own, given.data, *_limits(own, precise, rule)) for _, own, given, precise in leaves])
     if seen is None:
         return False
-    for (_, own, _, precise), each in zip(leaves, seen):
-        _add(found, each, own, precise, rule)
+    for (name, own, _, precise), each in zip(leaves, seen):
+        _add(found, name, each, own, precise, rule)
     return True
 
 
@@ -169,7 +199,7 @@ def _floating(own):
     return own.is_floating_point() or own.is_complex()
 
 
-def _add(found, seen, own, precise, rule):
+def _add(found, name, seen, own, precise, rule):
     """Adds one output to the comparison; returns its (rtol, atol)."""
     found.total += seen.total
     found.mismatched += seen.mismatched
@@ -178,19 +208,25 @@ def _add(found, seen, own, precise, rule):
     rtol, atol = rule.of(own.dtype) if _floating(own) else (0.0, 0.0)
     if not found.error_class:
         found.rtol, found.atol = max(found.rtol, rtol), max(found.atol, atol)
+    share = seen.mismatched / seen.total if seen.total else 0.0
+    known = (rtol, atol, seen.max_over) if _floating(own) else (None, None, None)
+    found.outputs.append(Output(name, own.dtype, tuple(own.shape), seen.max_abs, seen.max_rel, share, *known,
+                                None if precise is None else precise.loss))
     return rtol, atol
 
 
 def _values(name, own, given, precise, rule, found, stop_early):
     limits, exact = _limits(own, precise, rule)
     seen = difference(own, given.data, limits, exact, stop_early)
-    rtol, atol = _add(found, seen, own, precise, rule)
+    rtol, atol = _add(found, name, seen, own, precise, rule)
     if not seen.mismatched or found.error_class:
         return
     found.rtol, found.atol, found.dtype = rtol, atol, own.dtype
     first = seen.first_nonfinite or seen.first
     index = [int(each) for each in torch.unravel_index(torch.tensor(first[0]), own.shape)] if own.dim() else []
     found.first = (name, index, *first[1:])
+    if not stop_early:
+        found.near = Near(*near(own, given.data, limits, index, exact), summary(own), summary(given.data))
     found.error_class = "nonfinite" if seen.nonfinite else "wrong_value"
     found.error = _text(name, seen, found, index, first, _floating(own), own.dtype)
 

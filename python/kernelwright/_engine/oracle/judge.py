@@ -6,13 +6,19 @@ import torch
 
 from .. import wire
 from ..layout import span
-from ..values import dtype_of, from_wire, unportable_in
+from ..packets import clip
+from ..values import dtype_name, dtype_of, from_wire, unportable_in
 from ..wire import made, numbers, text
 from . import inputs as drawing
 from . import tf32
 from .bits import all_same_bits, same_bits
 from .compare import Comparison, Returned, compare
 from .faults import TaskFault
+
+
+# They bound a Judged to a packet.
+OUTPUT_LIMIT, DIMENSION_LIMIT = 32, 64
+NAME_LIMIT, FINDING_LIMIT = 200, 600  # bytes
 
 
 class Malformed(ValueError):
@@ -117,13 +123,32 @@ def from_reference(value):
 
 
 def _reply(found):
-    first = None
-    if found.first is not None:
-        name, index, expected, actual = found.first
-        first = made(wire.MismatchT, output=name, index=index, expected=_real(expected), actual=_real(actual))
+    outputs = found.outputs[:OUTPUT_LIMIT]
     return made(wire.JudgedT, right=found.right, errorClass=found.error_class, error=found.error[:4000],
                 maxAbsError=found.max_abs, maxRelError=found.max_rel, mismatchedShare=found.share,
-                rtol=found.rtol, atol=found.atol, firstMismatch=first, findings=found.findings[:16])
+                rtol=found.rtol, atol=found.atol, firstMismatch=_mismatch(found) if found.first is not None else None,
+                findings=[clip(each, FINDING_LIMIT) for each in found.findings[:16]],
+                outputs=[_output(each) for each in outputs], outputs_left_out=len(found.outputs) - len(outputs))
+
+
+def _mismatch(found):
+    name, index, expected, actual = found.first
+    first = made(wire.MismatchT, output=clip(name, NAME_LIMIT), index=index, expected=_real(expected),
+                 actual=_real(actual))
+    if (near := found.near) is not None:
+        first.nearFrom, first.nearWrong = near.start, near.wrong
+        first.nearExpected, first.nearActual = ([float(each) for each in side] for side in (near.expected, near.actual))
+        first.expectedValues, first.actualValues = (
+            made(wire.ValueSummaryT, finite=each.finite, min=float(each.min), max=float(each.max), nan=each.nan,
+                 infinite=each.infinite) for each in (near.expected_values, near.actual_values))
+    return first
+
+
+def _output(each):
+    return made(wire.OutputErrorsT, output=clip(each.name, NAME_LIMIT), dtype=dtype_name(each.dtype),
+                shape=list(each.shape[:DIMENSION_LIMIT]), max_abs_error=each.max_abs, max_rel_error=each.max_rel,
+                mismatched_share=each.share, rtol=each.rtol, atol=each.atol, max_error_over_limit=each.max_over,
+                reference_loss=each.loss)
 
 
 def _real(value):

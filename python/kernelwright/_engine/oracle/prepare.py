@@ -6,7 +6,7 @@ from .. import wire
 from ..wire import made, text
 from . import inputs as drawing
 from .bits import same_bits
-from .certificate import empty_answer
+from .certificate import ANSWERS, passing_answers
 from .faults import TaskFault, blame
 from .load import load
 from .plan import Plan, call_spec
@@ -60,10 +60,13 @@ class PreparedTask:
         random = self._random(given, outputs, seeds[0])
         self.plan = Plan(given, self.reference.weights(), outputs, self.task.input_names, self.device.type == "cpu")
         self._remark()
-        proves_nothing = empty_answer(self._sets(seeds), self.rule) if _seeds(request) else ""
+        certified = len(_seeds(request))
+        passing = passing_answers(self._sets(seeds), self.rule) if certified else []
         self.spec = call_spec(self.plan, self.task, self.reference, request)
-        self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes), provesNothing=proves_nothing,
-                          referenceRandom=random, findings=self.findings[:16])
+        self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
+                          provesNothing=passing[0] if passing else "", referenceRandom=random,
+                          findings=self.findings[:16], certificate_sets=certified,
+                          empty_answers=list(ANSWERS) if certified else [], passing_answers=passing)
 
     def draw(self, seed):
         """The inputs for this seed."""
