@@ -12,6 +12,7 @@
 
 #include "base/core/display.h"
 #include "base/rows/row_reader.h"
+#include "loop/tasks/kernelbench_results.h"
 #include "loop/tasks/source.h"
 #include "options/input_flags.h"
 #include "output/results.h"
@@ -43,6 +44,13 @@ int explain_word(const std::string& word) {
 }
 
 Result<std::vector<Verdict>> read_verdicts(const std::string& file) {
+  auto recorded = read_kernelbench_results(file);
+  if (!recorded) return std::unexpected(recorded.error());
+  if (*recorded) {
+    for (const RowError& error : (*recorded)->bad_rows) fmt::print(stderr, "error: {}\n", describe(error));
+    fmt::print(stderr, "note: {}: {}\n", file, recorded_by_kernelbench);
+    return std::move((*recorded)->verdicts);
+  }
   auto rows = open_rows(file, parquet_helper(""));
   if (!rows) return std::unexpected(rows.error());
   std::vector<Verdict> verdicts;
@@ -130,7 +138,7 @@ int explain_file(const ExplainFlags& flags) {
 void ExplainFlags::add(CLI::App& app) {
   app.add_option("WORD", subject,
                  "a word of a verdict, such as compile_error or library_only; or a file of verdicts, as "
-                 "verify --output writes it [a list of all words]");
+                 "verify --output writes it, or KernelBench's eval_results.json [a list of all words]");
   app.add_option("ID", ids, "only the verdicts with these ids, of a file")->expected(1, 1'000'000);
   app.add_option(
          "--input", input,

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "base/core/display.h"
 #include "loop/tasks/kernelbench.h"
+#include "loop/tasks/kernelbench_results.h"
 #include "options/shared_flags.h"
 #include "output/results.h"
 #include "session.h"
@@ -31,6 +31,7 @@ std::string candidate_line(const Job& job) {
 async::Task<Result<>> judge_candidates(Session* session, SourcePtr source, Report* report,
                                        EvaluatorPlan plan) {
   if (plan.local) {
+    report->look_up_refusals({plan.local->settings, plan.local->program_version});
     Ahead ahead = look_ahead(
         std::move(source), [](const Job& job) { return !verify::is_refused_by_source(job); },
         [report](const RowError& error) { report->bad_row(error); });
@@ -106,34 +107,6 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
   return status;
 }
 
-namespace {
-
-// The parts of "kernelbench/LEVEL/PROBLEM_ID" and the sample's number; empty for other jobs.
-std::optional<KernelBenchResult> kernelbench_place(const Job& job) {
-  std::string_view id = job.task.task_id;
-  constexpr std::string_view prefix = "kernelbench/";
-  if (!id.starts_with(prefix)) return std::nullopt;
-  id.remove_prefix(prefix.size());
-  std::size_t slash = id.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  auto number = [](std::string_view text) -> std::optional<int> {
-    int value = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-  };
-  auto level = number(id.substr(0, slash));
-  auto problem = number(id.substr(slash + 1));
-  if (!level || !problem) return std::nullopt;
-  KernelBenchResult result;
-  result.level = *level;
-  result.problem_id = *problem;
-  result.sample_id = static_cast<int>(job.sample_number);
-  return result;
-}
-
-}  // namespace
-
 Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::size_t> total)
     : flags_(flags),
       sink_(std::move(sink)),
@@ -174,7 +147,7 @@ void Report::add_row(const Job& job, const Verdict& verdict) {
   bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
   bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;
   if (none || (wrong && flags_.output.fail_on_incorrect)) exit_status_ = 1;
-  if (auto place = kernelbench_place(job)) {
+  if (auto place = kernelbench_place(job.task.task_id, job.sample_number)) {
     place->verdict = verdict;
     kernelbench_.push_back(std::move(*place));
   }
@@ -185,8 +158,15 @@ void Report::bad_row(const RowError& error) {
   exit_status_ = 1;
 }
 
-Result<bool> Report::done_before(const Job& job, const std::string& work) {
+// A refusal by the source alone has a protocol of its own where no other row needed Python.
+Result<std::optional<Verdict>> Report::stored(const Job& job, const std::string& work) const {
   auto verdict = sink_.done(row_of(job, work));
+  if (!verdict || *verdict || !by_source_ || !verify::is_refused_by_source(job)) return verdict;
+  return sink_.done(row_of(job, verify::work_key(job, *by_source_)));
+}
+
+Result<bool> Report::done_before(const Job& job, const std::string& work) {
+  auto verdict = stored(job, work);
   if (!verdict) return std::unexpected(verdict.error());
   if (!*verdict) return false;
   if (auto shown = sink_.show(**verdict, job.carried); !shown) return std::unexpected(shown.error());
@@ -201,12 +181,18 @@ void Report::tick() {
 
 void Report::finish() {
   progress_.finish();
-  if (auto folder = run_folder(); !folder.empty() && !kernelbench_.empty())
-    if (auto written = write_kernelbench_results(folder, kernelbench_); !written) trouble(written.error());
+  if (auto folder = run_folder(); !folder.empty() && !kernelbench_.empty()) write_into(folder);
   if (rows_.empty() || flags_.output.quiet) return;
   std::FILE* out = flags_.output.json ? stderr : stdout;
   if (!flags_.output.json) fmt::print("{}", view_.text());
   fmt::print(out, "{}", in_words(summarise(rows_)));
+}
+
+void Report::write_into(const std::string& run_folder) {
+  auto renamed = write_kernelbench_results(run_folder, kernelbench_);
+  if (!renamed) return trouble(renamed.error());
+  for (const std::filesystem::path& aside : *renamed)
+    say(fmt::format("note: an earlier file of another form was renamed to {}", aside.string()));
 }
 
 std::string Report::interruption(std::optional<std::size_t> total) const {

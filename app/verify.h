@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/async/loop.h"
-#include "loop/tasks/kernelbench.h"
+#include "loop/tasks/kernelbench_results.h"
 #include "options/input_flags.h"
 #include "options/shared_flags.h"
 #include "options/view_flags.h"
@@ -16,6 +16,7 @@
 #include "pipeline.h"
 #include "types/options.h"
 #include "verifier_source.h"
+#include "verify/judge/static_verifier.h"
 
 namespace kw::app {
 
@@ -42,6 +43,8 @@ class Report {
   // The evaluator is being started; `words` names the wait.
   void starting(std::string words) { progress_.wait_for(std::move(words)); }
   void started(VerifierSource& evaluator);
+  // Rows that such a verifier refused in an earlier run are not judged again by another.
+  void look_up_refusals(verify::StaticVerifier by_source) { by_source_.emplace(std::move(by_source)); }
   void bad_row(const RowError& error);
   void say(const std::string& line) { progress_.say(line); }
   PipelineHooks hooks();
@@ -57,14 +60,16 @@ class Report {
  private:
   Result<> judged(const Job& job, const Verdict& verdict);
   Result<bool> done_before(const Job& job, const std::string& work);
+  Result<std::optional<Verdict>> stored(const Job& job, const std::string& work) const;
   void add_row(const Job& job, const Verdict& verdict);
-  void remember_for_kernelbench(const Job& job, const Verdict& verdict);
+  void write_into(const std::string& run_folder);
   std::string run_folder() const;
   void trouble(const Error& error);
   double seconds() const { return async::ms_since(start_) / 1000; }
 
   const VerifyFlags& flags_;
   ResultSink sink_;
+  std::optional<verify::StaticVerifier> by_source_;  // where candidates are judged on this machine
   Progress progress_;
   std::vector<ResultRow> rows_;
   ResultView view_;

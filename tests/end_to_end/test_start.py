@@ -54,6 +54,14 @@ def test_verdicts_are_the_same_with_and_without_a_start(verify, batch):
     assert len(found[0]) == len(REFUSED) and found[0] == found[1]
 
 
+def test_a_refused_row_is_written_once_although_a_later_row_needs_python(verify, batch, tmp_path):
+    output, rows = tmp_path / "out.jsonl", [row(name) for name in REFUSED]
+    assert len(verify("--batch", batch(rows), "--output", output).verdicts) == len(rows)
+    rows.append(victims.honest_row(1))
+    for _ in range(2):
+        assert len(verify("--batch", batch(rows), "--output", output).verdicts) == len(rows)
+
+
 def test_broken_rows_need_no_python(verify, tmp_path, slow):
     rows = tmp_path / "rows.jsonl"
     rows.write_text("{broken\nid,code\n", encoding="utf-8")

@@ -139,7 +139,7 @@ class KernelBenchSource : public Source {
     if (kernel.path.empty()) return job;
     auto code = read_text_file(kernel.path);
     if (!code) return std::unexpected(code.error());
-    job.id = fmt::format("level_{}_problem_{}_sample_{}", kernel.level, kernel.problem_id, kernel.sample_id);
+    job.id = run_kernel_name(kernel.level, kernel.problem_id, kernel.sample_id);
     job.sample_number = static_cast<std::size_t>(kernel.sample_id);
     job.candidate.code = std::move(*code);
     job.carried = {
@@ -317,6 +317,10 @@ std::vector<KernelBenchTasks::Key> KernelBenchTasks::keys() const {
   return keys;
 }
 
+std::string run_kernel_name(int level, int problem_id, int sample_id) {
+  return fmt::format("level_{}_problem_{}_sample_{}", level, problem_id, sample_id);
+}
+
 std::optional<RunKernel> run_kernel_of(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   std::string_view text = name;
@@ -383,82 +387,6 @@ SourcePtr kernelbench_kernels(const std::string& folder, KernelBenchTasks tasks)
   auto kernels = problem_kernels(folder);
   return number_occurrences(
       std::make_unique<ProblemKernelSource>(folder, std::move(tasks), std::move(kernels)));
-}
-
-namespace json = boost::json;
-namespace fs = std::filesystem;
-namespace {
-
-json::object stats_of(const std::vector<double>& samples) {
-  if (samples.empty()) return {};
-  auto count = static_cast<double>(samples.size());
-  double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
-  double squares = 0;
-  for (double sample : samples) squares += (sample - mean) * (sample - mean);
-  auto [low, high] = std::ranges::minmax(samples);
-  return {{"mean", mean},
-          {"std", std::sqrt(squares / count)},
-          {"min", low},
-          {"max", high},
-          {"num_trials", samples.size()}};
-}
-
-json::object entry_of(const KernelBenchResult& result) {
-  const Verdict& v = result.verdict;
-  json::object metadata{{"status", to_string(v.status)}, {"stage", to_string(v.stage)}};
-  if (v.error) metadata["error"] = *v.error;
-  if (v.error_class) metadata["error_class"] = to_string(*v.error_class);
-  if (v.environment.gpu) metadata["hardware"] = *v.environment.gpu;
-  if (v.speedup) metadata["speedup"] = *v.speedup;
-  // KernelBench writes -1 for a time that was not measured.
-  return {{"sample_id", result.sample_id},
-          {"compiled", compiled(v)},
-          {"correctness", v.status == Status::correct},
-          {"metadata", std::move(metadata)},
-          {"runtime", v.kernel_time_ms.value_or(-1.0)},
-          {"runtime_stats", stats_of(v.timing.kernel_samples_ms)}};
-}
-
-// The results of an earlier run; an unreadable file is replaced.
-json::object earlier_results(const fs::path& path) {
-  auto text = read_text_file(path);
-  if (!text) return {};
-  auto value = parse_json(*text);
-  return value && value->is_object() ? value->get_object() : json::object();
-}
-
-void put(json::object& file, const KernelBenchResult& result) {
-  json::value& samples = file[fmt::format("{}", result.problem_id)];
-  if (!samples.is_array()) samples = json::array();
-  for (json::value& sample : samples.get_array()) {
-    if (!sample.is_object() || number_at(sample.get_object(), "sample_id") != result.sample_id) continue;
-    sample = entry_of(result);
-    return;
-  }
-  samples.get_array().push_back(entry_of(result));
-}
-
-}  // namespace
-
-bool compiled(const Verdict& v) {
-  if (v.error_class == ErrorClass::compile_error || v.error_class == ErrorClass::syntax_error) return false;
-  return v.stage >= Stage::run;
-}
-
-Result<> write_kernelbench_results(const std::string& run_folder,
-                                   const std::vector<KernelBenchResult>& results) {
-  std::set<int> levels;
-  for (const KernelBenchResult& result : results) levels.insert(result.level);
-  for (int level : levels) {
-    fs::path path =
-        fs::path(run_folder) /
-        (levels.size() == 1 ? "eval_results.json" : fmt::format("eval_results_level_{}.json", level));
-    json::object file = earlier_results(path);
-    for (const KernelBenchResult& result : results)
-      if (result.level == level) put(file, result);
-    if (auto written = write_file(path, json::serialize(file) + "\n"); !written) return written;
-  }
-  return {};
 }
 
 }  // namespace kw

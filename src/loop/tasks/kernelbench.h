@@ -1,6 +1,5 @@
 // KernelBench: its tasks, as a checkout (level1/19_ReLU.py) or a table with columns code, level, name,
-// problem_id; run folders with their kernels; and the results of a run, eval_results.json: {problem_id:
-// [{sample_id, compiled, correctness, metadata, runtime, runtime_stats}]}.
+// problem_id; and run folders with their kernels. kernelbench_results.h has the results of a run.
 #pragma once
 
 #include <compare>
@@ -16,7 +15,6 @@
 #include "base/rows/row_reader.h"
 #include "loop/tasks/source.h"
 #include "types/job.h"
-#include "types/verdict.h"
 
 namespace kw {
 
@@ -76,6 +74,9 @@ struct RunKernel {
   auto operator<=>(const RunKernel&) const = default;
 };
 
+// "level_1_problem_19_sample_0"; the kernel's file adds "_kernel.py".
+std::string run_kernel_name(int level, int problem_id, int sample_id);
+
 // The numbers in a kernel's file name; empty for other names.
 std::optional<RunKernel> run_kernel_of(const std::string& path);
 
@@ -90,22 +91,5 @@ bool holds_problem_kernels(const std::string& folder);
 
 // Those kernels with their tasks, by path. A kernel that belongs to no problem, or to several, is a bad row.
 SourcePtr kernelbench_kernels(const std::string& folder, KernelBenchTasks tasks);
-
-// eval_results.json as KernelBench writes it: {problem_id: [{sample_id, compiled, correctness, metadata,
-// runtime, runtime_stats}]}.
-struct KernelBenchResult {
-  int level = 0;
-  int problem_id = 0;
-  int sample_id = 0;
-  Verdict verdict;
-};
-
-// Writes eval_results.json into the run folder, or eval_results_level_L.json if the run has several levels.
-// Keeps samples in the file that are not among the results.
-Result<> write_kernelbench_results(const std::string& run_folder,
-                                   const std::vector<KernelBenchResult>& results);
-
-// Whether the candidate reached its run: KernelBench's "compiled".
-bool compiled(const Verdict& verdict);
 
 }  // namespace kw

@@ -11,6 +11,7 @@
 #include "code/answers/extraction.h"
 #include "loop/run_store/run_reader.h"
 #include "loop/tasks/formats.h"
+#include "loop/tasks/kernelbench_results.h"
 #include "score/checks/held_out.h"
 #include "score/report/result.h"
 #include "types/job.h"
@@ -189,6 +190,24 @@ bool is_run(const fs::path& path) {
   return path.filename() == "run.db" || fs::exists(path / "run.db", ignored);
 }
 
+// Results without kernels: their verdicts can be taken, and nothing can be judged again.
+Result<> collect_recorded(const std::string& path, KernelBenchVerdicts found, Collector& to) {
+  if (!to.options().recorded)
+    return fail(
+        fmt::format("{} has results of KernelBench and no kernels", path),
+        "--recorded uses these results; or give the run folder, with --kernelbench DIR, to judge again");
+  for (RowError& error : found.bad_rows) to.bad(std::move(error));
+  for (const Verdict& verdict : found.verdicts) {
+    Output output;
+    output.record.target = verdict.id;
+    output.record.item = output.record.task_id = verdict.task_id;
+    output.record.source = "kernelbench";
+    output.record.verdict = facts_of(verdict, JudgedBy::recorded, to.options().least);
+    to.add(std::move(output));
+  }
+  return {};
+}
+
 // Reads a folder as the input kind that the verifier recognises.
 Result<> collect(const std::string& path, Collector& to) {
   std::error_code error;
@@ -198,6 +217,9 @@ Result<> collect(const std::string& path, Collector& to) {
                 "pass it to --baseline, or with a sheet to --read-review");
   if (is_run(path)) return collect_traces(path, to);
   if (fs::is_directory(path, error)) return collect_jobs(path, to);
+  auto recorded = read_kernelbench_results(path);
+  if (!recorded) return std::unexpected(recorded.error());
+  if (*recorded) return collect_recorded(path, std::move(**recorded), to);
   auto rows = holds_rows(path, to.options());
   if (!rows) return std::unexpected(rows.error());
   if (*rows) return collect_rows(path, to);

@@ -1,4 +1,5 @@
 #include "loop/tasks/kernelbench.h"
+#include "loop/tasks/kernelbench_results.h"
 
 #include <gtest/gtest.h>
 
@@ -140,6 +141,99 @@ TEST(KernelBenchResults, OneFileALevelWhereThereAreSeveral) {
   other.level = 2;
   ASSERT_TRUE(write_kernelbench_results(folder.path(), {result(0, Status::correct, Stage::done), other}));
   EXPECT_TRUE(std::filesystem::exists(folder.path("eval_results_level_2.json")));
+}
+
+TEST(KernelBenchResults, AFileOfAnotherFormIsRenamed) {
+  Folder folder;
+  for (const char* text : {"not JSON", R"({"19": 5})", R"({"notes": []})", "[1]", "\xff"}) {
+    folder.write("eval_results.json", text);
+    auto renamed = write_kernelbench_results(folder.path(), {result(0, Status::correct, Stage::done)});
+    ASSERT_TRUE(renamed) << text;
+    ASSERT_EQ(renamed->size(), 1U) << text;
+    EXPECT_EQ(*read_file(renamed->front()), text);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.path("eval_results.json.5")));
+  auto again = write_kernelbench_results(folder.path(), {result(1, Status::correct, Stage::done)});
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->empty());
+}
+
+TEST(KernelBenchResults, OldFilesHaveOneSampleWithoutAList) {
+  Folder folder;
+  folder.write("eval_results.json", R"({"19": {"sample_id": 3, "correctness": true}})");
+  ASSERT_TRUE(write_kernelbench_results(folder.path(), {result(0, Status::correct, Stage::done)}));
+  auto file = parse_json(*read_file(folder.path("eval_results.json")));
+  EXPECT_EQ(file->at("19").as_array().size(), 2U);
+}
+
+KernelBenchVerdicts read_back(const std::string& text, const std::string& name = "eval_results.json") {
+  Folder folder;
+  folder.write(name, text);
+  auto found = read_kernelbench_results(folder.path(name));
+  EXPECT_TRUE(found && *found);
+  return found && *found ? std::move(**found) : KernelBenchVerdicts();
+}
+
+TEST(KernelBenchResults, AreReadAsVerdictsOfAnotherEvaluator) {
+  auto found = read_back(R"({
+    "20": [{"sample_id": 0, "compiled": false, "correctness": false, "metadata": {"compilation_error": ["no"]},
+            "runtime": -1.0, "runtime_stats": {}}],
+    "19": [{"sample_id": 1, "compiled": true, "correctness": true, "metadata": {"hardware": "H100"},
+            "runtime": 0.5, "runtime_stats": {}, "ref_runtime": 1.0}]})",
+                         "eval_results_level_2.json");
+  ASSERT_EQ(found.verdicts.size(), 2U);
+  const Verdict& right = found.verdicts[0];
+  EXPECT_EQ(right.id, "level_2_problem_19_sample_1");
+  EXPECT_EQ(right.task_id, "kernelbench/2/19");
+  EXPECT_EQ(right.status, Status::correct);
+  EXPECT_FALSE(right.counts);
+  EXPECT_FALSE(right.trust);
+  EXPECT_EQ(right.speedup, 2.0);
+  EXPECT_EQ(right.environment.gpu, "H100");
+  EXPECT_EQ(right.further.at("recorded_by"), "kernelbench");
+  EXPECT_FALSE(correct_and_counts(right));
+  EXPECT_EQ(found.verdicts[1].error_class, ErrorClass::compile_error);
+  EXPECT_EQ(found.verdicts[1].error, R"(["no"])");
+}
+
+TEST(KernelBenchResults, TheLevelIsThatOfTheKernelsBesideThem) {
+  Folder folder;
+  folder.write("eval_results.json", R"({"19": [{"sample_id": 0, "correctness": true}]})");
+  EXPECT_EQ((*read_kernelbench_results(folder.path("eval_results.json")))->verdicts[0].task_id,
+            "kernelbench/?/19");
+  folder.write("level_3_problem_19_sample_0_kernel.py", "k");
+  EXPECT_EQ((*read_kernelbench_results(folder.path("eval_results.json")))->verdicts[0].task_id,
+            "kernelbench/3/19");
+}
+
+TEST(KernelBenchResults, ABadSampleDoesNotHideTheOthers) {
+  auto found = read_back(R"({"1": [5, {"sample_id": 0}, {"sample_id": -1, "correctness": true},
+                             {"sample_id": 2, "correctness": true, "runtime": "fast", "metadata": 7}], "2": null})");
+  EXPECT_EQ(found.verdicts.size(), 1U);
+  EXPECT_EQ(found.bad_rows.size(), 4U);
+}
+
+TEST(KernelBenchResults, FilesOfAnotherFormAreNone) {
+  Folder folder;
+  for (const char* text : {"", "[]", "{}", R"({"a": 1})", "\xff", R"({"1")", R"({"1": [], "notes": 1})"}) {
+    folder.write("x.json", text);
+    auto found = read_kernelbench_results(folder.path("x.json"));
+    EXPECT_FALSE(found && *found) << text;
+  }
+  folder.write("x.json", R"({"1": [)");
+  EXPECT_FALSE(read_kernelbench_results(folder.path("x.json")));
+}
+
+TEST(KernelBenchResults, WrittenResultsAreReadBack) {
+  Folder folder;
+  KernelBenchResult skipped = result(0, Status::skipped, Stage::prepare);
+  skipped.verdict.error_class = ErrorClass::too_large;
+  ASSERT_TRUE(write_kernelbench_results(folder.path(), {skipped}));
+  auto found = read_kernelbench_results(folder.path("eval_results.json"));
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->verdicts[0].status, Status::skipped);
+  EXPECT_EQ((*found)->verdicts[0].stage, Stage::prepare);
+  EXPECT_EQ((*found)->verdicts[0].error_class, ErrorClass::too_large);
 }
 
 }  // namespace
