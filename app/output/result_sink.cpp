@@ -23,7 +23,11 @@ namespace {
 // The beginning of every written line: it distinguishes an incomplete line from other text.
 constexpr std::string_view beginning = R"({"schema":"kernelwright.verdict/1")";
 
-bool may_be_torn(std::string_view text) {
+// Behind whole verdicts, every beginning of a line is this program's. Alone it must name the program: other
+// files begin with a brace as well.
+bool may_be_torn(std::string_view text, bool is_behind_verdicts) {
+  constexpr std::string_view named = R"({"schema":"kernelwright)";
+  if (!is_behind_verdicts && !text.empty() && !text.starts_with(named)) return false;
   return text.starts_with(beginning) || beginning.starts_with(text);
 }
 
@@ -86,7 +90,7 @@ Result<> ResultSink::read_file() {
     const std::string& text = (*line)->text;
     bool last = end_ + text.size() >= size;  // no newline after it
     auto verdict = parse_verdict(text);
-    if (!verdict && !(last && may_be_torn(text)))
+    if (!verdict && !(last && may_be_torn(text, found_ > 0)))
       return not_ours(options_.output, "an output file of kernelwright",
                       fmt::format(" (line {} is {})", (*line)->number,
                                   (*line)->too_long ? "too long" : verdict.error().what));

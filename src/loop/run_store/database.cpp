@@ -74,7 +74,11 @@ Result<fs::path> move_aside(const fs::path& path) {
     if (fs::exists(with(path, ending))) {
       fs::rename(with(path, ending), with(aside, ending), error);
       if (error)
-        return fail(fmt::format("cannot rename {}: {}", with(path, ending).string(), error.message()));
+        return fail(fmt::format("cannot rename {}: {}{}", with(path, ending).string(), error.message(),
+                                fs::exists(aside)
+                                    ? fmt::format("; {} was renamed to {}", path.string(), aside.string())
+                                    : ""),
+                    "move the files yourself, or name another --output");
     }
   return is_there ? aside : fs::path();
 }

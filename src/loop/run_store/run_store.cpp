@@ -38,6 +38,12 @@ std::optional<Error> outcome(std::move_only_function<Result<>()>& work) {
   }
 }
 
+// An error after `fresh` has renamed the earlier run says where that is.
+Error naming_renamed(Error error, const fs::path& path, const fs::path& renamed) {
+  if (!renamed.empty()) error.what += fmt::format("; {} was renamed to {}", path.string(), renamed.string());
+  return error;
+}
+
 struct SetAtEnd {
   std::shared_ptr<Shared> shared;
   ~SetAtEnd() { shared->done.set(); }
@@ -106,16 +112,19 @@ Result<std::unique_ptr<RunStore>> RunStore::open(async::Loop& loop, const fs::pa
   Result<fs::path> replaced = fs::path();
   if (fresh) replaced = move_aside(path);
   if (!replaced) return std::unexpected(replaced.error());
+  auto broken = [&](Error error) {
+    return std::unexpected(naming_renamed(std::move(error), path, *replaced));
+  };
   auto database = open_database(path);
-  if (!database) return std::unexpected(database.error());
-  if (auto same = settle_identity(**database, path, info); !same) return std::unexpected(same.error());
+  if (!database) return broken(database.error());
+  if (auto same = settle_identity(**database, path, info); !same) return broken(same.error());
   try {
     std::unique_ptr<RunStore> store(
         new RunStore(std::make_unique<State>(loop, std::move(*lock), path, std::move(*database))));
     store->state_->replaced = std::move(*replaced);
     return store;
   } catch (const std::exception& cause) {
-    return std::unexpected(database_error(path, "open", cause));
+    return broken(database_error(path, "open", cause));
   }
 }
 

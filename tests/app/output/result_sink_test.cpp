@@ -112,6 +112,20 @@ TEST(ResultSink, ATornLastLineIsCutOffWhereverItTore) {
     EXPECT_EQ(*read_file(path), both);
   }
 }
+TEST(ResultSink, ATornFirstLineNamesThisProgram) {
+  Folder folder;
+  std::string whole = written(folder.path("o"), {verdict("a", 0, 'a')});
+  for (std::size_t size : {23U, 40U, 100U}) {
+    std::string path = folder.write("torn", whole.substr(0, size));
+    EXPECT_TRUE(open(path)) << size;
+    EXPECT_EQ(*read_file(path), "") << size;
+  }
+  for (const char* text : {"{", "{\"", "{\"schema\":", "{\"schema\":\"other/1\""}) {
+    std::string path = folder.write("foreign", text);
+    EXPECT_FALSE(open(path)) << text;
+    EXPECT_EQ(*read_file(path), text);
+  }
+}
 TEST(ResultSink, AWholeLineWithoutItsNewlineIsKept) {
   Folder folder;
   std::string both = written(folder.path("o"), {verdict("a", 0, 'a'), verdict("b", 1, 'b')});

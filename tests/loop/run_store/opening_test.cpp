@@ -51,6 +51,17 @@ TEST(Opening, FreshKeepsTheOldRunAside) {
   EXPECT_EQ((*old)->summary()->turns, 3U);
 }
 
+TEST(Opening, AFreshRunThatFailsSaysWhereTheOldOneIs) {
+  World world;
+  ASSERT_TRUE(world.open({{"model", "a"}}));
+  world.store.reset();
+  // A folder of this name stays where it is, and no database can be opened there.
+  fs::create_directories(world.run() + "/run.db-journal/x");
+  auto opened = world.open({{"model", "b"}}, true);
+  ASSERT_FALSE(opened);
+  EXPECT_TRUE(mentions(opened, "was renamed to " + world.run() + "/run.db.1")) << opened.error().what;
+}
+
 TEST(Opening, ASecondProgramIsToldWhoHasIt) {
   World world;
   ASSERT_TRUE(world.open());
