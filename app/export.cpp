@@ -24,11 +24,11 @@ namespace fs = std::filesystem;
 
 store::TrainingOptions options_of(const ExportFlags& flags) {
   store::TrainingOptions options;
-  options.format = flags.format;
+  options.format = row_format(flags.format).value_or(store::Format::messages);
   options.unit = flags.rows.value_or(store::Unit::turn);
-  options.reasoning = flags.reasoning;
-  options.filter = flags.filter.value_or(flags.format == store::Format::traces ? store::Filter::none
-                                                                               : store::Filter::correct);
+  options.reasoning = flags.reasoning.value_or(store::ReasoningKey::reasoning_content);
+  options.filter = flags.filter.value_or(options.format == store::Format::traces ? store::Filter::none
+                                                                                 : store::Filter::correct);
   options.min_trust = flags.min_trust;
   options.unmeasured_is_zero = flags.unmeasured_is_zero;
   options.best_only = flags.best_only;
@@ -80,13 +80,8 @@ bool is_card(const fs::path& file) {
 
 // An earlier export of the same kind is replaced, and no other file.
 Result<> check_written(const ExportFlags& flags) {
-  std::error_code ignored;
-  for (const fs::path& input : {fs::path(flags.run), fs::path(flags.run) / "run.db"})
-    if (fs::equivalent(flags.output, input, ignored))
-      return fail(fmt::format("the output would overwrite the input {}", input.string()),
-                  "give another --output");
-  auto content =
-      flags.format == store::Format::traces ? store::FileContent::traces : store::FileContent::rows;
+  if (auto other = check_not_input(flags); !other) return other;
+  auto content = flags.format == ExportFormat::traces ? store::FileContent::traces : store::FileContent::rows;
   auto is_ours = [&](const fs::path& file) {
     if (file.extension() == ".parquet") return is_parquet_of_rows(file);
     auto found = store::content_of(file);
@@ -186,7 +181,17 @@ Result<> write_all(const ExportFlags& flags, store::TrainingOptions options) {
 
 }  // namespace
 
+Result<> check_not_input(const ExportFlags& flags) {
+  std::error_code ignored;
+  for (const fs::path& input : {fs::path(flags.run), fs::path(flags.run) / "run.db"})
+    if (fs::equivalent(flags.output, input, ignored))
+      return fail(fmt::format("the output would overwrite the input {}", input.string()),
+                  "give another --output");
+  return {};
+}
+
 int export_run(const ExportFlags& flags) {
+  if (!row_format(flags.format)) return export_for_others(flags);
   store::TrainingOptions options = options_of(flags);
   if (auto good = check_export_flags(flags, options); !good) {
     complain(good.error());

@@ -1,6 +1,7 @@
-// `kernelwright export`: converts a run to training files.
+// `kernelwright export`: converts a run to training files, or to files of other programs.
 #pragma once
 
+#include "base/core/result.h"
 #include "options/export_flags.h"
 
 namespace kw::app {
@@ -10,5 +11,11 @@ using kw::ExportFlags;
 // The exit status: 0 if rows were written, 1 if there were none or after an error, 2 for flags that exclude
 // each other.
 int export_run(const ExportFlags& flags);
+
+// The formats of other programs: row_format() has none for them.
+int export_for_others(const ExportFlags& flags);
+
+// An error if the output is the input.
+Result<> check_not_input(const ExportFlags& flags);
 
 }  // namespace kw::app

@@ -26,13 +26,22 @@ void add_choice(CLI::App& app, const std::string& name, Target& value, const std
 
 }  // namespace
 
+std::optional<store::Format> row_format(ExportFormat format) {
+  return from_string<store::Format>(to_string(format));
+}
+
 void ExportFlags::add(CLI::App& app) {
   app.add_option("RUN", run, "run folder, its run.db, or exported JSON")->required();
-  app.add_option("--output,-o", output, "output file: F.jsonl, F.json (one list) or F.parquet")
+  app.add_option(
+         "--output,-o", output,
+         "output: F.jsonl, F.json (one list) or F.parquet; F.eval for inspect; a new folder for kernelbench")
       ->required()
       ->type_name("F");
-  add_choice<store::Format>(app, "--format", format,
-                            "row format: messages, prompt-completion, preference or traces [messages]");
+  add_choice<ExportFormat>(
+      app, "--format", format,
+      "rows: messages, prompt-completion, preference or traces; files of other programs: "
+      "inspect (a log for inspect view), atif (Harbor's trajectories), kernelbench (a run "
+      "folder) [messages]");
   add_choice<store::Unit>(app, "--rows", rows, "one row per turn or per conversation [turn]");
   add_choice<store::ReasoningKey>(
       app, "--reasoning", reasoning,

@@ -1,27 +1,41 @@
-// Flags of `export`, which makes training files.
+// Flags of `export`, which makes training files and files for other programs' viewers.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "base/core/words.h"
 #include "loop/run_store/training_rows.h"
 #include "types/enums.h"
 
 namespace kw {
 
+// The first four are rows: store::Format. The others are files of other programs: logs of inspect_ai,
+// trajectories in Harbor's ATIF, and run folders of KernelBench.
+BOOST_DEFINE_ENUM_CLASS(ExportFormat, messages, prompt_completion, preference, traces, inspect, atif,
+                        kernelbench)
+
+template <>
+inline constexpr auto other_words<ExportFormat> =
+    std::array{EnumWord<ExportFormat>{ExportFormat::prompt_completion, "prompt-completion"}};
+
+// The format of rows; empty for files of other programs.
+std::optional<store::Format> row_format(ExportFormat format);
+
 // Flags of `export`: source, rows and output.
 struct ExportFlags {
   std::string run;
   std::string output;
-  store::Format format = store::Format::messages;
-  std::optional<store::Unit> rows;  // none: turn
-  store::ReasoningKey reasoning = store::ReasoningKey::reasoning_content;
-  std::optional<store::Filter> filter;  // none: correct, and Filter::none for traces
-  std::optional<Trust> min_trust;       // none: any
-  std::optional<store::Form> form;      // of traces; none: single if no trace has a second turn
-  bool unmeasured_is_zero = false;      // else null
+  ExportFormat format = ExportFormat::messages;
+  std::optional<store::Unit> rows;               // none: turn
+  std::optional<store::ReasoningKey> reasoning;  // none: reasoning_content
+  std::optional<store::Filter> filter;           // none: correct, and Filter::none for traces
+  std::optional<Trust> min_trust;                // none: any
+  std::optional<store::Form> form;               // of traces; none: single if no trace has a second turn
+  bool unmeasured_is_zero = false;               // else null
   bool best_only = false;
   bool include_benchmarks = false;
   std::optional<std::uint64_t> max_bytes;

@@ -183,6 +183,14 @@ Result<std::optional<Trace>> RunReader::at(std::int64_t id) {
   });
 }
 
+Result<std::optional<RunFacts>> RunReader::facts() {
+  auto about = info();
+  if (!about) return std::unexpected(about.error());
+  auto counted = summary();
+  if (!counted) return std::unexpected(counted.error());
+  return RunFacts{std::move(*about), std::move(*counted)};
+}
+
 Result<RunInfo> RunReader::info() {
   return state_->guarded<RunInfo>([&] { return read_info(*state_->database); });
 }

@@ -17,15 +17,6 @@
 
 namespace kw::store {
 
-// TraceReader: reads traces one at a time, in a stable order, from any storage.
-class TraceReader {
- public:
-  virtual ~TraceReader() = default;
-
-  // The next trace; empty at the end. After an error there are no more.
-  virtual Result<std::optional<Trace>> next() = 0;
-};
-
 // Summary: the statistics of a run.
 struct Summary {
   std::uint64_t traces = 0;
@@ -41,6 +32,24 @@ struct Summary {
   std::vector<std::pair<std::string, std::uint64_t>>
       stop_reasons;      // of traces that ended, the most frequent first
   double elapsed_s = 0;  // from the first start of a trace to the last end, including pauses
+};
+
+// What a run knows about itself as a whole.
+struct RunFacts {
+  RunInfo info;
+  Summary summary;
+};
+
+// TraceReader: reads traces one at a time, in a stable order, from any storage.
+class TraceReader {
+ public:
+  virtual ~TraceReader() = default;
+
+  // The next trace; empty at the end. After an error there are no more.
+  virtual Result<std::optional<Trace>> next() = 0;
+
+  // Empty for storage that has traces alone: files of JSON.
+  virtual Result<std::optional<RunFacts>> facts() { return std::nullopt; }
 };
 
 boost::json::object to_json(const Summary& summary);
@@ -66,6 +75,7 @@ class RunReader : public TraceReader {
 
   // In the order of their starts.
   Result<std::optional<Trace>> next() override;
+  Result<std::optional<RunFacts>> facts() override;
 
   // All traces of the run, in the order of their starts, without reading them.
   Result<std::vector<TracePlace>> places();
