@@ -23,6 +23,7 @@
 #include "output/results.h"
 #include "revision.h"
 #include "session.h"
+#include "tracker.h"
 #include "types/options.h"
 #include "verifier_source.h"
 #include "version.h"
@@ -89,6 +90,8 @@ struct RunWorld {
   std::uint64_t ended = 0;             // traces in the database, once it is known
   std::optional<std::size_t> total{};  // traces of the whole run, if the source knows it
   bool save_failed = false;
+  std::unique_ptr<Tracker> tracker{};
+  RunFigures figures{};
 };
 
 // The scripted model is an ordinary server within this process.
@@ -130,6 +133,26 @@ std::array<fs::path, 2> trace_files(const RunOutputFlags& output) {
   return {output.output, store::failed_path(output.output)};
 }
 
+// The newest run that --fresh renamed; empty if there is none.
+fs::path newest_renamed(const fs::path& database) {
+  std::error_code ignored;
+  fs::path newest;
+  for (int number = 1;; ++number) {
+    fs::path renamed = fmt::format("{}.{}", database.string(), number);
+    if (!fs::exists(renamed, ignored)) return newest;
+    newest = std::move(renamed);
+  }
+}
+
+// A --fresh that ended between its renames leaves the traces of a run that has a new name.
+std::unexpected<Error> without_run(const fs::path& traces, const fs::path& database) {
+  std::string what =
+      fmt::format("{} has traces, and its run {} does not exist", traces.string(), database.string());
+  if (fs::path renamed = newest_renamed(database); !renamed.empty())
+    what += fmt::format("; an earlier run was renamed to {}", renamed.string());
+  return fail(what, "name another file with --output, or give --fresh, which renames this one");
+}
+
 // Refuses a file that this program did not write. Traces whose run.db is gone could not be written again, so
 // only a fresh run, which renames them, replaces them.
 Result<> check_trace_files(const RunOutputFlags& output) {
@@ -142,9 +165,7 @@ Result<> check_trace_files(const RunOutputFlags& output) {
   for (const fs::path& file : trace_files(output)) {
     if (auto ours = check_ours(file, "a trace file of kernelwright", is_ours); !ours) return ours;
     if (!resumes && !output.fresh && store::content_of(file) != store::FileContent::none)
-      return fail(fmt::format("{} has traces, and its run {} does not exist", file.string(),
-                              (output.run_folder() / "run.db").string()),
-                  "name another file with --output, or give --fresh, which renames this one");
+      return without_run(file, output.run_folder() / "run.db");
   }
   return {};
 }
@@ -189,12 +210,37 @@ void trace_ended(RunWorld* world) {
   });
 }
 
+void track(RunWorld* world, const Trace& trace, bool resumed) {
+  if (!world->tracker) return;
+  json::object figures = world->figures.add(trace);
+  if (!resumed) world->tracker->log(world->figures.ended(), figures);
+}
+
+Result<> start_tracker(RunWorld* world) {
+  const RunOutputFlags& output = world->flags.output;
+  auto tracker = Tracker::start(
+      {output.trackers, fs::path(output.output).stem().string(), world->flags.settings.python});
+  if (!tracker) return std::unexpected(tracker.error());
+  world->tracker = std::move(*tracker);
+  return {};
+}
+
+// The run is complete without its curves elsewhere: an error changes no exit status.
+void end_tracker(RunWorld* world) {
+  if (!world->tracker) return;
+  if (auto reported = world->tracker->finish(); !reported)
+    world->report.say("error: " + reported.error().what);
+}
+
 async::Task<Result<>> converse(RunWorld* world) {
   async::Loop& loop = world->session.loop;
   async::Stop& stop = world->session.stop;
   world->report.started();
   refine::Loop refinement(loop, stop, *world->chat, world->evaluator->verifier(), *world->store,
-                          world->settings, world->report.hooks([world] { trace_ended(world); }));
+                          world->settings, world->report.hooks([world](const Trace& trace, bool resumed) {
+                            track(world, trace, resumed);
+                            if (!resumed) trace_ended(world);
+                          }));
   auto ended = co_await refinement.run(*world->source);
   co_await world->evaluator->end();
   world->evaluator.reset();
@@ -216,7 +262,9 @@ async::Task<Result<>> run_and_save(RunWorld* world) {
   if (auto opened = open_store(world); !opened) co_return opened;
   if (!world->evaluator)
     if (auto started = co_await start_evaluator(world); !started) co_return started;
+  if (auto started = start_tracker(world); !started) co_return started;
   auto ended = co_await converse(world);
+  end_tracker(world);
   auto saved = co_await write_exports(world);
   world->report.finish();
   auto summary = co_await world->store->summary();
@@ -389,11 +437,11 @@ void RunReport::say(const std::string& line) {
   progress_.say(line);
 }
 
-refine::Hooks RunReport::hooks(std::function<void()> after) {
+refine::Hooks RunReport::hooks(std::function<void(const Trace&, bool resumed)> after) {
   return {[this](const Trace& trace, const Turn& turn) { judged(trace, turn); },
           [this, after = std::move(after)](const Trace& trace, bool resumed) {
             ended(trace, resumed);
-            if (!resumed) after();
+            after(trace, resumed);
           },
           [this](const RowError& error) {
             bad_tasks_ = true;

@@ -51,8 +51,8 @@ class RunReport {
   void wait_for(std::string words) { progress_.wait_for(std::move(words)); }
   // Sets the number of tasks and starts the clock of the progress.
   void started();
-  // Call `ended` for each trace that ended in this run.
-  refine::Hooks hooks(std::function<void()> ended);
+  // Calls `ended` for each trace that ended: in this call of the program, or (`resumed`) in an earlier one.
+  refine::Hooks hooks(std::function<void(const Trace&, bool resumed)> ended);
   void say(const std::string& line);
   void tick() { progress_.tick(seconds()); }
   void finish() { progress_.finish(); }

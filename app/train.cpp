@@ -11,6 +11,7 @@
 #include "base/core/files.h"
 #include "dataset_host.h"
 #include "session.h"
+#include "tracker.h"
 #include "train/job/output_folder.h"
 #include "train/job/session.h"
 #include "train/recipe/files.h"
@@ -111,6 +112,8 @@ Result<> check_words(const TrainFlags& flags) {
                   "kernelwright train --model M --data F --output FOLDER; `--help` lists the rest");
   if (flags.dry_run && (flags.resume || flags.fresh || flags.push_to_hub))
     return fail("--dry-run excludes --resume, --fresh and --push-to-hub", "leave them out");
+  if (flags.dry_run && flags.trackers.any())
+    return fail("--dry-run excludes --report-to: it trains nothing", "leave one of them out");
   return {};
 }
 
@@ -212,16 +215,24 @@ TrainView view_of(const TrainFlags& flags) {
 
 // Runs the trainer on the job file in a folder, which also keeps its output.
 Result<training::Outcome> run_trainer(const TrainFlags& flags, const TrainPython& python,
-                                      const fs::path& folder, const Fd& output, training::EventLog* log) {
+                                      const fs::path& folder, const Fd& output, training::EventLog* log,
+                                      Tracker* tracker = nullptr) {
   training::SessionOptions options;
   options.command = train_command(python, {(folder / training::job_file).string()});
   options.command.output = output.get();
   options.output_name = (folder / training::output_file).string();
   options.log = log;
   TrainView view = view_of(flags);
-  auto outcome = training::run_session(options, {[&](const training::Told& told) { view.told(told); },
-                                                 [&](const std::string& note) { view.say(note); }});
+  auto told = [&](const training::Told& event) {
+    view.told(event);
+    if (const auto* step = std::get_if<training::Step>(&event.event); step && tracker)
+      tracker->log(step->step, figures_of(*step));
+  };
+  auto outcome = training::run_session(options, {told, [&](const std::string& note) { view.say(note); }});
   view.finish();
+  // What was trained is complete without its curves elsewhere.
+  if (tracker)
+    if (auto reported = tracker->finish(); !reported) complain(reported.error());
   return outcome;
 }
 
@@ -242,6 +253,8 @@ Result<training::Outcome> full_run(const TrainFlags& flags, const TrainPython& p
                                    const training::Job& job) {
   if (auto good = training::check_output(job, start_of(flags)); !good) return std::unexpected(good.error());
   fs::path folder(job.output);
+  auto tracker = Tracker::start({flags.trackers, folder.filename().string(), flags.python});
+  if (!tracker) return std::unexpected(tracker.error());
   Result<Fd> lock;
   auto take_lock = [&] { return (lock = training::open_output_file(folder)).has_value(); };
   // Locks before the first write: of two simultaneous starts, one leaves the other's job unchanged. With a
@@ -255,7 +268,7 @@ Result<training::Outcome> full_run(const TrainFlags& flags, const TrainPython& p
   if (!is_early && !take_lock()) return std::unexpected(lock.error());
   auto log = training::EventLog::open(folder / training::events_file);
   if (!log) return std::unexpected(log.error());
-  return run_trainer(flags, python, folder, *lock, &*log);
+  return run_trainer(flags, python, folder, *lock, &*log, tracker->get());
 }
 
 Result<training::Outcome> run_job(const TrainFlags& flags) {

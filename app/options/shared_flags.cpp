@@ -108,6 +108,7 @@ void RunOutputFlags::add(CLI::App& app) {
       ->type_name("N")
       ->group(group);
   app.add_flag("--fresh", fresh, "start a new run; rename the existing one")->group(group);
+  trackers.add(app, group);
   app.add_flag("--json", json, "print the summary as JSON")->group(group);
   app.add_flag("--dry-run", dry_run, "list the tasks and exit")->group(group);
   CLI::Option* less = app.add_flag("--quiet,-q", quiet, "print no progress and no summary")->group(group);

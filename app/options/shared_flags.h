@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/core/result.h"
+#include "options/tracker_flags.h"
 #include "types/options.h"
 
 namespace kw {
@@ -55,6 +56,7 @@ struct RunOutputFlags {
   bool dry_run = false;
   bool quiet = false;
   bool verbose = false;
+  TrackerFlags trackers;
   bool summary = true;  // false: another verb prints the last lines; no flag
 
   void add(CLI::App& app);

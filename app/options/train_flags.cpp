@@ -82,6 +82,7 @@ void add_course(CLI::App& app, TrainFlags& flags) {
                                          "upload the finished adapter to this repository of the hub")
       ->type_name("OWNER/NAME")
       ->group(group);
+  flags.trackers.add(app, group);
   app.add_flag("--json", flags.json, "print every event as a JSON line")->group(group);
   app.add_flag("--quiet,-q", flags.quiet, "print no progress and no summary")->group(group);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "options/tracker_flags.h"
 #include "types/options.h"
 
 namespace kw {
@@ -34,6 +35,7 @@ struct TrainFlags {
   std::optional<std::uint64_t> max_steps;
   std::optional<std::string> push_to_hub;
   std::string python;
+  TrackerFlags trackers;
   bool resume = false;
   bool fresh = false;
   bool dry_run = false;

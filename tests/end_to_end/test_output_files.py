@@ -89,6 +89,15 @@ def test_traces_without_their_run_are_replaced_by_a_fresh_run_alone(play, tmp_pa
     assert (tmp_path / "x.json.1").read_bytes() == before
 
 
+def test_a_fresh_run_that_was_cut_off_says_where_the_earlier_run_is(play, tmp_path):
+    output = tmp_path / "x.json"
+    assert play(output).code == 0
+    database = loop.folder_of(output) / "run.db"
+    database.rename(f"{database}.1")
+    code, _, stderr = play(output)
+    assert code == 1 and f"an earlier run was renamed to {database}.1" in stderr, stderr
+
+
 # ---- export --------------------------------------------------------------------------------------------
 
 
