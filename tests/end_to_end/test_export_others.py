@@ -8,7 +8,7 @@ import zipfile
 import jsonschema
 import pytest
 
-from . import loop, program
+from . import killing, loop, program
 
 RECORDED = program.ROOT / "examples" / "loop" / "conversations.json"
 SCHEMA = json.loads((program.ROOT / "tests" / "end_to_end" / "atif.schema.json").read_text(encoding="utf-8"))
@@ -133,6 +133,23 @@ def test_train_reports_each_step(train, tmp_path):
     path, = (tmp_path / "events").iterdir()
     data = path.read_bytes()
     assert data.count(b"train/loss") == 3 and b"train/memory_bytes" not in data
+
+
+def test_run_reports_each_trace(run, tmp_path):
+    stand_in = killing.stand_in_python(tmp_path)
+    python = tmp_path / "either"  # the judge's stand-in starts at once, and cannot report
+    python.write_text(f'#!/bin/sh\ncase "$*" in *_reporting*) exec "{sys.executable}" "$@";; esac\n'
+                      f'exec "{stand_in}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    traces, events = killing.quick_traces(tmp_path, 3), tmp_path / "events"
+
+    def play(count):
+        return run(*loop.command(traces, tmp_path / "x.json", "--device", "cpu", "--python", python, "--multi-turn", "--limit",
+                                 count, "--report-to", f"tensorboard={events}")[1:], limit=60)
+    for count in (1, 3):
+        code, _, stderr = play(count)
+        assert code == 0, stderr
+    assert [path.read_bytes().count(b"run/correct_share") for path in sorted(events.iterdir())] == [1, 2]
 
 
 def test_a_target_that_cannot_be_opened_ends_the_training_before_it_begins(train, tmp_path):
