@@ -84,6 +84,7 @@ namespace json = boost::json;
 
 constexpr double longest_wait_s = 60;
 constexpr std::size_t most_polled = 1'000;
+constexpr std::size_t enough_answer_bytes = std::size_t{8} << 20;
 
 ApiError no_evaluation(const std::string& id) {
   return {404, "unknown", fmt::format("no evaluation \"{}\" exists", id)};
@@ -232,11 +233,13 @@ Answered<std::vector<std::string>> read_ids(const json::object& body) {
   return ids;
 }
 
-// The evaluations that are over; unknown ids have the state "unknown".
+// The evaluations that are over; unknown ids have the state "unknown". Those that an answer of enough bytes
+// lacks are in the next one.
 std::string polled_json(const std::vector<std::string>& ids,
                         const std::vector<std::optional<EvaluationState>>& records) {
   std::string text = "{\"evaluations\":[";
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (text.size() > enough_answer_bytes) break;
     if (records[i] && !is_over(records[i]->state)) continue;
     if (text.back() != '[') text += ',';
     text += records[i] ? record_json(*records[i])

@@ -16,7 +16,7 @@ FOUR_TURNS = program.ROOT / "examples" / "four_turns"
 # These fields differ between any two runs.
 TIMES = {"timestamp", "answered_at", "generation_ms", "stages_ms"}
 # These differ too where a candidate ran on random inputs: values, and texts that quote them.
-DRAWN = {"comparison", "error", "feedback_given", "full_messages", "prompt_tokens"}
+DRAWN = {"comparison", "error", "evidence", "feedback_given", "full_messages", "prompt_tokens"}
 
 
 def command(traces, output, *words, replay=None):

@@ -124,6 +124,7 @@ async::Task<> Attempt::run() {
   if (calls_.layers()) writer_.take_isolation(*calls_.layers());
   writer_.take_printed(calls_.printed());
   writer_.forgive_at_reduced_shapes();
+  writer_.finish_evidence(oracle_.spec());
 }
 
 bool Attempt::is_refused_statically() {

@@ -70,6 +70,14 @@ struct Judgement {
   wire::JudgedT judged;
   std::size_t trials = 0;    // judged so far, including this one; 0: not one of the trials
   std::string finding = {};  // in addition to the oracle's own
+  TrialPurpose purpose = TrialPurpose::correctness;
+  std::optional<std::size_t> recording = {};  // the replayed one; none: a call
+};
+
+// Launches for the evidence record.
+struct LaunchList {
+  std::vector<EvidenceLaunch> launches = {};
+  std::size_t left_out = 0;  // launches whose facts did not fit a message
 };
 
 struct Evidence {
@@ -77,7 +85,10 @@ struct Evidence {
   std::optional<wire::PreparedT> prepared = {};      // at smaller shapes: earlier comparisons are void
   std::optional<wire::LoadedT> loaded = {};          // how the candidate is called
   std::optional<std::vector<Launch>> launches = {};  // of the first call
+  std::optional<LaunchList> launch_list = {};        // of the recordings, else of the first call
   std::vector<Judgement> judgements = {};            // in their order
+  std::vector<DecoyCheck> decoys = {};
+  std::vector<AuditCheck> audits = {};
   std::string why_not_replayed = {};        // why replays prove nothing; empty: they do, or none was made
   bool decoy = false;                       // a result is right without the candidate's launches
   std::optional<double> call_speedup = {};  // of whole calls: a claim
@@ -91,6 +102,7 @@ struct Times {
   std::optional<double> floor_ms = {};     // subtracted from each sample already
   std::optional<double> compiled_ms = {};  // of the reference under torch.compile
   std::optional<Clocks> clocks = {};
+  std::optional<ClockCheck> clock_check = {};
   std::vector<std::string> findings = {};  // in addition to those of the judgements
   std::string why_none = {};               // the reason if a side has no sample
   Evidence seen = {};                      // the judgements of timed calls, and why they ended

@@ -1,5 +1,6 @@
 #include "verify/judge/live_calls.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/core/text.h"
@@ -21,6 +22,21 @@ std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device) 
     if (from->ms >= 0 && device == Device::cuda) launch.time_ms = from->ms;
   }
   return launches;
+}
+
+LaunchList claimed_launches(const wire::ReturnedT& returned, Device device) {
+  LaunchList list;
+  for (Launch& each : launches_of(returned, device)) {
+    EvidenceLaunch& launch = list.launches.emplace_back();
+    launch.source = FactSource::claim;
+    launch.name = std::move(each.name);
+    launch.whose = std::move(each.whose);
+    launch.grid = std::move(each.grid);
+    launch.block = std::move(each.block);
+    launch.time_ms = each.time_ms;
+  }
+  list.left_out = returned.launch_count - std::min<std::size_t>(returned.launch_count, list.launches.size());
+  return list;
 }
 
 async::Task<Outcome<>> LiveCalls::start(std::shared_ptr<engine::ForkServer> server) {
@@ -141,7 +157,10 @@ async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, How how, std::chron
   auto returned = co_await call(trial, std::move(how), budget);
   if (!returned) co_return std::unexpected(returned.error());
   count(*returned);
-  if (trial == 0) seen.launches = launches_of(*returned, case_.settings.device);
+  if (trial == 0) {
+    seen.launches = launches_of(*returned, case_.settings.device);
+    seen.launch_list = claimed_launches(*returned, case_.settings.device);
+  }
   co_return co_await judge(trial, std::move(returned->outputs), seen);
 }
 
@@ -162,13 +181,16 @@ async::Task<Outcome<>> LiveCalls::first_result_stays(std::uint64_t first_seed, E
   request.previous = true;
   auto returned = co_await runner_->call(std::move(request), -1, deadline_.or_in(case_.settings.timeout));
   if (!returned) co_return ended(returned.error(), Stage::run);
+  AuditCheck& kept = seen.audits.emplace_back("kept_result");
   if (!returned->outputs) co_return Outcome<>{};  // the output is an input, whose memory is filled again
   auto judged = co_await oracle_.judge_outputs(drawn_.trial, first_seed, std::move(returned->outputs));
   if (!judged) co_return std::unexpected(judged.error());
+  kept.outcome = judged->right ? CheckOutcome::right : CheckOutcome::wrong;
+  kept.trials = 1;
   if (judged->right) co_return Outcome<>{};
   Blame blame = blame_result(*judged);
   blame.error = "the result of a call changed when a later call was made: " + blame.error;
-  seen.judgements.push_back({std::move(*judged)});
+  seen.judgements.push_back({.judged = std::move(*judged), .purpose = TrialPurpose::kept_result});
   co_return std::unexpected<Ended>(std::move(blame));
 }
 
@@ -192,19 +214,26 @@ async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial,
   }
   wire::ReturnedT returned = *recorded->facts.returned;
   count(returned);
-  if (auto right = co_await judge(trial, std::move(returned.outputs), seen); !right)
-    co_return std::unexpected(right.error());
+  const std::size_t before = seen.judgements.size();
+  auto right = co_await judge(trial, std::move(returned.outputs), seen);
+  if (seen.judgements.size() > before) seen.judgements.back().purpose = TrialPurpose::recording;
+  if (!right) co_return std::unexpected(right.error());
   co_return Recorded(std::move(*recorded));
-}
-
-async::Task<bool> LiveCalls::is_right(std::unique_ptr<wire::ValueT> outputs) {
-  if (!outputs) co_return false;
-  auto found = co_await judged(std::move(outputs));
-  co_return found && found->right;
 }
 
 async::Task<Outcome<wire::JudgedT>> LiveCalls::judged(std::unique_ptr<wire::ValueT> outputs) {
   return oracle_.judge_outputs(drawn_.trial, drawn_.seed, std::move(outputs));
+}
+
+async::Task<> LiveCalls::check_decoy(std::string name, std::unique_ptr<wire::ValueT> outputs,
+                                     Evidence& seen) {
+  DecoyCheck check{.name = std::move(name), .outcome = CheckOutcome::not_run};
+  if (outputs) {
+    auto found = co_await judged(std::move(outputs));
+    check.outcome = !found ? CheckOutcome::failed : found->right ? CheckOutcome::right : CheckOutcome::wrong;
+  }
+  seen.decoy = seen.decoy || check.outcome == CheckOutcome::right;
+  seen.decoys.push_back(std::move(check));
 }
 
 async::Task<std::optional<double>> LiveCalls::call_speedup(double budget_ms,

@@ -14,6 +14,8 @@ namespace kw::verify {
 
 // Launches in the form of the verdict.
 std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device);
+// The same for the evidence record: all of it is claimed by the candidate's process.
+LaunchList claimed_launches(const wire::ReturnedT& returned, Device device);
 
 class LiveCalls {
  public:
@@ -51,9 +53,9 @@ class LiveCalls {
   async::Task<Outcome<Recorded>> record(std::uint32_t trial, Evidence& seen);
   // Judges the outputs of a call that is no trial.
   async::Task<Outcome<wire::JudgedT>> judged(std::unique_ptr<wire::ValueT> outputs);
-  // The same in short; false without outputs. If they are right although the launches did nothing, the
-  // kernels are decoys.
-  async::Task<bool> is_right(std::unique_ptr<wire::ValueT> outputs);
+  // Judges a call whose launches had other effects than the candidate's: `name` says which. If the outputs
+  // are right all the same, the kernels are decoys.
+  async::Task<> check_decoy(std::string name, std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
   // The reference's time over the candidate's, of whole calls with the host's part: a claim.
   async::Task<std::optional<double>> call_speedup(double budget_ms, std::chrono::milliseconds at_most);
 

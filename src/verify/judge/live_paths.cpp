@@ -55,7 +55,7 @@ async::Task<Outcome<>> CpuPath::fit_shapes(Evidence& seen) {
     const double programs = static_cast<double>(program_count);
     const bool fits = programs * cpu_program_ms <= cpu_call_budget_ms;
     if (fits && compiled->launch_count > 0)
-      seen.decoy = co_await calls_.is_right(std::move(compiled->outputs));
+      co_await calls_.check_decoy("without_launches", std::move(compiled->outputs), seen);
     co_await calls_.end();
     if (fits) co_return Outcome<>{};
     if (!can_shrink()) break;
@@ -89,7 +89,10 @@ async::Task<Outcome<wire::ReturnedT>> CpuPath::compile_once(Evidence& seen) {
     co_return wire::ReturnedT{};
   }
   if (compiled.loaded) seen.loaded = std::move(compiled.loaded);
-  if (returned) seen.launches = launches_of(*returned, case_.settings.device);
+  if (returned) {
+    seen.launches = launches_of(*returned, case_.settings.device);
+    seen.launch_list = claimed_launches(*returned, case_.settings.device);
+  }
   co_return returned;
 }
 
@@ -166,10 +169,15 @@ async::Task<Outcome<std::unique_ptr<wire::ValueT>>> CpuPath::ask(wire::Effect ef
 
 // The compile stage runs no launch either, but the candidate can tell it from the interpreter.
 async::Task<Outcome<>> CpuPath::find_decoys(Evidence& seen) {
-  for (const wire::Effect effect : {wire::Effect::skipped, wire::Effect::spoilt}) {
-    auto outputs = co_await ask(effect, seen);
+  struct Question {
+    wire::Effect effect;
+    const char* name;
+  };
+  for (const Question& each : {Question{wire::Effect::skipped, "interpreted_without_launches"},
+                               Question{wire::Effect::spoilt, "interpreted_with_spoilt_launches"}}) {
+    auto outputs = co_await ask(each.effect, seen);
     if (!outputs) co_return std::unexpected(outputs.error());
-    seen.decoy = co_await calls_.is_right(std::move(*outputs));
+    co_await calls_.check_decoy(each.name, std::move(*outputs), seen);
     if (seen.decoy) break;
   }
   co_return Outcome<>{};
@@ -260,9 +268,10 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   case_.times = times;
   if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
   if (returned) {
-    seen.decoy = co_await calls_.is_right(std::move(returned->outputs));
+    co_await calls_.check_decoy("without_launches", std::move(returned->outputs), seen);
     co_return Outcome<>{};
   }
+  seen.decoys.push_back({.name = "without_launches", .outcome = CheckOutcome::failed});
   co_await calls_.end();
   co_return co_await start(seen);
 }
@@ -306,6 +315,11 @@ async::Task<Outcome<>> InProcess::sample(Times& times) {
         is_settled(times.reference_ms, least_events, wanted))
       break;
   }
+  if (!times.kernel_ms.empty())
+    times.clock_check = ClockCheck{.calls = clocked_calls,
+                                   .device_ms = midmean(times.kernel_ms),
+                                   .device_source = FactSource::claim,
+                                   .supervisor_ms = least_wall_ms};
   if (!times.kernel_ms.empty() && !times.reference_ms.empty()) bound_by_outside_clock(times, least_wall_ms);
   co_return Outcome<>{};
 }
@@ -318,8 +332,10 @@ async::Task<Outcome<InProcess::Clocked>> InProcess::clocked_call(LiveCalls::How 
   auto returned = co_await calls_.call(number, how, case_.settings.timeout);
   if (!returned) co_return std::unexpected(returned.error());
   const Clocked clocked{async::ms_since(began), returned->device_ms};
-  if (auto right = co_await calls_.judge(number, std::move(returned->outputs), seen); !right)
-    co_return std::unexpected(right.error());
+  const std::size_t before = seen.judgements.size();
+  auto right = co_await calls_.judge(number, std::move(returned->outputs), seen);
+  if (seen.judgements.size() > before) seen.judgements.back().purpose = TrialPurpose::timing;
+  if (!right) co_return std::unexpected(right.error());
   co_return clocked;
 }
 

@@ -64,12 +64,15 @@ async::Task<> replay_without_own(Player& player, Provenance& found) {
   found.own_launches = how.skip.size();
   if (how.skip.empty()) co_return;
   auto played = co_await player.play(std::move(how));
+  found.decoy_check.outcome = CheckOutcome::failed;
   if (!played) {
     if (was_stopped(played.error().refusal)) found.ended = Stopped{};
     co_return;
   }
   auto judged = co_await player.judge(*played, true);
-  found.decoy = judged && judged->right;
+  if (!judged) co_return;
+  found.decoy = judged->right;
+  found.decoy_check.outcome = judged->right ? CheckOutcome::right : CheckOutcome::wrong;
 }
 
 }  // namespace
@@ -118,10 +121,46 @@ std::shared_ptr<Attesting> start_attesting(Context& context, std::shared_ptr<con
   return attesting;
 }
 
+LaunchList recorded_launches(const Player& player) {
+  LaunchList list;
+  for (std::size_t recording = 0; recording < player.tapes(); ++recording) {
+    const wire::ReplayableT& facts = player.facts(recording);
+    for (const auto& from : facts.launches) {
+      EvidenceLaunch& launch = list.launches.emplace_back();
+      launch.recording = recording;
+      if (from->operation >= 0) launch.position = static_cast<std::size_t>(from->operation);
+      if (from->stream >= 0) launch.stream = static_cast<std::size_t>(from->stream);
+      launch.source = FactSource::replay;
+      launch.name = to_plain_text(from->name);
+      launch.grid = from->grid;
+      launch.block = from->block;
+    }
+    list.left_out += facts.launch_count - std::min<std::size_t>(facts.launch_count, facts.launches.size());
+  }
+  return list;
+}
+
+namespace {
+
+// Only the launches of the first recording are timed.
+void add_origins(Provenance& found, const Player& player, const Origins& origins) {
+  std::size_t next = 0;
+  for (std::size_t recording = 0; recording < player.tapes(); ++recording)
+    for (const auto& from : player.facts(recording).launches)
+      found.launch_list.launches[next++].whose = whose(from->name, from->cubin_sha256, origins);
+  for (std::size_t i = 0; i < found.launches.size(); ++i)
+    found.launch_list.launches[i].time_ms = found.launches[i].time_ms;
+}
+
+}  // namespace
+
 async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed) {
   Provenance found;
   found.launches = launches_of(player.facts(0), origins);
-  if (timed && !found.launches.empty() && !co_await time_each(player, found)) co_return found;
+  found.launch_list = recorded_launches(player);
+  const bool is_timed = !timed || found.launches.empty() || co_await time_each(player, found);
+  add_origins(found, player, origins);
+  if (!is_timed) co_return found;
   co_await replay_without_own(player, found);
   co_return found;
 }

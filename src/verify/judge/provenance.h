@@ -41,6 +41,9 @@ std::string_view whose(const std::string& kernel, const std::string& cubin_sha25
 // A launch without its origin, its block and its time.
 Launch launch_of(const wire::LaunchT& from);
 
+// The launches of the player's recordings, without origin and time.
+LaunchList recorded_launches(const Player& player);
+
 // The launches of a recording: their origin, their times, and whether the result needs those that are not a
 // library's.
 struct Provenance {
@@ -48,6 +51,8 @@ struct Provenance {
   std::optional<double> triton_share;  // the share of device time in the candidate's attested kernels
   std::size_t own_launches = 0;        // of kernels that are not a library's
   bool decoy = false;                  // the result is right without these launches
+  DecoyCheck decoy_check{.name = "without_own_launches"};
+  LaunchList launch_list;  // of all recordings
   std::optional<Ended> ended;
 };
 // Of the player's first recording. The replay without the own launches comes last, since it may fault.

@@ -80,6 +80,7 @@ async::Task<Outcome<std::string>> ReplayPath::load_and_judge(Evidence& seen) {
   auto began = async::SteadyClock::now();
   auto why_not = co_await end_calls_and_load();
   if (why_not && why_not->empty()) {
+    seen.launch_list = recorded_launches(replays_.player());
     attesting_ = start_attesting(case_.context, replays_.tapes().front(),
                                  replays_.player().facts(0).compute_capability);
     why_not = co_await replays_.judge(case_.settings.correctness_trials, call_count_, seen);
@@ -160,9 +161,10 @@ async::Task<Outcome<>> ReplayPath::time_by_events(const std::string& why_not_rep
 
 async::Task<Outcome<>> ReplayPath::compare_with_outside_clock(Times& times) {
   if (times.kernel_ms.empty()) co_return Outcome<>{};
-  auto finding = co_await compare_clocks(replays_.player(), std::max(median(times.kernel_ms), 1e-3));
-  if (!finding) co_return std::unexpected(broken_while_timed(finding.error()));
-  if (!finding->empty()) times.findings.push_back(std::move(*finding));
+  auto clocks = co_await compare_clocks(replays_.player(), std::max(median(times.kernel_ms), 1e-3));
+  if (!clocks) co_return std::unexpected(broken_while_timed(clocks.error()));
+  times.clock_check = clocks->check;
+  if (!clocks->finding.empty()) times.findings.push_back(std::move(clocks->finding));
   co_return Outcome<>{};
 }
 
@@ -192,7 +194,7 @@ async::Task<Provenance> ReplayPath::find_launches() {
 }
 
 async::Task<Evidence> ReplayPath::audit(wire::Weights weights) {
-  Evidence seen{.weights = weights};
+  Evidence seen{.weights = weights, .audits = {{"unrecorded_calls"}}};
   constexpr std::uint64_t parts = 1'000'000;
   if (static_cast<double>(case_.context.seeds.next() % parts) >=
       case_.settings.audit * static_cast<double>(parts))
@@ -203,7 +205,15 @@ async::Task<Evidence> ReplayPath::audit(wire::Weights weights) {
   }
   const StageTimes times = case_.times;
   calls_.restart_clock();
-  if (auto right = co_await call_unrecorded(seen); !right) {
+  auto right = co_await call_unrecorded(seen);
+  AuditCheck& check = seen.audits.front();
+  check.outcome = right ? CheckOutcome::right : CheckOutcome::failed;
+  for (Judgement& each : seen.judgements) {
+    each.purpose = TrialPurpose::audit;
+    if (!each.judged.right) check.outcome = CheckOutcome::wrong;
+  }
+  check.trials = seen.judgements.size();
+  if (!right) {
     if (auto* blame = std::get_if<Blame>(&right.error())) {
       blame->error = "without the recorder in its process: " + blame->error;
       blame->times_void = "the candidate is not right where it is not recorded";

@@ -39,13 +39,15 @@ wire::ReplayT timed_replay() {
   return how;
 }
 
-std::string disagreement(std::uint32_t calls, double device_ms, double outside_ms) {
+ComparedClocks compared(std::uint32_t calls, double device_ms, double outside_ms) {
+  ComparedClocks clocks{{calls, device_ms, FactSource::replay, outside_ms}, {}};
   double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
-  if (outside_ms <= tolerated_ms) return {};
-  return fmt::format(
-      "clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
-      "supervisor's clock",
-      calls, device_ms, outside_ms);
+  if (outside_ms > tolerated_ms)
+    clocks.finding = fmt::format(
+        "clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
+        "supervisor's clock",
+        calls, device_ms, outside_ms);
+  return clocks;
 }
 
 }  // namespace
@@ -143,11 +145,13 @@ async::Task<Outcome<>> ReplayTimer::start_beside() {
 
 // One replay and its judgement.
 async::Task<Outcome<wire::ReplayedT>> ReplayTimer::played_right(Player& player, wire::ReplayT how) {
+  const std::size_t recording = how.slot;
   auto played = co_await player.play(std::move(how));
   if (!played) co_return std::unexpected(broken_while_timed(played.error()));
   auto judged = co_await player.judge(*played);
   if (!judged) co_return std::unexpected(broken_while_timed(judged.error()));
-  times_.seen.judgements.push_back({std::move(*judged)});
+  times_.seen.judgements.push_back(
+      {.judged = std::move(*judged), .purpose = TrialPurpose::timing, .recording = recording});
   const wire::JudgedT& last = times_.seen.judgements.back().judged;
   if (!last.right) co_return std::unexpected<Ended>(blame_result(last));
   co_return std::move(played->facts);
@@ -200,7 +204,7 @@ async::Task<CompiledTime> sample_compiled(Player& player, std::optional<double> 
   co_return time;
 }
 
-async::Task<std::expected<std::string, ReplayFailure>> compare_clocks(Player& player, double single_ms) {
+async::Task<std::expected<ComparedClocks, ReplayFailure>> compare_clocks(Player& player, double single_ms) {
   auto repeats = static_cast<std::uint32_t>(std::clamp(batch_ms / single_ms, 2.0, double{most_repeats}));
   // For a long call a single replay shows whether the clocks agree; a batch would take minutes.
   wire::ReplayT one;
@@ -208,14 +212,14 @@ async::Task<std::expected<std::string, ReplayFailure>> compare_clocks(Player& pl
   auto alone = co_await player.play(std::move(one));
   if (!alone) co_return std::unexpected(std::move(alone.error()));
   if (single_ms > longest_in_batch_ms)
-    co_return disagreement(1, alone->facts.device_ms, alone->wall_ms - preparation_ms);
+    co_return compared(1, alone->facts.device_ms, alone->wall_ms - preparation_ms);
   wire::ReplayT many;
   many.timed = true;
   many.repeats = repeats;
   auto batch = co_await player.play(std::move(many));
   if (!batch) co_return std::unexpected(std::move(batch.error()));
   double outside_ms = (batch->wall_ms - alone->wall_ms) / (repeats - 1);
-  co_return disagreement(repeats, std::max(batch->facts.device_ms / repeats, single_ms), outside_ms);
+  co_return compared(repeats, std::max(batch->facts.device_ms / repeats, single_ms), outside_ms);
 }
 
 }  // namespace kw::verify

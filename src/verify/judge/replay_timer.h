@@ -52,8 +52,11 @@ struct CompiledTime {
 async::Task<CompiledTime> sample_compiled(Player& player, std::optional<double> floor_ms);
 
 // Compares a batch's time by the device's events with that by the supervisor's clock, minus one replay with
-// its preparation. Code on the device can overwrite events, but not the supervisor's clock. Returns a finding
-// if the two disagree, else an empty text.
-async::Task<std::expected<std::string, ReplayFailure>> compare_clocks(Player& player, double single_ms);
+// its preparation. Code on the device can overwrite events, but not the supervisor's clock.
+struct ComparedClocks {
+  ClockCheck check;
+  std::string finding;  // if the two disagree, else empty
+};
+async::Task<std::expected<ComparedClocks, ReplayFailure>> compare_clocks(Player& player, double single_ms);
 
 }  // namespace kw::verify

@@ -244,6 +244,7 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, s
   bool otherwise = facts.orders > 1 && k >= tapes_.size();
   how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
   how.guard = true;
+  const std::size_t recording = how.slot;
   auto played = co_await player().play(std::move(how));
   if (!played) co_return words_of(played.error());
   if (!played->facts.downloads_equal)
@@ -255,13 +256,13 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, s
   auto judged = co_await player().judge(*played);
   if (!judged) co_return words_of(judged.error());
   if (judged->right) {
-    seen.judgements.push_back({std::move(*judged), trials});
+    seen.judgements.push_back({.judged = std::move(*judged), .trials = trials, .recording = recording});
     co_return std::string{};
   }
   if (facts.unjoined == 0 || !otherwise)
     co_return fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
   Blame blame = unjoined(facts.unjoined, *judged);
-  seen.judgements.push_back({std::move(*judged)});
+  seen.judgements.push_back({.judged = std::move(*judged), .recording = recording});
   co_return std::unexpected<Ended>(std::move(blame));
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t longest_printed = 4096;  // bytes
 }  // namespace
 
 VerdictWriter::VerdictWriter(const Job& job, const Settings& settings, const Environment& environment)
-    : tolerance_(settings.tolerance.name) {
+    : tolerance_(settings.tolerance.name), keeps_evidence_(settings.evidence) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
   verdict_.sample_number = job.sample_number;
@@ -50,6 +50,7 @@ void VerdictWriter::end(const Ended& ended) {
 }
 
 void VerdictWriter::take_task(const wire::PreparedT& task) {
+  evidence_.take_task(task);
   verdict_.shapes = task.reduced ? Shapes::reduced : Shapes::given;
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = tolerance_;
@@ -63,6 +64,7 @@ void VerdictWriter::take(const Evidence& seen) {
     verdict_.call =
         Call{seen.loaded->entry, seen.loaded->convention, seen.loaded->arguments, seen.loaded->weights};
   if (seen.launches) verdict_.launches = seen.launches;
+  evidence_.take(seen);
   for (const Judgement& each : seen.judgements) take(each);
   if (!seen.why_not_replayed.empty()) verdict_.replay = ReplayFacts{.why_not = seen.why_not_replayed};
   if (seen.ended) end(*seen.ended);
@@ -107,6 +109,7 @@ void VerdictWriter::take(const Times& times, std::uint64_t moved_bytes) {
   timing.floor_ms = times.floor_ms;
   timing.compile_time_ms = times.compiled_ms;
   timing.clocks = times.clocks;
+  evidence_.take(times.clock_check);
   take(times.seen);
   for (const std::string& finding : times.findings) add_finding(finding);
   if (times.seen.ended) return;
@@ -142,11 +145,13 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
 void VerdictWriter::take(const Provenance& found) {
   verdict_.launches = found.launches;
   verdict_.triton_share = found.triton_share;
+  evidence_.take(found);
   if (found.ended) end(*found.ended);
 }
 
 void VerdictWriter::take_audit(const Evidence& seen) {
   if (seen.ended) return take(seen);
+  evidence_.take(seen);
   for (const Judgement& each : seen.judgements)
     verdict_.comparison->trials = std::max(verdict_.comparison->trials, each.trials);
   if (seen.call_speedup) verdict_.timing.call_speedup = seen.call_speedup;
@@ -169,6 +174,7 @@ void VerdictWriter::finish_right(const wire::PreparedT& task, Kernels kernels) {
   verdict_.error_class.reset();
   verdict_.error_detail.reset();
   verdict_.comparison->first_mismatch.reset();
+  evidence_.forget_mismatch();
   verdict_.counts_reason = why_it_does_not_count(task, kernels);
   verdict_.counts = !verdict_.counts_reason.has_value();
 }
@@ -197,6 +203,12 @@ void VerdictWriter::forgive_at_reduced_shapes() {
   verdict_.error =
       "too large to interpret at the given shapes, and not right at reduced ones, which proves nothing";
   verdict_.error_detail.reset();
+}
+
+void VerdictWriter::finish_evidence(const wire::CallSpecT& spec) {
+  const bool kept =
+      keeps_evidence_ == "all" || (keeps_evidence_ == "failed" && !correct_and_counts(verdict_));
+  if (kept) verdict_.evidence = std::move(evidence_).finished(spec);
 }
 
 }  // namespace kw::verify

@@ -5,6 +5,7 @@
 
 #include "verify/judge/blame.h"
 #include "verify/judge/context.h"
+#include "verify/judge/evidence_writer.h"
 #include "verify/judge/provenance.h"
 
 namespace kw::verify {
@@ -41,6 +42,8 @@ class VerdictWriter {
   void finish_right(const wire::PreparedT& task, Kernels kernels);
   // Turns a wrong result at reduced shapes into `skipped`, since it proves nothing.
   void forgive_at_reduced_shapes();
+  // Adds the evidence record if the settings keep it for this verdict, and a task was prepared.
+  void finish_evidence(const wire::CallSpecT& spec);
 
   Verdict& verdict() { return verdict_; }
 
@@ -51,7 +54,9 @@ class VerdictWriter {
   std::optional<CountsReason> why_it_does_not_count(const wire::PreparedT& task, Kernels kernels);
 
   std::string tolerance_;
+  std::string keeps_evidence_;  // --evidence
   Verdict verdict_;
+  EvidenceWriter evidence_;
 };
 
 }  // namespace kw::verify
