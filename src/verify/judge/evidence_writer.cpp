@@ -126,17 +126,18 @@ void EvidenceWriter::take(const Evidence& seen) {
   if (seen.launch_list) take_launches(*seen.launch_list);
   std::ranges::copy(seen.decoys, std::back_inserter(record_.decoys));
   std::ranges::copy(seen.audits, std::back_inserter(record_.audits));
-  for (const Judgement& each : seen.judgements) take(each, seen.weights);
+  if (seen.loaded) weights_ = seen.weights;
+  for (const Judgement& each : seen.judgements) take(each);
 }
 
-void EvidenceWriter::take(const Judgement& judgement, wire::Weights weights) {
+void EvidenceWriter::take(const Judgement& judgement) {
   const std::size_t index = judged_++;
   if (judgement.judged.right && judgement.purpose == TrialPurpose::timing &&
       record_.trials.size() >= most_right_timed_trials) {
     ++record_.trials_left_out;
     return;
   }
-  EvidenceTrial& trial = record_.trials.emplace_back(trial_of(judgement, weights));
+  EvidenceTrial& trial = record_.trials.emplace_back(trial_of(judgement, weights_));
   trial.index = index;
   if (judgement.judged.right || !judgement.judged.first_mismatch) return;
   record_.first_mismatch = mismatch_of(*judgement.judged.first_mismatch);

@@ -23,11 +23,12 @@ class EvidenceWriter {
   std::optional<EvidenceRecord> finished(const wire::CallSpecT& spec) &&;
 
  private:
-  void take(const Judgement& judgement, wire::Weights weights);
+  void take(const Judgement& judgement);
   void take_launches(const LaunchList& list);
 
   EvidenceRecord record_;
-  std::size_t judged_ = 0;  // trials so far, including those left out
+  wire::Weights weights_ = wire::Weights::automatic;  // of the process that was loaded last
+  std::size_t judged_ = 0;                            // trials so far, including those left out
   bool has_task_ = false;
 };
 
