@@ -6,15 +6,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <variant>
 
 #include "base/core/display.h"
 #include "base/rows/row_reader.h"
+#include "judged_sources.h"
 #include "loop/tasks/kernelbench_results.h"
-#include "loop/tasks/source.h"
-#include "options/input_flags.h"
 #include "output/results.h"
 #include "session.h"
 #include "types/options.h"
@@ -85,40 +83,15 @@ Result<std::vector<Verdict>> chosen(std::vector<Verdict> verdicts, const std::ve
   return verdicts;
 }
 
-struct Code {
-  std::string candidate;
-  std::string reference;
-};
-using Codes = std::map<std::string, Code>;  // by the candidate's SHA-256
-
-// The sources of these verdicts in the input that was judged.
-Result<Codes> read_codes(const std::vector<std::string>& input, const std::vector<Verdict>& verdicts) {
-  Codes codes;
-  if (input.empty()) return codes;
-  std::set<std::string> wanted;
-  for (const Verdict& verdict : verdicts) wanted.insert(verdict.candidate_sha256);
-  InputFlags flags;
-  flags.paths = input;
-  auto source = flags.open(parquet_helper(""));
-  if (!source) return std::unexpected(source.error());
-  while (true) {
-    auto next = (*source)->next();
-    if (!next) return std::unexpected(next.error());
-    if (!*next) return codes;
-    const auto* job = std::get_if<Job>(&**next);
-    if (job == nullptr) continue;
-    std::string key = candidate_sha256(job->candidate.code);
-    if (wanted.contains(key))
-      codes.try_emplace(std::move(key), job->candidate.code, job->task.reference_code);
-  }
-}
-
 int explain_file(const ExplainFlags& flags) {
   auto all = read_verdicts(flags.subject);
   if (!all) return failed(all.error());
   auto verdicts = chosen(std::move(*all), flags.ids);
   if (!verdicts) return failed(verdicts.error());
-  auto codes = read_codes(flags.input, *verdicts);
+  std::set<std::string> wanted;
+  for (const Verdict& verdict : *verdicts) wanted.insert(verdict.candidate_sha256);
+  auto codes =
+      read_judged_sources(flags.input, [&](const std::string& sha256) { return wanted.contains(sha256); });
   if (!codes) return failed(codes.error());
   ResultView view({style_of(STDOUT_FILENO), flags.view.only, flags.view.show_output});
   std::vector<ResultRow> rows;

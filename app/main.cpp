@@ -25,6 +25,7 @@
 #include "options/verb_table.h"
 #include "output/output_file.h"
 #include "recording.h"
+#include "report.h"
 #include "run.h"
 #include "score.h"
 #include "serve.h"
@@ -101,6 +102,11 @@ int main_verb(int argc, char** argv) {
   kw::ExportFlags export_flags;
   CLI::App* export_verb = app.add_subcommand("export", "Export a run as training files");
   export_flags.add(*export_verb);
+
+  kw::ReportFlags report;
+  CLI::App* report_verb =
+      app.add_subcommand("report", "Write runs, verdicts, scores and data sets as one page, or sum them up");
+  report.add(*report_verb);
 
   kw::app::DatasetFlags dataset;
   CLI::App* dataset_verb =
@@ -180,6 +186,7 @@ int main_verb(int argc, char** argv) {
   if (score_verb->parsed()) return kw::app::score(score, *score_verb);
   if (serve_verb->parsed()) return kw::app::serve(serve);
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
+  if (report_verb->parsed()) return kw::app::report(report);
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (train_verb->parsed()) return kw::app::train(train, *train_verb);
   if (deploy_verb->parsed()) return kw::app::deploy(deploy, *deploy_verb);

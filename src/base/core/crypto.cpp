@@ -24,17 +24,26 @@ std::string hex(const unsigned char* bytes, std::size_t size) {
   return text;
 }
 
-std::string digest_hex(std::string_view bytes, const EVP_MD* kind) {
+std::string digest_of(std::string_view bytes, const EVP_MD* kind) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, kind, nullptr);
-  return hex(digest.data(), size);
+  return {reinterpret_cast<const char*>(digest.data()), size};
+}
+
+std::string digest_hex(std::string_view bytes, const EVP_MD* kind) {
+  std::string digest = digest_of(bytes, kind);
+  return hex(reinterpret_cast<const unsigned char*>(digest.data()), digest.size());
 }
 
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
   return digest_hex(bytes, EVP_sha256());
+}
+
+std::string sha256_bytes(std::string_view bytes) {
+  return digest_of(bytes, EVP_sha256());
 }
 
 std::string sha1_hex(std::string_view bytes) {
@@ -85,6 +94,23 @@ bool is_base64_digit(unsigned char c) {
 }
 
 }  // namespace
+
+std::string base64_encoded(std::string_view bytes) {
+  // Whole groups of three bytes have no padding, so that the pieces can be joined.
+  constexpr std::size_t piece_bytes = std::size_t{3} << 20;
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4 + 1);
+  while (!bytes.empty()) {
+    std::string_view piece = bytes.substr(0, piece_bytes);
+    std::size_t begin = text.size();
+    text.resize(begin + (piece.size() + 2) / 3 * 4 + 1);  // and the NUL that OpenSSL writes
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + begin),
+                    reinterpret_cast<const unsigned char*>(piece.data()), static_cast<int>(piece.size()));
+    text.pop_back();
+    bytes.remove_prefix(piece.size());
+  }
+  return text;
+}
 
 std::optional<std::string> base64_decoded(std::string_view text) {
   std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;

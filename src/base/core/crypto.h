@@ -12,6 +12,9 @@ namespace kw {
 // SHA-256 and SHA-1 as lower-case hex, and seeds by a keyed hash.
 std::string sha256_hex(std::string_view bytes);
 
+// The 32 bytes.
+std::string sha256_bytes(std::string_view bytes);
+
 // SHA-1, for keys that other programs also compute; not resistant to deliberate collisions.
 std::string sha1_hex(std::string_view bytes);
 
@@ -34,6 +37,9 @@ class SecretSeeds {
 
 // Random bytes from the kernel.
 std::string random_bytes(std::size_t count);
+
+// With padding, on one line.
+std::string base64_encoded(std::string_view bytes);
 
 // The decoded bytes; empty if the text is not base64 with padding.
 std::optional<std::string> base64_decoded(std::string_view text);

@@ -138,6 +138,15 @@ std::string text(const json::object& fields, std::string_view key) {
   return text_at(fields, key).value_or("");
 }
 
+std::vector<const json::object*> objects_at(const json::object& fields, std::string_view key) {
+  std::vector<const json::object*> objects;
+  const json::value* list = fields.if_contains(key);
+  if (!list || !list->is_array()) return objects;
+  for (const json::value& each : list->get_array())
+    if (const json::object* object = each.if_object()) objects.push_back(object);
+  return objects;
+}
+
 // The first of these fields that is a text or a number.
 std::string first_text(const json::object& fields, std::initializer_list<std::string_view> keys) {
   for (std::string_view key : keys)
@@ -151,12 +160,11 @@ void fill_evidence(const json::object& verdict, Rows& rows) {
   std::size_t row = rows.count - 1;
   const json::object* evidence = object_at(verdict, "evidence");
   rows.evidence.set(row, evidence != nullptr);
-  const json::value* inputs = evidence ? evidence->if_contains("inputs") : nullptr;
-  if (!inputs || !inputs->is_array()) return;
+  if (!evidence) return;
   std::set<std::string> dtypes;
-  for (const json::value& input : inputs->get_array())
-    if (const json::object* fields = input.if_object())
-      if (std::string dtype = text(*fields, "dtype"); !dtype.empty()) dtypes.insert(std::move(dtype));
+  for (const json::object* family : objects_at(*evidence, "inputs"))
+    for (const json::object* tensor : objects_at(*family, "tensors"))
+      if (std::string dtype = text(*tensor, "dtype"); !dtype.empty()) dtypes.insert(std::move(dtype));
   rows.dtype.set(row, fmt::format("{}", fmt::join(dtypes, ", ")));
 }
 

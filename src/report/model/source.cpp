@@ -152,15 +152,19 @@ namespace {
 
 class UnreadableSource : public Source {
  public:
-  UnreadableSource(SourceParts parts, const Error& error) : Source(std::move(parts)), error_(error) {}
+  UnreadableSource(SourceParts parts, const Error& error)
+      : Source(std::move(parts)),
+        why_(error.remedy.empty() ? error.what : fmt::format("{} ({})", error.what, error.remedy)) {
+    damaged(why_);
+  }
   Result<> read_all(const Sink&) override {
-    damaged(error_.what);
+    damaged(why_);
     return {};
   }
   Result<json::object> detail(std::size_t) override { return fail("it has no rows"); }
 
  private:
-  Error error_;
+  std::string why_;
 };
 
 }  // namespace
