@@ -75,6 +75,7 @@ Result<> check_report_output(const ReportFlags& flags) {
 
 // An earlier report is replaced, and no other file.
 Result<> check_report_files(const ReportFlags& flags) {
+  if (flags.output.empty()) return {};
   fs::path output(flags.output);
   if (auto form = report::form_of(output))
     return check_ours(output, "a report of kernelwright",
@@ -179,7 +180,7 @@ int report(const ReportFlags& flags) {
     tell_damage(model.index());
     return 1;
   }
-  if (auto may = check_report_files(flags); !flags.output.empty() && !may) return failed(may.error());
+  if (auto may = check_report_files(flags); !may) return failed(may.error());
   auto told = write_files(model, flags);
   if (!told) return failed(told.error());
   if (!flags.quiet) say(model.index(), *told);

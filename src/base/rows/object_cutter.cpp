@@ -23,6 +23,7 @@ Result<std::string> ObjectCutter::next() {
     if (depth_ == 0 && c != '{') {
       if (std::string_view(" \t\r\n,[]").find(c) == std::string_view::npos)
         return fail("the file contains values that are not objects");
+      if (c == '[' || c == ']') in_list_ = c == '[';
       continue;
     }
     if (depth_ == 0) offset_ = chunk_offset_ + at_ - 1;

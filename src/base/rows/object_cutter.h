@@ -21,6 +21,9 @@ class ObjectCutter {
   // an object, or has a larger one than allowed.
   Result<std::string> next();
 
+  // Whether a list has begun and not ended; at the end of the file: it was cut off between two objects.
+  bool is_in_list() const { return in_list_; }
+
   // Of the object that next() returned.
   std::uint64_t offset() const { return offset_; }
 
@@ -35,6 +38,7 @@ class ObjectCutter {
   std::uint64_t chunk_offset_ = 0;
   std::uint64_t offset_ = 0;
   std::size_t depth_ = 0;
+  bool in_list_ = false;
   bool in_string_ = false;
   bool escaped_ = false;
 };

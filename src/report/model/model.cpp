@@ -25,7 +25,8 @@ std::unique_ptr<Source> open(SourceParts parts) {
     case SourceKind::traces:
       return trace_file_source(std::move(parts));
     case SourceKind::verdicts:
-      return verdict_source(std::move(parts));
+      return parts.found.of_kernelbench ? kernelbench_source(std::move(parts))
+                                        : verdict_source(std::move(parts));
     case SourceKind::score:
       return score_source(std::move(parts));
     case SourceKind::dataset:

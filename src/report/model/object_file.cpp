@@ -72,6 +72,7 @@ struct ObjectFile::State {
   Result<std::optional<PlacedObject>> next_object() {
     auto text = objects->next();
     if (!text) return std::unexpected(text.error());
+    if (text->empty() && objects->is_in_list()) return fail("the file ends inside its list");
     if (text->empty()) return std::nullopt;
     return PlacedObject{++number, {objects->offset(), text->size()}, parsed(*text)};
   }

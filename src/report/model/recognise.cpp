@@ -14,6 +14,7 @@
 #include "base/core/json.h"
 #include "base/core/standard_input.h"
 #include "base/core/text.h"
+#include "loop/tasks/kernelbench_results.h"
 #include "report/model/object_file.h"
 #include "score/report/result.h"
 
@@ -73,6 +74,16 @@ Result<SourceKind> kind_of_file(const fs::path& path) {
   return kind_of_objects(path.string());
 }
 
+// KernelBench's results have no field that would name them: their whole form does.
+Result<Found> found_in_file(const fs::path& path) {
+  auto kind = kind_of_file(path);
+  if (kind) return Found{path.string(), *kind};
+  if (path.extension() != ".json") return std::unexpected(kind.error());
+  auto results = read_kernelbench_results(path);
+  if (!results || !*results) return std::unexpected(kind.error());
+  return Found{path.string(), SourceKind::verdicts, true};
+}
+
 std::optional<SourceKind> kind_of_folder(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path / "run.db", error)) return SourceKind::run;
@@ -103,7 +114,7 @@ std::vector<Found> inputs_in(const fs::path& folder) {
       continue;
     }
     if ((entry.extension() != ".json" && entry.extension() != ".jsonl") || is_export(entry)) continue;
-    if (auto kind = kind_of_file(entry)) found.emplace_back(entry.string(), *kind);
+    if (auto input = found_in_file(entry)) found.push_back(std::move(*input));
   }
   return found;
 }
@@ -120,9 +131,9 @@ Result<std::vector<Found>> recognise_inputs(const std::string& path) {
     return std::vector{Found{*copy, *kind}};
   }
   if (!fs::is_directory(path, error)) {
-    auto kind = kind_of_file(path);
-    if (!kind) return std::unexpected(kind.error());
-    return std::vector{Found{path, *kind}};
+    auto found = found_in_file(path);
+    if (!found) return std::unexpected(found.error());
+    return std::vector{std::move(*found)};
   }
   if (auto kind = kind_of_folder(path)) return std::vector{Found{path, *kind}};
   std::vector<Found> found = inputs_in(path);

@@ -12,6 +12,7 @@ namespace kw::report {
 struct Found {
   std::string path;
   SourceKind kind = SourceKind::traces;
+  bool of_kernelbench = false;  // verdicts in an eval_results.json
 };
 
 // The input at the path, or the inputs in a folder and its direct subfolders, by name. "-" is standard input.

@@ -43,6 +43,20 @@ bool ends_url(char c) {
   return static_cast<unsigned char>(c) <= ' ' || std::string_view("\"'`<>()[]{}|\\,;").contains(c);
 }
 
+// The letters with which one of the words begins: most words of a text begin with another.
+template <std::size_t N>
+constexpr std::array<bool, 256> first_letters(const std::array<std::string_view, N>& words) {
+  std::array<bool, 256> table{};
+  for (std::string_view word : words) table[static_cast<unsigned char>(word.front())] = true;
+  return table;
+}
+constexpr std::array<bool, 256> key_firsts = first_letters(key_beginnings);
+constexpr std::array<bool, 256> name_firsts = first_letters(key_names);
+
+bool is_in(const std::array<bool, 256>& letters, char c) {
+  return letters[static_cast<unsigned char>(c)];
+}
+
 // The name of this machine; empty if it says nothing.
 std::string host_name() {
   std::array<char, 256> name{};
@@ -164,6 +178,7 @@ class Scan {
   }
 
   bool key_here() {
+    if (!is_in(key_firsts, text_[at_])) return false;
     for (std::string_view beginning : key_beginnings) {
       if (!text_.substr(at_).starts_with(beginning)) continue;
       std::size_t end = run_of(at_, [](char c) { return is_word(c) || c == '-' || c == '.'; });
@@ -174,6 +189,7 @@ class Scan {
 
   // `api_key = "..."`: the value alone is replaced.
   bool named_key_here() {
+    if (!is_in(name_firsts, lower(text_[at_]))) return false;
     for (std::string_view name : key_names) {
       if (!iequals(text_.substr(at_, name.size()), name)) continue;
       std::size_t begin = run_of(at_ + name.size(), [](char c) {
@@ -211,6 +227,12 @@ std::string Redactor::text(std::string_view text) {
   if (replace_) out.reserve(text.size());
   Scan(text, counts_, replace_ ? &out : nullptr).run();
   return replace_ ? out : std::string(text);
+}
+
+std::string Redactor::setting(std::string_view text) {
+  if (!text.contains('/') || text.contains("://")) return this->text(text);
+  ++counts_.paths;
+  return replace_ ? "[path]" : to_utf8(text);
 }
 
 void Redactor::clean(json::value& value) {

@@ -21,6 +21,8 @@ class Redactor {
 
   // Makes the text valid UTF-8, and counts or replaces what is private.
   std::string text(std::string_view text);
+  // Of a setting: a text with a slash is a path, also a relative one.
+  std::string setting(std::string_view text);
   // The same for all texts and names in a value.
   void clean(boost::json::value& value);
   void clean(boost::json::object& object);

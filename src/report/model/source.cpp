@@ -95,11 +95,7 @@ void Source::fact(std::string_view name, const json::value& value) {
     if (scalar.get_string().empty()) return;
     scalar = json::value(shorten(to_utf8(scalar.get_string()), longest_fact));
   }
-  // A setting with a slash is a path, also a relative one.
-  bool is_path = scalar.is_string() && scalar.get_string().find('/') != json::string::npos &&
-                 scalar.get_string().find("://") == json::string::npos;
-  if (options().redact && is_path) scalar = "[path]";
-  redactor_.clean(scalar);
+  if (scalar.is_string()) scalar = json::string(redactor_.setting(scalar.get_string()));
   facts_.facts.emplace(name, std::move(scalar));
 }
 
@@ -126,6 +122,12 @@ void Source::environment_facts(const Verdict& verdict) {
   add("triton", environment.triton);
   add("verdicts.program_version", environment.program_version);
   add("protocol", environment.protocol);
+}
+
+void Source::clean_settings(json::object& settings) {
+  for (auto& setting : settings)
+    if (setting.value().is_string())
+      setting.value() = json::string(redactor_.setting(setting.value().get_string()));
 }
 
 std::string Source::unique_key(std::string_view name) {

@@ -97,6 +97,7 @@ class Source {
   // Appends a row with its key to the table.
   std::size_t add_row(const std::string& key);
   void clean(boost::json::object& detail) { redactor_.clean(detail); }
+  void clean_settings(boost::json::object& settings);
 
   SourceParts parts_;
   SourceFacts facts_;
@@ -117,6 +118,7 @@ boost::json::object trace_detail(const Trace& trace, std::string_view key, bool 
 std::unique_ptr<Source> run_source(SourceParts parts);
 std::unique_ptr<Source> trace_file_source(SourceParts parts);
 std::unique_ptr<Source> verdict_source(SourceParts parts);
+std::unique_ptr<Source> kernelbench_source(SourceParts parts);
 std::unique_ptr<Source> score_source(SourceParts parts);
 std::unique_ptr<Source> dataset_source(SourceParts parts);
 

@@ -107,6 +107,8 @@ class TraceSource : public Source {
 
   json::object cleaned_detail(const Trace& trace, std::string_view key) {
     json::object detail = trace_detail(trace, key, options().redact);
+    if (json::value& sampling = detail["trace"].get_object()["sampling"]; sampling.is_object())
+      clean_settings(sampling.get_object());
     clean(detail);
     return detail;
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/core/json.h"
+#include "loop/tasks/kernelbench_results.h"
 #include "report/model/fill.h"
 #include "report/model/object_file.h"
 #include "report/model/source.h"
@@ -95,6 +96,48 @@ class VerdictSource : public Source {
   std::vector<ObjectPlace> places_;  // by row
 };
 
+// KernelBench's eval_results.json, as a whole in memory.
+class KernelBenchSource : public Source {
+ public:
+  using Source::Source;
+
+  Result<json::object> detail(std::size_t row) override {
+    const Verdict& verdict = verdicts_[row];
+    json::object detail{{"kind", "verdict"},           {"key", table_.rows.key[row]},
+                        {"verdict", to_json(verdict)}, {"reference_code", nullptr},
+                        {"kernel_code", nullptr},      {"explained", explained(verdict, {})}};
+    clean(detail);
+    return detail;
+  }
+
+ protected:
+  Result<> read_all(const Sink& sink) override {
+    verdicts_.clear();
+    auto results = read_kernelbench_results(path());
+    if (!results || !*results) {
+      damaged(results ? "it is no result of KernelBench any more" : results.error().what);
+      return {};
+    }
+    for (const RowError& error : (*results)->bad_rows) damaged(describe(error));
+    fact("recorded_by", recorded_by_kernelbench);
+    verdicts_ = std::move((*results)->verdicts);
+    for (const Verdict& verdict : verdicts_) {
+      std::size_t row = add_row(unique_key(fmt::format("{}~{}", verdict.task_id, verdict.sample_number)));
+      fill_verdict(verdict, {}, options().least, table_.rows);
+      table_.counts[row].verdicts = 1;
+    }
+    for (std::size_t row = 0; sink && row < verdicts_.size(); ++row) {
+      auto one = detail(row);
+      if (!one) return std::unexpected(one.error());
+      if (auto given = sink(row, std::move(*one)); !given) return given;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Verdict> verdicts_;  // by row
+};
+
 // A result of `score`: no rows.
 class ScoreSource : public Source {
  public:
@@ -128,6 +171,10 @@ class ScoreSource : public Source {
 
 std::unique_ptr<Source> verdict_source(SourceParts parts) {
   return std::make_unique<VerdictSource>(std::move(parts));
+}
+
+std::unique_ptr<Source> kernelbench_source(SourceParts parts) {
+  return std::make_unique<KernelBenchSource>(std::move(parts));
 }
 
 std::unique_ptr<Source> score_source(SourceParts parts) {

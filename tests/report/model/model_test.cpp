@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 
+#include "base/core/text.h"
 #include "sources.h"
 
 namespace kw::report {
@@ -144,7 +146,6 @@ TEST_F(ReportModel, SurvivesTextsThatAreNoUtf8AndNumbersThatAreNone) {
   odd.task.name = "n\xFF";
   odd.rounds[0].turns[0].completion = std::string("a\0\x80\xE2\x80\xAE", 6);
   odd.rounds[0].turns[0].verdict->speedup = std::numeric_limits<double>::infinity();
-  odd.rounds[0].turns[0].generation_ms = std::numeric_limits<double>::quiet_NaN();
   boost::json::object detail = [&] {
     store::World world;
     EXPECT_TRUE(world.open());
@@ -162,7 +163,7 @@ TEST_F(ReportModel, RedactsPromptsPathsAndHosts) {
   Trace trace = store::three_turns();
   trace.rounds[0].turns[0].verdict->error = "cannot open /home/ann/x/y.py at http://gpu7.example:80/a";
   trace.rounds[0].turns[0].verdict->error_detail =
-      ErrorDetail{.traceback = "File \"/home/ann/x/y.py\", line 1"};
+      ErrorDetail{{}, {}, {}, "File \"/home/ann/x/y.py\", line 1"};
   trace.sampling = {{"url", "http://gpu7.example/v1"}, {"folder", "data/private"}};
   Model model({traces({trace})}, {.redact = true});
   auto details = details_of(model);

@@ -26,6 +26,20 @@ TEST_F(Recognised, ByContent) {
             std::vector<std::string>{"dataset"});
 }
 
+TEST_F(Recognised, ResultsOfKernelBench) {
+  std::string file = write("runs/eval_results.json",
+                           R"({"19": [{"sample_id": 0, "compiled": true, "correctness": true, "metadata": {},
+                               "runtime": 1.5, "runtime_stats": {"mean": 1.5}}]})");
+  Model model = model_of({file});
+  EXPECT_EQ(model.index().sources[0].kind, SourceKind::verdicts);
+  ASSERT_EQ(model.index().rows.count, 1U);
+  EXPECT_EQ(model.index().rows.status[0], "correct");
+  EXPECT_TRUE(model.index().rows.protocol.is_null(0));
+  auto detail = model.detail(std::size_t{0});
+  ASSERT_TRUE(detail);
+  EXPECT_EQ(detail->at("verdict").at("status"), "correct");
+}
+
 TEST_F(Recognised, AFolderByWhatItContains) {
   traces({store::three_turns()}, "all/x.json");
   write("all/x.run/run.db", "");
