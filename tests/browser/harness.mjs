@@ -51,10 +51,11 @@ export class Browser {
   }
 
   /** Opens an address. `errors` of the tab has what the console and the page reported. */
-  async open(url, { width = 1200, height = 800, dark = false, fragment = "", ready = "main h1, main h2, main .table-page, main .empty, .problem", reducedMotion = "reduce" } = {}) {
+  async open(url, { width = 1200, height = 800, dark = false, fragment = "", ready = "main h1, main h2, main .table-page, main .empty, .problem", reducedMotion = "reduce", init = null } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion, acceptDownloads: false });
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
+    if (init) await page.addInitScript(init);
     const errors = [];
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     page.on("pageerror", (error) => errors.push(String(error)));

@@ -118,9 +118,11 @@ export function worldOf(title, sources, entries, more = {}) {
   };
 }
 
+let recorded = null;
 /** A conversation of four answers that an H200 judged, in the form of docs/exports.md. */
 export function recordedTrace() {
-  const [trace] = JSON.parse(read("examples/recorded_gpu/trace.json"));
+  recorded ??= read("examples/recorded_gpu/trace.json");
+  const [trace] = JSON.parse(recorded);
   trace.prompt = trace.full_messages.slice(0, 2);
   delete trace.full_messages;
   trace.turns.forEach((turn, i) => (turn.reasoning ??= `Turn ${i + 1}: I read the feedback line by line.\nThen I change one thing.`));
@@ -190,3 +192,29 @@ export function smallWorld() {
 }
 
 export const emptyWorld = () => ({ title: "empty", sources: [], rows: [], turns: [], details: {} });
+
+/** As many traces of four turns as wanted, each with code and messages of its own: about 24 KB of details each. */
+export function largeWorld(traces) {
+  const entries = [];
+  for (let i = 0; i < traces; i++) {
+    const trace = derived(i, { model: i % 2 ? "large-model" : "small-model" });
+    delete trace.final_result;
+    delete trace.final_triton_code;
+    const random = dice(i);
+    const salt = () => Math.floor(random() * 2 ** 32).toString(36);
+    for (const turn of trace.turns) {
+      const [name, other] = [`kernel_${salt()}`, `v_${salt()}`];
+      const mend = (text) => text?.replaceAll(/relu_(pair|sum)?_?kernel/g, name).replaceAll(/\bat\b/g, other).replaceAll("1024", String(2 ** (5 + Math.floor(random() * 6))));
+      turn.triton_code = mend(turn.triton_code);
+      turn.full_completion = mend(turn.full_completion);
+      turn.reasoning = `${turn.reasoning}\n${Array.from({ length: 6 }, salt).join(" ")}`;
+      turn.result.candidate_sha256 = salt().repeat(8);
+      turn.result.timing.reference_samples_ms = turn.result.timing.kernel_samples_ms = Array.from({ length: 8 }, () => Number((0.04 + random() / 100).toFixed(6)));
+    }
+    entries.push({ key: `k${i}`, source: i % 2, trace });
+  }
+  return worldOf("large world", [
+    { name: "first.json", kind: "run", state: "finished", facts: {}, messages: [] },
+    { name: "second.json", kind: "run", state: "finished", facts: {}, messages: [] },
+  ], entries);
+}

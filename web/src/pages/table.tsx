@@ -20,7 +20,7 @@ const taskWidthOf = (width: number) => (width < NARROW ? 150 : 220);
 
 type Item = { row: number; hit: Hit | null; more: number };
 
-function itemsOf(of: Report, rows: Uint32Array, found: Found | null): Item[] {
+function itemsOf(of: Report, rows: Uint32Array, found: Found | null, unfolded: ReadonlySet<number>): Item[] {
   const items: Item[] = [];
   for (const row of rows) {
     if (!found) {
@@ -30,7 +30,8 @@ function itemsOf(of: Report, rows: Uint32Array, found: Found | null): Item[] {
     const hits = found.byKey.get(of.keyOf(row));
     if (!hits) continue;
     items.push({ row, hit: null, more: 0 });
-    hits.slice(0, HITS_SHOWN).forEach((hit, i) => items.push({ row, hit, more: i === HITS_SHOWN - 1 ? hits.length - HITS_SHOWN : 0 }));
+    const shown = unfolded.has(row) ? hits.length : Math.min(HITS_SHOWN, hits.length);
+    for (let i = 0; i < shown; i++) items.push({ row, hit: hits[i]!, more: i === shown - 1 ? hits.length - shown : 0 });
   }
   return items;
 }
@@ -141,7 +142,8 @@ export function TablePage() {
   const of = report.value!;
   const rows = ordered.value;
   const { found, finder } = useFound();
-  const items = useMemo(() => itemsOf(of, rows, found), [of, rows, found]);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
+  const items = useMemo(() => itemsOf(of, rows, found, unfolded), [of, rows, found, unfolded]);
   const box = useRef<HTMLDivElement>(null);
   const filterField = useRef<HTMLInputElement>(null);
   const [width, setWidth] = useState(() => Math.min(window.innerWidth, 1680) - 32);
@@ -241,7 +243,11 @@ export function TablePage() {
                         <span class="hit-text mono">
                           <Marked text={item.hit.text} wanted={finder.text} />
                         </span>
-                        {item.more > 0 ? <span class="mute hit-more">{count(item.more)} more</span> : null}
+                        {item.more > 0 ? (
+                          <button type="button" class="quiet hit-more" onClick={() => setUnfolded(new Set([...unfolded, item.row]))}>
+                            {count(item.more)} more
+                          </button>
+                        ) : null}
                       </div>
                     </div>
                   );
