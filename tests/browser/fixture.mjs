@@ -34,9 +34,10 @@ export function shell({ head = "", data = "", connect = "" } = {}) {
 <link rel="icon" href="data:,">
 <title>report</title>
 ${head}<style>${style}</style>
+<script>${script}</script>
 </head>
 <body>
-<script>${script}</script>
+<noscript>This report needs JavaScript, and no network.</noscript>
 ${data}</body>
 </html>
 `;

@@ -1,5 +1,6 @@
 // The frame of every page: title, navigation, filters, what went wrong, the data file that is missing.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Guard } from "./guard";
 import { Help } from "./keys";
 import { ContentsStrip } from "./pages/contents";
 import { count } from "./numbers";
@@ -7,7 +8,7 @@ import { PAGES } from "./router";
 import { FILTERS, type Filter, dataVersion, failure, filterWord, filtered, filters, href, isFiltered, place, report, setParams, source } from "./state";
 import { compareWords } from "./table";
 import { Text, plain } from "./text";
-import { Empty, Guard, Problem } from "./ui";
+import { Empty, Problem } from "./ui";
 
 const FILTER_NAMES: Record<Filter, string> = { source: "Source", level: "Level", model: "Model", status: "Status" };
 
@@ -190,7 +191,7 @@ export function Shell() {
       <main class="page" id="content" tabIndex={-1} ref={main}>
         {name === "overview" ? <ContentsStrip /> : null}
         {Body ? (
-          <Guard key={`${name} ${place.value.parts.join("/")}`}>
+          <Guard key={`${name} ${place.value.parts.join("/")}`} title="This page">
             <Body />
           </Guard>
         ) : <Empty title="There is no such page">The link may come from another version of this page.</Empty>}

@@ -1,6 +1,6 @@
 // Parts that several pages draw: a status with its sign, a number with its unit, a section, an empty state, a link to docs.
 import type { ComponentChildren } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Detail } from "./format";
 import { NONE, NOT_RECORDED } from "./numbers";
 import { dataVersion, report, source } from "./state";
@@ -102,18 +102,9 @@ export function Problem({ message, remedy }: { message: string; remedy: string }
   );
 }
 
-/** Draws a message where drawing its children failed: one broken entry does not take the page with it. */
-export function Guard({ children }: { children: ComponentChildren }) {
-  const [error] = useErrorBoundary();
-  if (error) {
-    return <Problem message={`This part cannot be shown: ${error instanceof Error ? error.message : String(error)}`} remedy="The report may be damaged, or have fields that this page does not expect." />;
-  }
-  return <>{children}</>;
-}
-
 /** The name of a page of the documentation, from text of the program alone: a reference to follow, not a link to the network. */
 export function Docs({ page }: { page: string }) {
-  return <span class="docs">docs/{plain(page)}</span>;
+  return <span class="docs">{plain(page.startsWith("docs/") ? page : `docs/${page}`)}</span>;
 }
 
 type Loaded<T> = { state: "waiting" } | { state: "ready"; value: T } | { state: "failed"; message: string; remedy: string };

@@ -10,6 +10,7 @@ const NAMES: Record<string, string> = {
   dataset_rows: "rows of data sets",
   paths: "paths of files",
   hosts: "names of hosts",
+  keys: "keys of services",
 };
 const nameOf = (what: unknown) => NAMES[String(what)] ?? String(what).replaceAll("_", " ");
 
