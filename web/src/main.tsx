@@ -15,7 +15,7 @@ function start(): void {
   const token = document.querySelector('meta[name="kernelwright-live"]')?.getAttribute("content");
   const run = new URLSearchParams(location.search).get("run");
   if (token === null || token === undefined) show(new FileSource(), root);
-  else void live(new LiveSource(token, run), run, root);
+  else live(new LiveSource(token, run), run, root);
 }
 
 function show(source: Source, root: HTMLElement): void {
@@ -24,11 +24,10 @@ function show(source: Source, root: HTMLElement): void {
 }
 
 /** `view` of a folder shows its runs, unless the address names one. */
-async function live(source: LiveSource, run: string | null, root: HTMLElement): Promise<void> {
-  const read = async () => (await (await source.request("/api/runs")).json()) as Run[] | null;
-  const runs = run === null ? await read().catch(() => null) : null;
-  if (runs === null) show(source, root);
-  else render(<Runs first={runs} read={async () => (await read()) ?? []} />, root);
+function live(source: LiveSource, run: string | null, root: HTMLElement): void {
+  const read = async () => (await (await source.request("/api/runs")).json()) as Run[];
+  if (run === null && document.querySelector('meta[name="kernelwright-folder"]')) render(<Runs read={read} />, root);
+  else show(source, root);
 }
 
 // The script stands before the data, and perhaps before the body: it draws as soon as there is a body.

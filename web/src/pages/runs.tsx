@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { count, moment } from "../numbers";
 import { Text } from "../text";
-import { Empty } from "../ui";
+import { Empty, Problem } from "../ui";
 
 export interface Run {
   path: string;
@@ -16,17 +16,29 @@ export interface Run {
 
 const AGAIN_MS = 5000;
 
-export function Runs({ first, read }: { first: Run[]; read: () => Promise<Run[]> }) {
-  const [runs, setRuns] = useState(first);
+export function Runs({ read }: { read: () => Promise<Run[]> }) {
+  const [runs, setRuns] = useState<Run[] | null>(null);
+  const [failure, setFailure] = useState<string | null>(null);
   useEffect(() => {
     document.title = "Runs";
-    const timer = setInterval(() => void read().then(setRuns, () => undefined), AGAIN_MS);
+    const again = () =>
+      void read().then(
+        (found) => {
+          setRuns(found);
+          setFailure(null);
+        },
+        (error: Error) => setFailure(error.message),
+      );
+    again();
+    const timer = setInterval(again, AGAIN_MS);
     return () => clearInterval(timer);
   }, []);
+  if (!runs) return <main class="page">{failure ? <Problem message={failure} remedy="" /> : <p class="mute" role="status">Reading the folder …</p>}</main>;
   const newest = [...runs].sort((a, b) => ((a.modified_at ?? "") < (b.modified_at ?? "") ? 1 : -1));
   return (
     <main class="page">
       <h1>Runs</h1>
+      {failure ? <Problem message={failure} remedy="" /> : null}
       {runs.length === 0 ? (
         <Empty title="The folder has no runs">Runs, traces, verdicts, scores and data sets appear here when they are written.</Empty>
       ) : (
