@@ -85,6 +85,7 @@ namespace json = boost::json;
 constexpr double longest_wait_s = 60;
 constexpr std::size_t most_polled = 1'000;
 constexpr std::size_t enough_answer_bytes = std::size_t{8} << 20;
+constexpr std::size_t most_listed = 200;  // a verdict with evidence may have 256 KiB
 
 ApiError no_evaluation(const std::string& id) {
   return {404, "unknown", fmt::format("no evaluation \"{}\" exists", id)};
@@ -219,6 +220,45 @@ async::Task<http::Response> cancel_evaluation(EvaluationBackend* backend, const 
   co_return json_response(200, record_json(**record));
 }
 
+template <typename Number>
+bool read_number(std::string_view text, Number& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= 0;
+}
+
+// "1767225600000-7", the `next` of an earlier answer.
+Answered<EndPlace> after_of(const Call& call) {
+  std::string text = call.parameter("after").value_or("0-0");
+  EndPlace place;
+  std::size_t dash = std::min(text.find('-'), text.size());
+  std::string_view seq = std::string_view(text).substr(std::min(text.size(), dash + 1));
+  if (!read_number(std::string_view(text).substr(0, dash), place.finished_at_ms) ||
+      !read_number(seq, place.seq))
+    return refuse({400, "invalid", "after is not the `next` of an earlier list", "after"});
+  return place;
+}
+
+Answered<std::size_t> limit_of(const Call& call) {
+  std::size_t limit = 0;
+  if (!read_number(call.parameter("limit").value_or("100"), limit) || limit == 0 || limit > most_listed)
+    return refuse({400, "invalid", fmt::format("limit is not a number from 1 to {}", most_listed), "limit"});
+  return limit;
+}
+
+async::Task<http::Response> list_ended(EvaluationBackend* backend, const Call& call) {
+  auto after = after_of(call);
+  if (!after) co_return refusal_response(after.error());
+  auto limit = limit_of(call);
+  if (!limit) co_return refusal_response(limit.error());
+  auto part = co_await backend->ended(*after, *limit);
+  if (!part) co_return refusal_response(part.error());
+  std::string text = "{\"evaluations\":[";
+  for (const EvaluationState& record : part->records)
+    text += (text.back() == '[' ? "" : ",") + record_json(record);
+  text += fmt::format("],\"next\":\"{}-{}\"}}", part->next.finished_at_ms, part->next.seq);
+  co_return json_response(200, std::move(text));
+}
+
 Answered<std::vector<std::string>> read_ids(const json::object& body) {
   const json::value* list = body.if_contains("ids");
   if (!list || !list->is_array() || list->get_array().empty() || list->get_array().size() > most_polled)
@@ -266,6 +306,7 @@ void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async:
                               EvaluationLimits limits) {
   Counter counter{backend, workbench, limits};
   auto at = &backend;
+  routes.add({"GET", "/v1/evaluations", [=](const Call& call) { return list_ended(at, call); }});
   routes.add({"POST", "/v1/evaluations", [=](const Call& call) { return submit(counter, call); }});
   routes.add(
       {"POST", "/v1/evaluations/batch", [=](const Call& call) { return submit_batch(counter, call); }});

@@ -60,6 +60,18 @@ struct EvaluationState {
   std::optional<std::int64_t> finished_at_ms;
 };
 
+// A place in the list of ended evaluations, which is in the order of their ends.
+struct EndPlace {
+  std::int64_t finished_at_ms = 0;
+  std::int64_t seq = 0;
+};
+
+// A part of that list, and the place after it.
+struct EndedPart {
+  std::vector<EvaluationState> records;
+  EndPlace next;
+};
+
 // The answer to a submission.
 struct Receipt {
   std::string id;
@@ -86,6 +98,9 @@ class EvaluationBackend {
   // As find(), after one of them has ended or is unknown, the deadline has passed, or the service ends.
   virtual async::Task<Answered<std::vector<std::optional<EvaluationState>>>> wait(
       std::vector<std::string> ids, async::Deadline deadline) = 0;
+
+  // The evaluations that ended after that place, at most so many.
+  virtual async::Task<Answered<EndedPart>> ended(EndPlace after, std::size_t most) = 0;
 
   // Empty for an unknown id; an ended evaluation stays unchanged.
   virtual async::Task<Answered<std::optional<EvaluationState>>> cancel(std::string id, std::string cause) = 0;

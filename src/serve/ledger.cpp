@@ -224,6 +224,12 @@ async::Task<Answered<std::vector<Receipt>>> Ledger::submit(std::vector<Submissio
   co_return receipts;
 }
 
+async::Task<Answered<EndedPart>> Ledger::ended(EndPlace after, std::size_t most) {
+  auto part = co_await store_.ended(after, most);
+  if (!part) co_return refuse(broken_store(part.error()));
+  co_return std::move(*part);
+}
+
 async::Task<Answered<std::vector<std::optional<EvaluationState>>>> Ledger::find(
     std::vector<std::string> ids) {
   std::vector<std::optional<EvaluationState>> records(ids.size());

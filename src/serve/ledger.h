@@ -54,6 +54,7 @@ class Ledger : public EvaluationBackend {
       std::vector<std::string> ids) override;
   async::Task<Answered<std::vector<std::optional<EvaluationState>>>> wait(std::vector<std::string> ids,
                                                                           async::Deadline deadline) override;
+  async::Task<Answered<EndedPart>> ended(EndPlace after, std::size_t most) override;
   async::Task<Answered<std::optional<EvaluationState>>> cancel(std::string id, std::string cause) override;
 
   // Accepts and starts no more evaluations. Running ones may end until the deadline; then it stops them.

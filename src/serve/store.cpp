@@ -70,6 +70,11 @@ struct Rows::Statements {
         find(database,
              "SELECT state, submitted_at, started_at, finished_at, cause, verdict, digest, evaluations.seq"
              " FROM evaluations LEFT JOIN verdicts USING (seq) WHERE id = ?"),
+        ended(
+            database,
+            "SELECT evaluations.seq, id, state, submitted_at, started_at, finished_at, cause, verdict"
+            " FROM evaluations LEFT JOIN verdicts USING (seq) WHERE state <> 0 AND finished_at >= ?1"
+            " AND (finished_at > ?1 OR evaluations.seq > ?2) ORDER BY finished_at, evaluations.seq LIMIT ?3"),
         known(database,
               "SELECT verdict FROM evaluations JOIN verdicts USING (seq) WHERE work = ?"
               " ORDER BY evaluations.seq DESC LIMIT 1"),
@@ -88,6 +93,7 @@ struct Rows::Statements {
   SQLite::Statement end;
   SQLite::Statement drop_request;
   SQLite::Statement find;
+  SQLite::Statement ended;
   SQLite::Statement known;
   SQLite::Statement open_ones;
   SQLite::Statement purge;
@@ -179,6 +185,28 @@ std::optional<EvaluationState> Rows::find(const std::string& id) {
   auto found = find_row(statements_->find, id);
   if (!found) return {};
   return std::move(found->record);
+}
+
+EndedPart Rows::ended(EndPlace after, std::size_t most) {
+  SQLite::Statement& ended = statements_->ended;
+  StatementUse use(ended);
+  ended.bind(1, after.finished_at_ms);
+  ended.bind(2, after.seq);
+  ended.bind(3, static_cast<std::int64_t>(most));
+  EndedPart part{{}, after};
+  while (ended.executeStep()) {
+    EvaluationState record;
+    record.id = ended.getColumn(1).getString();
+    record.state = state_of(ended.getColumn(2).getInt());
+    record.submitted_at_ms = ended.getColumn(3).getInt64();
+    record.started_at_ms = number_at(ended.getColumn(4));
+    record.finished_at_ms = number_at(ended.getColumn(5));
+    record.cause = ended.getColumn(6).getString();
+    record.verdict = text_at(ended.getColumn(7));
+    part.next = {record.finished_at_ms.value_or(0), ended.getColumn(0).getInt64()};
+    part.records.push_back(std::move(record));
+  }
+  return part;
 }
 
 std::optional<std::string> Rows::known_verdict(const std::string& work) {
@@ -328,6 +356,10 @@ async::Task<Result<std::vector<std::optional<EvaluationState>>>> Store::find(std
     for (const std::string& id : ids) found.push_back(in.find(id));
     return found;
   });
+}
+
+async::Task<Result<EndedPart>> Store::ended(EndPlace after, std::size_t most) {
+  return state_->written<EndedPart>([=](Rows& in) { return in.ended(after, most); });
 }
 
 async::Task<Result<std::vector<std::optional<std::string>>>> Store::known_verdicts(

@@ -102,6 +102,7 @@ class Rows {
   // No change if it has ended.
   void end(const EndRow& row);
   std::optional<EvaluationState> find(const std::string& id);
+  EndedPart ended(EndPlace after, std::size_t most);
   std::optional<std::string> known_verdict(const std::string& work);
   std::vector<OpenRow> open_ones();
   // Deletes at most so many evaluations that ended before then; returns their number.
@@ -137,6 +138,7 @@ class Store {
   async::Task<Result<>> end(std::vector<EndRow> rows);
   // In the order of the ids.
   async::Task<Result<std::vector<std::optional<EvaluationState>>>> find(std::vector<std::string> ids);
+  async::Task<Result<EndedPart>> ended(EndPlace after, std::size_t most);
   async::Task<Result<std::vector<std::optional<std::string>>>> known_verdicts(std::vector<std::string> works);
   async::Task<Result<std::size_t>> purge(std::int64_t finished_before_ms, std::size_t most);
 

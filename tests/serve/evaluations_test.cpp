@@ -142,6 +142,39 @@ TEST(Evaluations, ADoneOneStaysDone) {
   EXPECT_EQ(world.del("/v1/evaluations/nobody").status, 404);
 }
 
+std::vector<std::string> listed(World& world, std::string& next) {
+  auto answer = world.get("/v1/evaluations?limit=2&after=" + next);
+  std::vector<std::string> ids;
+  const auto body = answer.body();
+  for (const auto& each : body.at("evaluations").as_array()) ids.emplace_back(each.at("id").as_string());
+  next = answer.at("next");
+  return ids;
+}
+
+TEST(Evaluations, ThatEndedAreListedInTheOrderOfTheirEnds) {
+  World world;
+  for (const char* id : {"c", "a", "b"}) {
+    world.submit(id);
+    world.until_state(id, "done");
+  }
+  world.verifier.hold();
+  world.submit("runs");
+  std::string next = "0-0";
+  EXPECT_THAT(listed(world, next), ElementsAre("c", "a"));
+  EXPECT_THAT(listed(world, next), ElementsAre("b"));
+  EXPECT_THAT(listed(world, next), ElementsAre());
+  world.verifier.release();
+  world.until_state("runs", "done");
+  EXPECT_THAT(listed(world, next), ElementsAre("runs"));
+}
+
+TEST(Evaluations, AreListedFromAPlaceOfTheListAlone) {
+  World world;
+  for (const char* query : {"after=x", "after=1", "after=1-", "after=-1-1", "after=1-1-1", "limit=0",
+                            "limit=201", "limit=x", "after=99999999999999999999-1"})
+    EXPECT_EQ(world.get(std::string("/v1/evaluations?") + query).status, 400) << query;
+}
+
 TEST(Evaluations, TheDeadlineCancelsQueuedAndRunning) {
   World world;
   world.verifier.hold();
