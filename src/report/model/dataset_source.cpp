@@ -15,22 +15,6 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 namespace {
 
-// The files with the rows of a data set's folder: one a kind, with the metadata where there are any.
-std::vector<fs::path> row_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (std::string_view kind : enum_words<corpus::RowKind>) {
-    if (fs::path rows = folder / fmt::format("{}.jsonl", kind); fs::exists(rows, error)) {
-      files.push_back(std::move(rows));
-      continue;
-    }
-    for (const char* ending : {"_sft.csv", "_sft_validation.csv"})
-      if (fs::path rows = folder / fmt::format("{}{}", kind, ending); fs::exists(rows, error))
-        files.push_back(std::move(rows));
-  }
-  return files;
-}
-
 class DatasetSource : public Source {
  public:
   using Source::Source;
@@ -57,7 +41,7 @@ class DatasetSource : public Source {
     read_analysis();
     std::error_code error;
     std::vector<fs::path> files{path()};
-    if (fs::is_directory(path(), error)) files = row_files(path());
+    if (fs::is_directory(path(), error)) files = dataset_files(path());
     if (files.empty()) damaged(fmt::format("{} has no rows", path()));
     for (const fs::path& file : files) read_file(file);
     // A twin may come after its row: the details follow when all rows are known.

@@ -14,6 +14,7 @@
 #include "base/core/json.h"
 #include "base/core/standard_input.h"
 #include "base/core/text.h"
+#include "dataset/units/row.h"
 #include "loop/tasks/kernelbench_results.h"
 #include "report/model/object_file.h"
 #include "score/report/result.h"
@@ -87,7 +88,7 @@ Result<Found> found_in_file(const fs::path& path) {
 std::optional<SourceKind> kind_of_folder(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path / "run.db", error)) return SourceKind::run;
-  if (fs::exists(path / "ANALYSIS.json", error)) return SourceKind::dataset;
+  if (fs::exists(path / "ANALYSIS.json", error) || !dataset_files(path).empty()) return SourceKind::dataset;
   return {};
 }
 
@@ -120,6 +121,21 @@ std::vector<Found> inputs_in(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::vector<fs::path> dataset_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (std::string_view kind : enum_words<corpus::RowKind>) {
+    if (fs::path rows = folder / fmt::format("{}.jsonl", kind); fs::exists(rows, error)) {
+      files.push_back(std::move(rows));
+      continue;
+    }
+    for (const char* ending : {"_sft.csv", "_sft_validation.csv"})
+      if (fs::path rows = folder / fmt::format("{}{}", kind, ending); fs::exists(rows, error))
+        files.push_back(std::move(rows));
+  }
+  return files;
+}
 
 Result<std::vector<Found>> recognise_inputs(const std::string& path) {
   std::error_code error;
