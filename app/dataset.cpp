@@ -94,6 +94,9 @@ int export_rows(const DatasetExportFlags& flags) {
   auto scratch = scratch_beside(flags.out);
   if (!scratch) return ended_early(scratch.error());
   auto settings = export_settings(flags, *host, scratch->path());
+  auto reviews = flags.review.read(flags.source);
+  if (!reviews) return ended_early(reviews.error());
+  settings.reviews = std::move(*reviews);
   auto tally = dataset::export_rows(settings);
   if (!tally) return ended_early(tally.error());
   if (!flags.machine.quiet)

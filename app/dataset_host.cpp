@@ -298,6 +298,7 @@ dataset::ExportSettings export_settings(const DatasetExportFlags& flags, const D
   settings.metadata = flags.metadata;
   settings.messages = flags.messages;
   settings.without_flags = flags.unflagged;
+  settings.leave_out = flags.review.leave_out;
   settings.read = read_of(flags.columns, host, scratch);
   settings.spill = scratch;
   settings.python = host.python;

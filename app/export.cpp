@@ -34,6 +34,7 @@ store::TrainingOptions options_of(const ExportFlags& flags) {
   options.best_only = flags.best_only;
   options.include_benchmarks = flags.include_benchmarks;
   options.max_bytes = flags.max_bytes;
+  options.leave_out = flags.review.leave_out;
   return options;
 }
 
@@ -193,6 +194,9 @@ Result<> check_not_input(const ExportFlags& flags) {
 int export_run(const ExportFlags& flags) {
   if (!row_format(flags.format)) return export_for_others(flags);
   store::TrainingOptions options = options_of(flags);
+  auto reviews = flags.review.read(flags.run);
+  if (!reviews) return failed(reviews.error());
+  options.reviews = std::move(*reviews);
   if (auto good = check_export_flags(flags, options); !good) {
     complain(good.error());
     return exit_usage;

@@ -253,6 +253,7 @@ void DatasetExportFlags::add(CLI::App& app) {
        "self_contained", "clear_argument_shapes"})
       ->type_name("WORD");
   app.add_flag("--unflagged", unflagged, "only rows without a leakage flag");
+  review.add(app);
   app.add_flag("--metadata", metadata, "export all columns, not only prompt and completion");
   app.add_flag("--messages", messages, "export rows as conversations: {\"messages\": [...]}");
   columns.add(app);

@@ -9,6 +9,7 @@
 
 #include "dataset/build/dedup.h"
 #include "dataset/pairs/pairs.h"
+#include "options/review_flags.h"
 
 namespace kw {
 
@@ -121,6 +122,7 @@ struct DatasetExportFlags {
   bool metadata = false;
   bool messages = false;
   bool unflagged = false;
+  ReviewFlags review;
   DatasetMachineFlags machine;
   ColumnFlags columns;
 

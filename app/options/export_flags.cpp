@@ -62,6 +62,7 @@ void ExportFlags::add(CLI::App& app) {
                                            "leave out rows over this size, like 64K")
       ->type_name("SIZE")
       ->group("Rows");
+  review.add(app);
   app.add_option("--python", python, "Python with pyarrow for Parquet [VIRTUAL_ENV, .venv, PATH]")
       ->type_name("PATH");
   app.add_flag("--quiet,-q", quiet, "print errors only");

@@ -9,6 +9,7 @@
 
 #include "base/core/words.h"
 #include "loop/run_store/training_rows.h"
+#include "options/review_flags.h"
 #include "types/enums.h"
 
 namespace kw {
@@ -39,6 +40,7 @@ struct ExportFlags {
   bool best_only = false;
   bool include_benchmarks = false;
   std::optional<std::uint64_t> max_bytes;
+  ReviewFlags review;
   std::string python;
   bool quiet = false;
 

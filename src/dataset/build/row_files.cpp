@@ -154,6 +154,7 @@ class Copier {
       : files_(files), target_(target), form_(form) {
     columns_ = target.columns;
     if (columns_.empty() && files.files() > 0) columns_ = files.file(0).columns();
+    if (adds()) columns_.push_back(target.added->name);
   }
 
   Result<> head(NewFile& out) const {
@@ -171,12 +172,15 @@ class Copier {
     }
     auto row = files_.at(number);
     if (!row) return std::unexpected(row.error());
+    if (adds()) row->rest[target_.added->name] = target_.added->value(*row);
     return out.write(form_ == Form::csv ? record(*row) : line(*row));
   }
 
  private:
+  bool adds() const { return target_.added && target_.columns.empty(); }
+
   bool as_it_stands(const table::TextRows& file) const {
-    if (target_.messages || !target_.columns.empty()) return false;
+    if (target_.messages || !target_.columns.empty() || adds()) return false;
     auto form = form_of(file.file());
     if (!form || *form == Form::parquet) return false;
     if (fs::path(file.file()).extension() == ".json") return false;

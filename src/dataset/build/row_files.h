@@ -64,6 +64,12 @@ Result<std::vector<DroppedRow>> choose_rows(const RowFiles& files, const std::ve
                                             const std::function<bool(std::uint32_t)>& fixed);
 
 // Copies rows of files into one new file.
+// A column that a copy has and its source has not.
+struct AddedColumn {
+  std::string name;
+  std::function<boost::json::value(const table::TextRow& row)> value;
+};
+
 struct CopyTarget {
   std::filesystem::path out;    // .csv, .jsonl, .json or .parquet
   std::filesystem::path spill;  // a folder for temporary files
@@ -71,6 +77,7 @@ struct CopyTarget {
   std::string prompt = "prompt";  // names of the two columns
   std::string completion = "completion";
   std::vector<std::string> columns = {};  // to write; empty: those of the first file
+  std::optional<AddedColumn> added = {};  // with all columns
   bool messages = false;  // a column "messages" instead of the two: the user's message and the answer
 };
 

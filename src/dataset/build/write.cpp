@@ -289,6 +289,20 @@ bool holds(const json::object& labels, const std::string& label) {
   return bool_at(labels, label).value_or(false);
 }
 
+// The label of the row's review; empty if it has none.
+std::optional<ReviewLabel> label_of(const table::TextRow& row, const ReviewLabels& reviews) {
+  auto id = string_at(row.rest, "id");
+  auto found = id ? reviews.of_row(*id) : std::nullopt;
+  return found ? std::optional(found->label) : std::nullopt;
+}
+
+AddedColumn review_column(const ReviewLabels& reviews) {
+  return {"review", [&reviews](const table::TextRow& row) -> json::value {
+            auto label = label_of(row, reviews);
+            return label ? json::value(to_string(*label)) : json::value();
+          }};
+}
+
 // Whether the row's metadata pass the filters.
 Result<bool> wanted(const table::TextRow& row, const ExportSettings& settings) {
   if (!settings.split.empty()) {
@@ -301,6 +315,10 @@ Result<bool> wanted(const table::TextRow& row, const ExportSettings& settings) {
     if (!leaks || !leaks->is_array()) return fail("--unflagged: the rows have no column `leakage`");
     if (!leaks->get_array().empty()) return false;
   }
+  if (!settings.leave_out.empty() && !row.rest.contains("id"))
+    return fail("--leave-out: the rows have no column `id`");
+  auto label = label_of(row, settings.reviews);
+  if (label && std::ranges::find(settings.leave_out, *label) != settings.leave_out.end()) return false;
   if (settings.labels.empty()) return true;
   const json::value* labels = row.rest.if_contains("labels");
   if (!labels || !labels->is_object()) return fail("--label: the rows have no column `labels`");
@@ -334,6 +352,7 @@ Result<ExportTally> export_rows(const ExportSettings& settings) {
   CopyTarget target{settings.out, settings.spill, settings.python, settings.read.prompt,
                     settings.read.completion};
   target.messages = settings.messages;
+  if (!settings.reviews.empty()) target.added = review_column(settings.reviews);
   if (!settings.metadata) target.columns = {settings.read.prompt, settings.read.completion};
   std::size_t next = 0;
   auto copied = copy_rows(

@@ -14,6 +14,7 @@
 #include "dataset/build/python.h"
 #include "dataset/build/similar_units.h"
 #include "dataset/build/unit_store.h"
+#include "types/review.h"
 
 namespace kw::dataset {
 
@@ -66,7 +67,9 @@ struct ExportSettings {
   std::vector<std::string> labels;  // all must be true: "compilable", "self_contained", ...
   bool metadata = false;            // every column, not just the two
   bool messages = false;
-  bool without_flags = false;  // rows with an empty list of leaks
+  bool without_flags = false;               // rows with an empty list of leaks
+  ReviewLabels reviews = {};                // of people, by the rows' ids; with --metadata a column "review"
+  std::vector<ReviewLabel> leave_out = {};  // rows with one of these labels
   table::ReadOptions read;
   std::filesystem::path spill;
   PythonTools python;

@@ -112,7 +112,8 @@ struct Column {
   std::string_view type;  // empty: a list of messages
 };
 
-std::vector<Column> columns_of(Format format) {
+std::vector<Column> columns_of(const TrainingOptions& options) {
+  const Format format = options.format;
   std::vector<Column> columns;
   if (format == Format::messages) columns = {{"messages", ""}};
   if (format == Format::prompt_completion) columns = {{"prompt", ""}, {"completion", ""}};
@@ -131,6 +132,7 @@ std::vector<Column> columns_of(Format format) {
                                                    {"speedup", "float64"},
                                                    {"trust", "string"}})
     columns.push_back(each);
+  if (!options.reviews.empty()) columns.push_back({"review", "string"});
   if (format == Format::preference)
     for (Column each : std::initializer_list<Column>{{"rejected_round", "int64"},
                                                      {"rejected_turn", "int64"},
@@ -146,7 +148,7 @@ std::string features(const TrainingOptions& options) {
   bool key =
       options.reasoning == ReasoningKey::reasoning_content || options.reasoning == ReasoningKey::thinking;
   std::string text = "dataset_info:\n  features:\n";
-  for (const Column& column : columns_of(options.format)) {
+  for (const Column& column : columns_of(options)) {
     text += fmt::format("  - name: {}\n", column.name);
     if (!column.type.empty()) {
       text += fmt::format("    dtype: {}\n", column.type);
@@ -192,6 +194,8 @@ std::string made_with(const TrainingOptions& o) {
   if (o.min_trust) text += fmt::format(", trust at least `{}`", to_string(*o.min_trust));
   if (o.unmeasured_is_zero) text += ", speeds that were not measured as 0.0";
   if (o.best_only) text += ", the best turn of each trace only";
+  for (ReviewLabel label : o.leave_out)
+    text += fmt::format(", without answers labelled `{}`", to_string(label));
   if (o.max_bytes) text += fmt::format(", rows of at most {} bytes", *o.max_bytes);
   return text + (o.include_benchmarks ? ", benchmark tasks included." : ", benchmark tasks left out.");
 }

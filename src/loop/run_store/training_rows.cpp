@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/core/json.h"
+#include "types/job.h"
 
 namespace kw::store {
 namespace json = boost::json;
@@ -61,11 +62,26 @@ class Rows {
  private:
   void leave_out(const std::string& why) { ++tally_.left_out[why]; }
 
+  std::optional<ReviewLabel> label_of(const Turn& turn) const {
+    if (options_.reviews.empty()) return {};
+    auto found = options_.reviews.of_answer(trace_.task.task_id, candidate_sha256(turn.code));
+    return found ? std::optional(found->label) : std::nullopt;
+  }
+
+  // The reason of the options or of the review to omit the turn; empty if it is included.
+  std::string why_omitted(const Turn& turn) const {
+    std::string why = why_left_out(turn, options_);
+    if (!why.empty()) return why;
+    auto label = label_of(turn);
+    bool is_unwanted = label && std::ranges::find(options_.leave_out, *label) != options_.leave_out.end();
+    return is_unwanted ? fmt::format("labelled {}", to_string(*label)) : std::string();
+  }
+
   // The best turn of the trace; empty if the options omit it.
   std::optional<Place> best() {
     const Conversation* round = best_round(trace_);
     const Turn* turn = round ? best_turn(*round) : nullptr;
-    std::string why = turn ? why_left_out(*turn, options_) : "without an answer";
+    std::string why = turn ? why_omitted(*turn) : "without an answer";
     if (why.empty()) return Place{trace_, *round, *turn};
     leave_out(why);
     return {};
@@ -78,7 +94,7 @@ class Rows {
     }
     for (const Conversation& round : trace_.rounds)
       for (const Turn& turn : round.turns) {
-        std::string why = why_left_out(turn, options_);
+        std::string why = why_omitted(turn);
         why.empty() ? add_turn({trace_, round, turn}) : leave_out(why);
       }
   }
@@ -226,6 +242,9 @@ class Rows {
     row["speedup"] = speedup(place.turn);
     row["trust"] =
         verdict && verdict->trust ? text_or_null(to_string(*verdict->trust)) : json::value(nullptr);
+    if (options_.reviews.empty()) return;
+    auto label = label_of(place.turn);
+    row["review"] = label ? text_or_null(to_string(*label)) : json::value(nullptr);
   }
 
   void add(const json::object& row, const Turn& turn) {

@@ -11,6 +11,7 @@
 
 #include "base/core/words.h"
 #include "loop/run_store/trace_files.h"
+#include "types/review.h"
 #include "types/trace.h"
 
 namespace kw::store {
@@ -39,6 +40,8 @@ struct TrainingOptions {
   std::optional<std::uint64_t> max_bytes = {};  // of a row's JSON
   Form form = Form::multi;                      // of `traces`
   bool unmeasured_is_zero = false;              // write speeds that were not measured as 0.0, not as null
+  ReviewLabels reviews = {};                    // of people; unless empty, rows have the column "review"
+  std::vector<ReviewLabel> leave_out = {};      // answers with one of these labels
 };
 
 // Counts of included and omitted turns.

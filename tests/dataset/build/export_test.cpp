@@ -50,6 +50,45 @@ TEST(Export, LeavesFlaggedRowsOutIfAsked) {
   EXPECT_EQ(world.read("out.csv"), "prompt,completion\np1,c1\np3,c3\n");
 }
 
+ReviewLabels labelled(const char* row_id, ReviewLabel label) {
+  ReviewLog log;
+  log.entries.push_back({{"key", "", "", row_id}, "Ada", label, "", ""});
+  return ReviewLabels(log);
+}
+
+const char* rows_with_ids = R"({"id":"1","prompt":"p1","completion":"c1"}
+{"id":"2","prompt":"p2","completion":"c2"}
+)";
+
+TEST(Export, LeavesOutWhatAReviewRejected) {
+  World world;
+  world.write("fim.jsonl", rows_with_ids);
+  auto own = export_settings(world, "out.csv");
+  own.reviews = labelled("2", ReviewLabel::suspicious);
+  own.leave_out = {ReviewLabel::suspicious};
+  ASSERT_TRUE(export_rows(own));
+  EXPECT_EQ(world.read("out.csv"), "prompt,completion\np1,c1\n");
+}
+
+TEST(Export, HasTheLabelOfAReviewAmongTheMetadata) {
+  World world;
+  world.write("fim.jsonl", rows_with_ids);
+  auto own = export_settings(world, "out.csv");
+  own.metadata = true;
+  own.reviews = labelled("2", ReviewLabel::wrong_idiom);
+  ASSERT_TRUE(export_rows(own));
+  EXPECT_NE(world.read("out.csv").find("p2,c2,wrong_idiom\n"), std::string::npos) << world.read("out.csv");
+  EXPECT_NE(world.read("out.csv").find(",review\n"), std::string::npos);
+}
+
+TEST(Export, OfUnnamedRowsCannotLeaveOutLabels) {
+  World world;
+  world.write("fim.jsonl", rows);
+  auto own = export_settings(world, "out.csv");
+  own.leave_out = {ReviewLabel::suspicious};
+  EXPECT_FALSE(export_rows(own));
+}
+
 TEST(Export, MakesConversations) {
   World world;
   world.write("fim.jsonl", rows);

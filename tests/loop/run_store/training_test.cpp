@@ -7,6 +7,7 @@
 #include "loop/run_store/training_files.h"
 #include "loop/run_store/training_rows.h"
 #include "store_world.h"
+#include "types/job.h"
 
 namespace kw::store {
 namespace {
@@ -47,6 +48,37 @@ TEST(TrainingRows, PromptAndCompletionMeetAtTheAnswer) {
   EXPECT_EQ(roles(made[0].at("prompt")).size(), 6U);
   EXPECT_EQ(roles(made[0].at("completion")), Roles{"assistant"});
   EXPECT_EQ(made[0].at("speedup"), 2.5);
+}
+
+TrainingOptions reviewed(const Trace& t, std::size_t turn, ReviewLabel label) {
+  ReviewLog log;
+  log.entries.push_back(
+      {{"key", t.task.task_id, candidate_sha256(t.rounds[0].turns[turn].code), ""}, "Ada", label, "", ""});
+  TrainingOptions options;
+  options.reviews = ReviewLabels(log);
+  return options;
+}
+
+TEST(TrainingRows, HaveTheLabelOfAReview) {
+  Trace t = three_turns();
+  for (Turn& turn : t.rounds[0].turns) turn.code = "code " + std::to_string(turn.turn);
+  auto made = rows(t, reviewed(t, 1, ReviewLabel::good));
+  ASSERT_EQ(made.size(), 2U);
+  EXPECT_EQ(made[0].at("review"), "good");
+  EXPECT_TRUE(made[1].at("review").is_null());
+  EXPECT_FALSE(rows(t, {})[0].contains("review"));
+}
+
+TEST(TrainingRows, LeaveOutWhatAReviewFoundSuspicious) {
+  Trace t = three_turns();
+  for (Turn& turn : t.rounds[0].turns) turn.code = "code " + std::to_string(turn.turn);
+  TrainingOptions options = reviewed(t, 1, ReviewLabel::suspicious);
+  options.leave_out = {ReviewLabel::suspicious, ReviewLabel::unsure};
+  Tally tally;
+  auto made = rows(t, options, &tally);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].at("turn"), 3);
+  EXPECT_EQ(tally.left_out["labelled suspicious"], 1U);
 }
 
 TEST(TrainingRows, UnmeasuredSpeedsAreNullOrZero) {
