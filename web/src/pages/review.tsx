@@ -150,30 +150,32 @@ function Kappa({ agreement }: { agreement: Agreement[] }) {
   return (
     <section class="section" aria-label="Agreement">
       <h2>Agreement</h2>
-      <table class="review-kappa">
-        <thead>
-          <tr>
-            <th scope="col">Reviewers</th>
-            <th scope="col" class="number">Answers of both</th>
-            <th scope="col" class="number">Alike</th>
-            <th scope="col" class="number">Cohen’s kappa</th>
-          </tr>
-        </thead>
-        <tbody>
-          {agreement.map((pair) => (
-            <tr key={pair.reviewers.join("\n")}>
-              <th scope="row">
-                <Text value={pair.reviewers[0]} limit={40} /> and <Text value={pair.reviewers[1]} limit={40} />
-              </th>
-              <td class="number">{count(pair.pairs)}</td>
-              <td class="number">{percent(pair.raw.value)}</td>
-              <td class="number" title={pair.kappa_words}>
-                {pair.kappa === null ? "undefined" : pair.kappa.toFixed(2)}
-              </td>
+      <div class="scroll-x">
+        <table class="review-kappa">
+          <thead>
+            <tr>
+              <th scope="col">Reviewers</th>
+              <th scope="col" class="number">Answers of both</th>
+              <th scope="col" class="number">Alike</th>
+              <th scope="col" class="number">Cohen’s kappa</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {agreement.map((pair) => (
+              <tr key={pair.reviewers.join("\n")}>
+                <th scope="row">
+                  <Text value={pair.reviewers[0]} limit={40} /> and <Text value={pair.reviewers[1]} limit={40} />
+                </th>
+                <td class="number">{count(pair.pairs)}</td>
+                <td class="number">{percent(pair.raw.value)}</td>
+                <td class="number" title={pair.kappa_words}>
+                  {pair.kappa === null ? "undefined" : pair.kappa.toFixed(2)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }
