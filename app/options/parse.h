@@ -39,6 +39,23 @@ inline Result<std::optional<std::uint64_t>> parse_limit(const std::string& text)
   return given(parse_whole(text, 1, UINT64_MAX));
 }
 
+// --review or --review=N: a number of answers, 100 without one.
+inline CLI::Option* add_review_count(CLI::App& app, const std::string& help,
+                                     std::function<void(std::uint64_t)> use) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          "--review",
+          [use = std::move(use)](const std::vector<std::string>& words) {
+            if (words.empty() || words.front().empty()) return use(100);
+            auto count = parse_whole(words.front(), 1, 1'000'000);
+            if (!count) throw CLI::ValidationError("--review", count.error().what);
+            use(*count);
+          },
+          help)
+      ->expected(0, 1)
+      ->type_name("N");
+}
+
 // States the words of a closed set that an option takes, for the completion scripts. CLI11 has no other place
 // for them; its own formatter would print this text, ours does not.
 inline CLI::Option* with_words(CLI::Option* option, const std::vector<std::string>& words) {

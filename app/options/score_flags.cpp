@@ -87,23 +87,15 @@ void add_figures(CLI::App& app, ScoreFlags& flags) {
       "compile the kernels of N random answers [0]")
       ->type_name("N")
       ->group(group);
-  app.add_option_function<std::vector<std::string>>(
-         "--review",
-         [&flags](const std::vector<std::string>& words) {
-           flags.review = 100;
-           if (words.empty() || words.front().empty()) return;
-           auto count = parse_whole(words.front(), 1, 1'000'000);
-           if (!count) throw CLI::ValidationError("--review", count.error().what);
-           flags.review = *count;
-         },
-         "write a sheet with N answers for human review [100 answers]")
-      ->expected(0, 1)
-      ->type_name("N")
+  add_review_count(app, "write a sheet with N answers for human review [100 answers]",
+                   [&flags](std::uint64_t count) { flags.review = count; })
       ->group(group);
   app.add_flag("--show-findings", flags.show_findings, "include the findings of the checks in the sheet")
       ->group(group);
-  app.add_option("--read-review", flags.read_review,
-                 "a filled-in review sheet: read its labels into the result that PATH names")
+  app.add_option(
+         "--read-review", flags.read_review,
+         "a filled-in review sheet, or the review.jsonl of `view`: read its labels into the result that PATH "
+         "names")
       ->type_name("F")
       ->group(group);
 }

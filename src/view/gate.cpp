@@ -94,23 +94,23 @@ bool Gate::is_ours(std::string_view host) const {
 
 // A page of another site can send requests here, and by DNS rebinding under a name of its own: its Host,
 // Origin or Sec-Fetch-Site gives it away.
-std::optional<Refusal> Gate::refuse_place(const http::Request& head) const {
+std::optional<GateError> Gate::refuse_place(const http::Request& head) const {
   std::string_view host = http::header(head.headers, "Host");
   if (times(head.headers, "Host") != 1 || host_of(host).empty())
-    return Refusal{400, "invalid", "a request needs one Host header"};
+    return GateError{400, "invalid", "a request needs one Host header"};
   if (!is_ours(host_of(host)))
-    return Refusal{421, "wrong_host",
-                   fmt::format("{} is no name of this server; --allow-host adds a name",
-                               to_plain_text(shorten(host, 100)))};
+    return GateError{421, "wrong_host",
+                     fmt::format("{} is no name of this server; --allow-host adds a name",
+                                 to_plain_text(shorten(host, 100)))};
   if (std::string_view origin = http::header(head.headers, "Origin"); !origin.empty()) {
     bool is_same = times(head.headers, "Origin") == 1 && (iequals(origin, fmt::format("http://{}", host)) ||
                                                           iequals(origin, fmt::format("https://{}", host)));
-    if (!is_same) return Refusal{403, "wrong_origin", "requests of other sites are refused"};
+    if (!is_same) return GateError{403, "wrong_origin", "requests of other sites are refused"};
   }
   std::string_view site = http::header(head.headers, "Sec-Fetch-Site");
   bool is_page = is_read(head) && path_of(head.url) == "/";
   if (!site.empty() && !is_page && site != "same-origin" && site != "none")
-    return Refusal{403, "wrong_origin", "requests of other sites are refused"};
+    return GateError{403, "wrong_origin", "requests of other sites are refused"};
   return {};
 }
 
@@ -120,25 +120,25 @@ bool Gate::is_known(const http::Request& head) const {
   return !given.empty() && http::KeyCheck(session_).matches(given);
 }
 
-std::optional<Refusal> Gate::refusal(const http::Request& head) {
+std::optional<GateError> Gate::refusal(const http::Request& head) {
   if (auto place = refuse_place(head)) return place;
   bool is_write = head.method == "POST";
   if (!is_read(head) && !is_write)
-    return Refusal{405, "method_not_allowed", "the server takes GET, HEAD and POST"};
+    return GateError{405, "method_not_allowed", "the server takes GET, HEAD and POST"};
   std::string_view path = path_of(head.url);
   // Without the key, "/" is the form that asks for it.
   bool is_open = path == "/" || (is_write && path == "/enter");
   if (!is_known(head) && !is_open) {
     bool guesses = carries_key(head.headers);
     if (guesses && wrong_keys_.seconds_to_wait(head.peer, async::SteadyClock::now()) > 0)
-      return Refusal{429, "too_many_requests", "too many wrong keys"};
-    return Refusal{401, "unauthorized", "open the page with the printed URL, or enter the key there"};
+      return GateError{429, "too_many_requests", "too many wrong keys"};
+    return GateError{401, "unauthorized", "open the page with the printed URL, or enter the key there"};
   }
   if (is_write && path == "/enter" && wrong_keys_.seconds_to_wait(head.peer, async::SteadyClock::now()) > 0)
-    return Refusal{429, "too_many_requests", "too many keys were tried: wait a minute"};
+    return GateError{429, "too_many_requests", "too many keys were tried: wait a minute"};
   if (is_write && path != "/enter" &&
       !http::KeyCheck(token_).matches(http::header(head.headers, "X-Kernelwright-Token")))
-    return Refusal{403, "no_token", "a write needs the page's token"};
+    return GateError{403, "no_token", "a write needs the page's token"};
   return {};
 }
 

@@ -19,7 +19,7 @@ struct GateOptions {
 };
 
 // The reason for a refusal.
-struct Refusal {
+struct GateError {
   int status = 403;
   std::string error_class;
   std::string message;
@@ -30,7 +30,7 @@ class Gate {
   explicit Gate(GateOptions options);
 
   // The refusal of a request with this header; empty: it may be answered.
-  std::optional<Refusal> refusal(const http::Request& head);
+  std::optional<GateError> refusal(const http::Request& head);
 
   // Whether the request carries the cookie of an exchange, or the key itself. True if no key is needed.
   bool is_known(const http::Request& head) const;
@@ -45,7 +45,7 @@ class Gate {
   const std::string& token() const { return token_; }
 
  private:
-  std::optional<Refusal> refuse_place(const http::Request& head) const;
+  std::optional<GateError> refuse_place(const http::Request& head) const;
   bool is_ours(std::string_view host) const;
   std::string cookie() const;
 

@@ -9,6 +9,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/database/database.h"
 
 namespace kw::view {
 namespace {
@@ -34,7 +35,8 @@ std::string signature_of(const fs::path& path) {
     if (::stat((*below == '\0' ? path : path / below).c_str(), &facts) != 0) continue;
     signature += fmt::format("{} {}.{};", facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
   }
-  return signature;
+  // A killed program changes no file of its run.
+  return sqlite::is_in_use(path / "run.db") ? signature + "in use" : signature;
 }
 
 json::object to_json(const RunFacts& run) {
@@ -77,16 +79,16 @@ class Scan {
   bool add(const fs::path& path) {
     std::string relative = path.lexically_relative(folder_).string();
     std::string signature = signature_of(path);
-    if (auto known = known_.find(relative); known != known_.end() && known->second.signature == signature) {
-      found_.emplace(relative, known->second);
-      return true;
-    }
+    if (auto known = known_.find(relative); known != known_.end() && known->second.signature == signature)
+      return found_.emplace(relative, known->second).first->second.facts.has_value();
     auto facts = describe_(path.string());
-    if (!facts) return false;
-    facts->path = relative;
-    facts->modified_at = modified_at(fs::exists(path / "run.db") ? path / "run.db" : path);
-    found_.insert_or_assign(relative, typename Listed::mapped_type{signature, std::move(*facts)});
-    return true;
+    if (facts) {
+      facts->path = relative;
+      facts->modified_at = modified_at(fs::exists(path / "run.db") ? path / "run.db" : path);
+    }
+    const bool is_input = facts.has_value();
+    found_.insert_or_assign(relative, typename Listed::mapped_type{signature, std::move(facts)});
+    return is_input;
   }
 
   const fs::path& folder_;
@@ -115,12 +117,21 @@ Result<std::unique_ptr<Library>> Library::open(async::Loop& loop, ModelReader re
   }
   auto library = std::unique_ptr<Library>(new Library(loop, std::move(reader)));
   std::error_code ignored;
-  bool lists = absolute.size() == 1 && fs::is_directory(absolute[0], ignored) &&
-               !library->reader_.describe(absolute[0]);
-  if (lists)
-    library->folder_ = absolute[0];
-  else
-    library->show("", std::move(absolute));
+  std::vector<std::string> inputs;
+  for (const std::string& path : absolute) {
+    if (!fs::is_directory(path, ignored) || library->reader_.describe(path)) {
+      inputs.push_back(path);
+      continue;
+    }
+    if (absolute.size() == 1) {
+      library->folder_ = path;
+      return library;
+    }
+    auto found = library->reader_.inputs_in(path);
+    if (!found) return std::unexpected(found.error());
+    std::ranges::move(*found, std::back_inserter(inputs));
+  }
+  library->show("", std::move(inputs));
   return library;
 }
 
@@ -136,16 +147,21 @@ std::shared_ptr<Live> Library::show(const std::string& run, std::vector<std::str
 }
 
 async::Task<Result<>> Library::list() {
-  if (folder_.empty()) co_return Result<>();
   listed_ = co_await scanner_.result_of<Listed>(
       [this, known = listed_] { return Scan<Listed, DescribeRun>(folder_, known, reader_.describe).take(); });
   co_return Result<>();
 }
 
+bool Library::is_listed(const std::string& run) const {
+  auto found = listed_.find(run);
+  return found != listed_.end() && found->second.facts;
+}
+
 async::Task<Result<json::array>> Library::runs() {
   if (auto listed = co_await list(); !listed) co_return std::unexpected(listed.error());
   json::array runs;
-  for (const auto& [path, described] : listed_) runs.push_back(to_json(described.facts));
+  for (const auto& [path, described] : listed_)
+    if (described.facts) runs.push_back(to_json(*described.facts));
   co_return runs;
 }
 
@@ -156,9 +172,9 @@ async::Task<Result<std::shared_ptr<Live>>> Library::find(std::string run) {
     co_return shown_.front().live;
   }
   if (folder_.empty() || run.empty()) co_return nullptr;
-  if (!listed_.contains(run))
+  if (!is_listed(run))
     if (auto listed = co_await list(); !listed) co_return std::unexpected(listed.error());
-  if (!listed_.contains(run)) co_return nullptr;
+  if (!is_listed(run)) co_return nullptr;
   // Another request may have opened it meanwhile.
   if (auto again = std::ranges::find(shown_, run, &Shown::run); again != shown_.end()) co_return again->live;
   co_return show(run, {(folder_ / run).string()});

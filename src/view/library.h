@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ class Library {
 
   bool is_folder() const { return !folder_.empty(); }
 
-  // The inputs of the folder, in the order of their paths; of a library without a folder, none.
+  // The inputs of the folder, in the order of their paths.
   async::Task<Result<boost::json::array>> runs();
 
   // The inputs shown together for an empty `run`, else the input with exactly this path in the last list.
@@ -48,10 +49,11 @@ class Library {
   };
   struct Described {
     std::string signature;
-    RunFacts facts;
+    std::optional<RunFacts> facts;  // none: not an input
   };
   using Listed = std::map<std::string, Described>;
   async::Task<Result<>> list();
+  bool is_listed(const std::string& run) const;
   std::shared_ptr<Live> show(const std::string& run, std::vector<std::string> paths);
 
   async::Loop& loop_;

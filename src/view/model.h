@@ -48,6 +48,8 @@ using DescribeRun = std::function<std::optional<RunFacts>(const std::string& pat
 struct ModelReader {
   MakeModel make;
   DescribeRun describe;
+  // The inputs in a folder that is none itself.
+  std::function<Result<std::vector<std::string>>(const std::string& folder)> inputs_in;
 };
 
 }  // namespace kw::view

@@ -16,6 +16,8 @@ constexpr std::string_view no_policy = "default-src 'none'; base-uri 'none'; fra
 http::Response small_page(int status, std::string_view body) {
   return {status,
           {{"Content-Type", "text/html; charset=utf-8"},
+           // Under no-referrer, a browser sends the form with "Origin: null".
+           {"Referrer-Policy", "same-origin"},
            {"Content-Security-Policy",
             "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
             "frame-ancestors 'none'"}},
@@ -52,7 +54,7 @@ http::Response json_response(int status, const json::value& value) {
   return json_response(status, json::serialize(value));
 }
 
-http::Response refusal_response(const Refusal& refusal) {
+http::Response refusal_response(const GateError& refusal) {
   http::Response response = json_response(
       refusal.status,
       json::object{{"error", json::object{{"class", refusal.error_class}, {"message", refusal.message}}}});

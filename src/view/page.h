@@ -27,7 +27,7 @@ http::Response json_response(int status, std::string text);
 http::Response json_response(int status, const boost::json::value& value);
 
 // {"error": {"class", "message"}}
-http::Response refusal_response(const Refusal& refusal);
+http::Response refusal_response(const GateError& refusal);
 // The same for http::ServerOptions::refusal, of requests that were not read.
 http::Response unread_response(int status);
 

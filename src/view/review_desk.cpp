@@ -23,6 +23,10 @@ namespace json = boost::json;
 constexpr std::size_t longest_name = 80;
 constexpr std::size_t longest_note = 4'000;
 
+std::string key_prefix(std::size_t source) {
+  return source == 0 ? std::string() : fmt::format("s{}/", source + 1);
+}
+
 json::array words_json() {
   json::array words;
   for (ReviewLabel label : page_labels) words.emplace_back(to_string(label));
@@ -155,7 +159,8 @@ Result<json::object> ReviewDesk::queue(const Edition& edition, const QueueReques
   std::vector<std::string> keys;
   bool is_drawn = false;
   std::set<std::filesystem::path> read;
-  for (const std::filesystem::path& path : logs_) {
+  for (std::size_t source = 0; source < logs_.size(); ++source) {
+    const std::filesystem::path& path = logs_[source];
     if (!read.insert(path).second) continue;
     auto log = read_review_log(path);
     if (!log) return std::unexpected(log.error());
@@ -164,7 +169,10 @@ Result<json::object> ReviewDesk::queue(const Edition& edition, const QueueReques
       keys = drawn->keys;
       is_drawn = true;
     }
-    std::ranges::move(log->entries, std::back_inserter(entries));
+    for (ReviewEntry& entry : log->entries) {
+      entry.answer.key = key_prefix(source) + entry.answer.key;
+      entries.push_back(std::move(entry));
+    }
   }
   if (!is_drawn) {
     keys = draw_keys(edition, request);
@@ -187,7 +195,8 @@ Result<> ReviewDesk::store(const Edition& edition, const LabelRequest& request,
   auto row = std::ranges::find(edition.rows, request.key, &RowFacts::key);
   if (row == edition.rows.end()) return fail("the key is none of this page's rows");
   ReviewEntry entry{answer, request.reviewer, request.label, request.note, utc_now()};
-  entry.answer.key = request.key;
+  std::string prefix = key_prefix(row->source);
+  entry.answer.key = request.key.starts_with(prefix) ? request.key.substr(prefix.size()) : request.key;
   return append_review(log_of(row->source), entry);
 }
 

@@ -40,6 +40,8 @@ struct ShownAnswer {
 };
 Result<ShownAnswer> shown_answer(std::string_view detail);
 
+// A page of several inputs puts "s2/" before the keys of the second, and so on. The log of an input has its
+// keys as a page of that input alone has them.
 class ReviewDesk {
  public:
   // The log of each input, by the index of the source.

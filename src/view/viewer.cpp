@@ -26,12 +26,12 @@ constexpr std::size_t longest_search_text = 1'000;
 constexpr std::size_t most_hits = 10'000;
 constexpr std::size_t most_drawn = 100'000;
 
-Refusal refusal_of(const Error& error, int status) {
+GateError refusal_of(const Error& error, int status) {
   return {status, status >= 500 ? "unavailable" : "invalid",
           error.remedy.empty() ? error.what : fmt::format("{}; {}", error.what, error.remedy)};
 }
 
-Refusal no_such(std::string_view what) {
+GateError no_such(std::string_view what) {
   return {404, "unknown", fmt::format("no such {}", what)};
 }
 
@@ -110,7 +110,7 @@ struct Viewer::State : std::enable_shared_from_this<Viewer::State> {
   async::Task<http::Response> runs();
   async::Task<> events(const Asked& asked, std::shared_ptr<Live> live);
   async::Task<> search(const Asked& asked, std::shared_ptr<Live> live);
-  async::Task<std::expected<std::shared_ptr<Live>, Refusal>> live_of(const Asked& asked);
+  async::Task<std::expected<std::shared_ptr<Live>, GateError>> live_of(const Asked& asked);
   static async::Task<> keep_looking(std::shared_ptr<State> state);
 
   async::Loop& loop;
@@ -140,17 +140,18 @@ http::Response Viewer::State::enter(const Asked& asked) {
 }
 
 async::Task<http::Response> Viewer::State::runs() {
+  if (!library.is_folder()) co_return json_response(200, json::value());
   auto runs = co_await library.runs();
   if (!runs) co_return refusal_response(refusal_of(runs.error(), 500));
   co_return json_response(200, *runs);
 }
 
-async::Task<std::expected<std::shared_ptr<Live>, Refusal>> Viewer::State::live_of(const Asked& asked) {
+async::Task<std::expected<std::shared_ptr<Live>, GateError>> Viewer::State::live_of(const Asked& asked) {
   auto live = co_await library.find(asked.value("run").value_or(""));
   if (!live) co_return std::unexpected(refusal_of(live.error(), 500));
   if (!*live)
     co_return std::unexpected(library.is_folder() && !asked.value("run")
-                                  ? Refusal{400, "invalid", "name a run of GET /api/runs with ?run=PATH"}
+                                  ? GateError{400, "invalid", "name a run of GET /api/runs with ?run=PATH"}
                                   : no_such("run"));
   co_return *live;
 }
@@ -246,7 +247,7 @@ async::Task<> Viewer::State::search(const Asked& asked, std::shared_ptr<Live> li
   auto text = asked.value("text").value_or("");
   auto limit = asked.number("limit", 200, most_hits);
   auto edition = co_await live->edition();
-  std::optional<Refusal> refusal;
+  std::optional<GateError> refusal;
   if (text.empty() || text.size() > longest_search_text)
     refusal = {400, "invalid", fmt::format("text has 1 to {} bytes", longest_search_text)};
   else if (!limit)
@@ -282,6 +283,10 @@ async::Task<http::Response> Viewer::State::response_to(const Asked& asked) {
   if (asked.path == "/api/runs" && !is_write) co_return co_await runs();
   auto live = co_await live_of(asked);
   if (!live) co_return refusal_response(live.error());
+  if (asked.path.starts_with("/api/review") && !options.may_label)
+    co_return refusal_response({409, "conflict",
+                                "the verdicts of a service cannot be labelled: there is no "
+                                "file beside which labels could lie"});
   co_return co_await response_of(asked, *live);
 }
 

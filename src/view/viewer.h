@@ -20,6 +20,7 @@ struct ViewerOptions {
   std::size_t most_streams = 64;    // event streams and searches at a time
   std::size_t most_under_way = 64;  // other requests at a time
   std::size_t most_body_bytes = std::size_t{64} << 10;
+  bool may_label = true;              // false: the inputs have no place for labels
   std::optional<std::size_t> review;  // of --review: the page opens the queue of so many
 };
 

@@ -80,9 +80,12 @@ TEST(Desk, StoresEachInputsLabelsBesideIt) {
   ReviewDesk desk({folder.path("a.jsonl"), folder.path("b.jsonl")});
   Edition edition = edition_of(2, 0);
   edition.rows[1].source = 1;
-  ASSERT_TRUE(desk.store(edition, label_for("key 1", "Ada"), {"", "task", "sha", ""}));
+  edition.rows[1].key = "s2/key 1";
+  ASSERT_TRUE(desk.store(edition, label_for("s2/key 1", "Ada"), {"", "task", "sha", ""}));
   EXPECT_FALSE(std::filesystem::exists(folder.path("a.jsonl")));
+  EXPECT_THAT(*read_file(folder.path("b.jsonl")), HasSubstr(R"("key":"key 1")"));
   EXPECT_THAT(*read_file(folder.path("b.jsonl")), HasSubstr(R"("candidate_sha256":"sha")"));
+  EXPECT_TRUE(desk.queue(edition, {"Ada", 2, 42})->at("labels").as_object().contains("s2/key 1"));
 }
 
 TEST(Desk, SaysWhenALabelCannotBeStored) {

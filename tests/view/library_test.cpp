@@ -68,7 +68,7 @@ TEST(Library, NamesAPathThatDoesNotExist) {
 TEST(Library, OfOneInputHasNoRuns) {
   World world;
   world.open();
-  EXPECT_EQ(world.get("/api/runs").body, "[]");
+  EXPECT_EQ(world.get("/api/runs").body, "null");
   EXPECT_EQ(world.get("/api/index").status, 200);
   EXPECT_EQ(world.get("/api/index?run=traces.json").status, 404);
 }

@@ -102,7 +102,8 @@ struct World {
             [](const std::string& each) -> std::optional<RunFacts> {
               if (!each.ends_with(".json")) return {};
               return RunFacts{.name = std::filesystem::path(each).filename().string(), .kind = "traces"};
-            }};
+            },
+            [](const std::string&) { return std::vector<std::string>{}; }};
   }
 
   void open() {

@@ -146,6 +146,7 @@ TEST(KeyOverHttp, OpensThePageByTicketOrForm) {
   world.open();
   EXPECT_EQ(world.token, "");
   EXPECT_EQ(world.get("/api/index").status, 401);
+  EXPECT_EQ(http::header(world.get("/").headers, "Referrer-Policy"), "same-origin");  // of the form
   EXPECT_THAT(world.viewer->first_target(), StartsWith("/?ticket="));
   auto welcome = world.get(world.viewer->first_target());
   EXPECT_EQ(welcome.status, 200);

@@ -1,0 +1,11 @@
+// `kernelwright view`: the page of a report, live.
+#pragma once
+
+#include "options/page_flags.h"
+
+namespace kw::app {
+
+// Serves until a signal; the exit status is then 130.
+int view(const PageFlags& flags);
+
+}  // namespace kw::app
