@@ -6,6 +6,7 @@ import { pagesWorld } from "./pages_world.mjs";
 
 let browser;
 const world = pagesWorld({ tasks: 24 });
+const runs = pagesWorld({ tasks: 60 });
 before(async () => (browser = await Browser.start()));
 after(() => browser.stop());
 
@@ -200,9 +201,9 @@ test("an entry that the report lacks says so", async () => {
 });
 
 test("compare pairs the tasks of two sources, and swapping turns gains into losses", async () => {
-  const tab = await open("#/compare");
+  const tab = await open("#/compare", { world: runs });
   await tab.page.waitForSelector(".compare-words");
-  const outcome = async (name) => Number((await tab.text(`table[aria-label="Tasks by outcome"] tr:has(th:text-is("${name}")) .number`)));
+  const outcome = async (name) => Number((await tab.text(`table[aria-label="Tasks by outcome"] tr:has(th:has-text("${name}")) .number`)));
   const [better, worse] = [await outcome("better"), await outcome("worse")];
   assert.notEqual(better, worse);
   await tab.page.click("text=Swap");
@@ -213,7 +214,7 @@ test("compare pairs the tasks of two sources, and swapping turns gains into loss
 });
 
 test("compare lists settings that differ and cases that flipped", async () => {
-  const tab = await open("#/compare");
+  const tab = await open("#/compare", { world: runs });
   await tab.page.waitForSelector(".compare-words");
   const settings = await tab.page.locator('[aria-label="Settings that differ"] tbody tr').allInnerTexts();
   assert.deepEqual(settings.map((line) => line.split("\t")[0].trim()), ["adapter", "model", "temperature"]);

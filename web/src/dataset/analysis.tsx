@@ -7,6 +7,7 @@ import { type Fields, fieldsOf, listOrNull, numberOf, objectsOf, textOf } from "
 import { bytes, count, NONE } from "../numbers";
 import { Text } from "../text";
 import { Facts } from "../ui";
+import { Wide } from "../wide";
 
 /** Words with their counts, the most frequent first. */
 function barsOf(counts: unknown): Bar[] {
@@ -110,7 +111,7 @@ function SourceTable({ sources }: { sources: readonly Fields[] }): JSX.Element |
   if (sources.length === 0) return null;
   const refused = (source: Fields): number => barsOf(source["licence_refused"]).reduce((sum, bar) => sum + bar.value, 0);
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="Sources of the data set">
+    <Wide label="Sources of the data set">
       <table class="plain">
         <thead>
           <tr>
@@ -140,6 +141,6 @@ function SourceTable({ sources }: { sources: readonly Fields[] }): JSX.Element |
           })}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

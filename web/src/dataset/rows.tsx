@@ -8,6 +8,7 @@ import { nameOf } from "../selection";
 import { href, param, setParams } from "../state";
 import { Text } from "../text";
 import { Empty } from "../ui";
+import { Wide } from "../wide";
 
 const STEP = 100;
 
@@ -60,7 +61,7 @@ export function DatasetRows({ of, rows }: { of: Report; rows: readonly number[] 
       {left.length === 0 ? (
         <Empty title="No rows are left">{rows.length === 0 ? "The report contains no rows of a data set." : "Choose another view, or clear the text."}</Empty>
       ) : (
-        <div class="scroll-x" tabIndex={0} role="region" aria-label="Rows">
+        <Wide label="Rows">
           <table class="plain">
             <thead>
               <tr>
@@ -80,7 +81,7 @@ export function DatasetRows({ of, rows }: { of: Report; rows: readonly number[] 
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
       {left.length > shown && (
         <button type="button" class="quiet" onClick={() => setShown(shown + 10 * STEP)}>

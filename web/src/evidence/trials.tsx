@@ -8,6 +8,7 @@ import { Text } from "../text";
 import { Facts, Word } from "../ui";
 import { Fact, HELP, NotRecorded, Outcome, Part } from "./part";
 import { tensorText } from "./record";
+import { Wide } from "../wide";
 
 const MOST_ROWS = 100;
 
@@ -147,7 +148,7 @@ export function Families({ evidence }: { evidence: Fields | null }): JSX.Element
         <NotRecorded />
       ) : (
         <>
-          <div class="scroll-x">
+          <Wide label="Input families">
             <table class="plain">
               <thead>
                 <tr>
@@ -176,7 +177,7 @@ export function Families({ evidence }: { evidence: Fields | null }): JSX.Element
                 ))}
               </tbody>
             </table>
-          </div>
+          </Wide>
           {only && <p class="mute">All trials drew inputs as the task does; other families were not tried.</p>}
         </>
       )}
@@ -231,7 +232,7 @@ export function Tolerance({ verdict, evidence }: { verdict: Fields; evidence: Fi
         ]}
       />
       {outputs.length > 0 && (
-        <div class="scroll-x">
+        <Wide label="Outputs">
           <table class="plain">
             <caption>Outputs of the trial nearest to its limit</caption>
             <thead>
@@ -253,7 +254,7 @@ export function Tolerance({ verdict, evidence }: { verdict: Fields; evidence: Fi
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
     </Part>
   );
@@ -278,7 +279,7 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
       {neighbours.length === 0 ? (
         <NotRecorded why="neighbours" />
       ) : (
-        <div class="scroll-x">
+        <Wide label="Neighbours">
           <table class="plain mismatch">
             <caption>Neighbours along the last dimension</caption>
             <thead>
@@ -300,7 +301,7 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
       <ValueSummary name="Expected values" of={fieldsOrNull(stored?.["expected_values"])} />
       <ValueSummary name="Actual values" of={fieldsOrNull(stored?.["actual_values"])} />

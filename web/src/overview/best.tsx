@@ -9,6 +9,7 @@ import { nameOf, pageOf, taskOf } from "../selection";
 import { href, source } from "../state";
 import { Text, plain } from "../text";
 import { Word } from "../ui";
+import { Wide } from "../wide";
 
 const STEP = 20;
 const SAID_MS = 1800;
@@ -59,7 +60,7 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
   const columns = { compile: any("compile_speedup"), level: any("level"), model: any("model"), speed: any("speedup") };
   return (
     <>
-      <div class="scroll-x">
+      <Wide label="Best kernel of each task">
         <table class="plain best">
           <thead>
             <tr>
@@ -94,7 +95,7 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       {rows.length > shown && (
         <button type="button" class="quiet" onClick={() => setShown(shown * 5)}>
           Show more of {count(rows.length)} tasks

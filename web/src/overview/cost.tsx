@@ -5,6 +5,7 @@ import { count, duration, NONE } from "../numbers";
 import type { Report } from "../report";
 import { sumOf } from "../selection";
 import { Text } from "../text";
+import { Wide } from "../wide";
 
 const MOST_TURNS = 64;
 
@@ -71,7 +72,7 @@ export function CostTable({ of, rows }: { of: Report; rows: readonly number[] })
   if (known.length === 0) return <p class="mute">Times and tokens are not recorded.</p>;
   const lines = [...sources].sort((a, b) => a[0] - b[0]).slice(0, 50);
   return (
-    <div class="scroll-x">
+    <Wide label="Time and tokens by source">
       <table class="plain">
         <thead>
           <tr>
@@ -92,6 +93,6 @@ export function CostTable({ of, rows }: { of: Report; rows: readonly number[] })
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

@@ -13,6 +13,7 @@ import { compareRight, compareSpeedups, type Estimate, geometricMean, type Paire
 import { useSteps } from "../steps";
 import { plain, Text } from "../text";
 import { Empty, Facts, Section, Status } from "../ui";
+import { Wide } from "../wide";
 import "../compare/compare.css";
 
 const STEP = 50;
@@ -173,7 +174,7 @@ function Flips({ of, flips: all }: { of: Report; flips: readonly Flip[] }): JSX.
   );
   return (
     <>
-      <div class="scroll-x" tabIndex={0} role="region" aria-label="Cases that flipped">
+      <Wide label="Cases that flipped">
         <table class="plain">
           <thead>
             <tr>
@@ -194,7 +195,7 @@ function Flips({ of, flips: all }: { of: Report; flips: readonly Flip[] }): JSX.
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       {all.length > shown && (
         <button type="button" class="quiet" onClick={() => setShown(shown * 4)}>
           Show more of {count(all.length)} tasks
@@ -237,7 +238,7 @@ function Settings(props: { of: Report; sources: readonly number[]; names: readon
       {differing.length === 0 ? (
         <p class="mute">{equal > 0 ? "All recorded settings are equal." : "The sources record no settings."}</p>
       ) : (
-        <div class="scroll-x" tabIndex={0} role="region" aria-label="Settings that differ">
+        <Wide label="Settings that differ">
           <table class="plain">
             <thead>
               <tr>
@@ -258,7 +259,7 @@ function Settings(props: { of: Report; sources: readonly number[]; names: readon
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
     </Section>
   );
@@ -266,7 +267,7 @@ function Settings(props: { of: Report; sources: readonly number[]; names: readon
 
 function Sources({ of, sides }: { of: Report; sides: readonly Side[] }): JSX.Element {
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label="All sources">
+    <Wide label="All sources">
       <table class="plain">
         <thead>
           <tr>
@@ -294,6 +295,6 @@ function Sources({ of, sides }: { of: Report; sides: readonly Side[] }): JSX.Ele
           })}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }
