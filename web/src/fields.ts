@@ -31,6 +31,12 @@ export function numberOf(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
+/** A share of a whole; some pass 1, none is negative or without measure. */
+export function shareOf(value: unknown): number | null {
+  const number = numberOf(value);
+  return number !== null && number >= 0 && number < 1e6 ? number : null;
+}
+
 export function flagOf(value: unknown): boolean | null {
   return typeof value === "boolean" ? value : null;
 }

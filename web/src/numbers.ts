@@ -28,7 +28,8 @@ export function interval(low: Maybe, high: Maybe): string {
 }
 
 export function count(value: Maybe): string {
-  return isNumber(value) ? Math.round(value).toLocaleString("en") : NONE;
+  if (!isNumber(value)) return NONE;
+  return Math.abs(value) < 1e15 ? Math.round(value).toLocaleString("en") : significant(value);
 }
 
 export function percent(value: Maybe, places = 0): string {

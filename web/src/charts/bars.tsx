@@ -27,7 +27,7 @@ export function BarList(props: { bars: readonly Bar[]; of?: number; label: strin
             <th scope="row">{bar.href ? <a href={bar.href}><Text value={bar.name} limit={120} /></a> : <Text value={bar.name} limit={120} />}</th>
             <td class="bar-cell" aria-hidden="true">
               <svg height={10} width="100%" preserveAspectRatio="none" viewBox="0 0 100 10">
-                <rect height={10} width={most > 0 ? Math.max((100 * bar.value) / most, bar.value > 0 ? 0.8 : 0) : 0} />
+                <rect height={10} width={most > 0 ? Math.max(100 * (bar.value / most), bar.value > 0 ? 0.8 : 0) : 0} />
               </svg>
             </td>
             <td class="number">{bar.shown ?? count(bar.value)}</td>

@@ -100,7 +100,7 @@ export function StackChart(props: {
   const write = props.write ?? count;
   const fills = useFills();
   // Labels of the vertical axis may be long.
-  const left = Math.max(46, write(Math.max(0, ...stacks.map((stack) => stack.values.reduce((a, b) => a + b, 0)))).length * 7 + 14);
+  const left = Math.min(130, Math.max(46, write(Math.max(0, ...stacks.map((stack) => stack.values.reduce((a, b) => a + b, 0)))).length * 7 + 14));
   const sums = stacks.map((stack) => stack.values.reduce((sum, value) => sum + value, 0));
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = bands(stacks.length, area.left, area.right);

@@ -1,6 +1,6 @@
 // Launches of one call by stream. Where starts are not measured, the order is drawn in place of time.
 import type { JSX } from "preact";
-import { Text } from "../text";
+import { plain, Text } from "../text";
 import { colour, useFills } from "./fills";
 import { duration, significant } from "../numbers";
 import { counted, durationTick } from "./figures";
@@ -44,7 +44,7 @@ export function Timeline(props: { title: string; launches: readonly TimelineLaun
           <rect x={left} y={top} width={width} height={22} rx={2} fill={fills.of(origins.indexOf(launch.origin))} stroke={colour(origins.indexOf(launch.origin))} class="stack" />
           {width > 44 && (
             <text class="in-bar" x={left + 5} y={top + 15}>
-              {fitted(launch.name, width - 14)}
+              {fitted(plain(launch.name), width - 14)}
             </text>
           )}
         </g>

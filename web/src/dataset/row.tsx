@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { Code, CodeBar, Difference } from "../code";
 import type { DatasetDetail } from "../format";
-import { type Fields, fieldsOf, fieldsOrNull, flagOf, listOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { type Fields, fieldsOf, fieldsOrNull, flagOf, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
 import { Guard } from "../guard";
 import { count, NONE, percent } from "../numbers";
 import { here, href, param, report } from "../state";
@@ -164,8 +164,8 @@ function Leaks({ leaks, texts }: { leaks: readonly Fields[]; texts: { prompt: st
                 facts={[
                   ["Against", <Text value={textOf(leak["against"]) ?? NONE} limit={120} />],
                   ["Row", <Text value={textOf(leak["row"]) ?? NONE} limit={200} />],
-                  ["Jaccard index of words", percent(numberOf(leak["jaccard"]), 1)],
-                  ["Windows of the other text in this row", percent(numberOf(leak["containment"]), 1)],
+                  ["Jaccard index of words", percent(shareOf(leak["jaccard"]), 1)],
+                  ["Windows of the other text in this row", percent(shareOf(leak["containment"]), 1)],
                   ["After names were renamed", flagOf(leak["renamed"]) === null ? NONE : leak["renamed"] ? "yes" : "no"],
                   ["Field", <Text value={field ?? NONE} limit={40} />],
                 ]}

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { counted } from "../charts/figures";
 import { Timeline, type TimelineLaunch } from "../charts/timeline";
-import { type Fields, fieldsOrNull, listOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { type Fields, fieldsOrNull, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
 import { count, duration, NONE, percent } from "../numbers";
 import { Text } from "../text";
 import { Facts } from "../ui";
@@ -86,7 +86,7 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
       )}
       <Facts
         facts={[
-          ["Device time in attested kernels", <Fact value={numberOf(verdict["triton_share"]) === null ? null : percent(numberOf(verdict["triton_share"]), 1)} />],
+          ["Device time in attested kernels", <Fact value={shareOf(verdict["triton_share"]) === null ? null : percent(shareOf(verdict["triton_share"]), 1)} />],
           ...(["recordings", "operations", "streams", "downloads", "unjoined", "orders"] as const).map(
             (field): [string, JSX.Element] => [REPLAY_NAMES[field], <Fact value={numberOf(replay?.[field]) === null ? null : count(numberOf(replay?.[field]))} />],
           ),

@@ -1,6 +1,6 @@
 // The verdicts of a detail, and the facts of one that the page shows. A fact that is absent is null: "not recorded".
 import type { Detail } from "../format";
-import { type Fields, fieldsOf, fieldsOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { type Fields, fieldsOf, fieldsOrNull, indexText, numberOf, objectsOf, textOf } from "../fields";
 
 export interface Judged {
   /** "2", or "1.2" for a turn of a trace with several conversations; null: a verdict without a trace. */
@@ -49,6 +49,6 @@ export function verdictsOf(detail: Detail): { list: Judged[]; main: Judged | nul
 
 /** "float32 [4096, 4096]" */
 export function tensorText(tensor: Fields): string {
-  const shape = Array.isArray(tensor["shape"]) ? ` [${tensor["shape"].slice(0, 64).map(String).join(", ")}]` : "";
+  const shape = Array.isArray(tensor["shape"]) ? ` ${indexText(tensor["shape"])}` : "";
   return `${textOf(tensor["name"]) ?? textOf(tensor["output"]) ?? "tensor"}: ${textOf(tensor["dtype"]) ?? "dtype not recorded"}${shape}`;
 }

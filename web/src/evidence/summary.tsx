@@ -1,7 +1,7 @@
 // The answer at the top of the page: what each check says, and where to read more.
 import type { JSX } from "preact";
 import { counted } from "../charts/figures";
-import { elementOf, type Fields, fieldsOf, fieldsOrNull, flagOf, listOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { elementOf, type Fields, fieldsOf, fieldsOrNull, flagOf, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
 import { percent, significant } from "../numbers";
 import { Text } from "../text";
 import { answerLine, auditLine, decoyLine } from "./checks";
@@ -46,11 +46,11 @@ function worstOf(part: string, name: string, lines: { tone: Tone; name: string; 
 function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
   const timing = fieldsOf(verdict["timing"]);
   const families = new Set(objectsOf(evidence?.["trials"]).map((trial) => textOf(trial["inputs"])));
-  const share = numberOf(verdict["triton_share"]);
+  const share = shareOf(verdict["triton_share"]);
   const clock = fieldsOrNull(evidence?.["clock_check"]);
   const [device, supervisor] = [numberOf(clock?.["device_ms"]), numberOf(clock?.["supervisor_ms"])];
   const apart = device !== null && supervisor !== null && supervisor > 0 ? Math.abs(device - supervisor) / supervisor : null;
-  const roof = numberOf(timing["roofline_share"]);
+  const roof = shareOf(timing["roofline_share"]);
   const level = textOf(fieldsOf(verdict["isolation"])["level"]);
   const samples = Math.min(listOrNull(timing["reference_samples_ms"])?.length ?? 0, listOrNull(timing["kernel_samples_ms"])?.length ?? 0);
   return [

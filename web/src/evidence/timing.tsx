@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { counted, numbersOf } from "../charts/figures";
 import { Roofline } from "../charts/roofline";
 import { type Strip, StripPlot } from "../charts/strip";
-import { type Fields, fieldsOf, fieldsOrNull, numberOf, textOf } from "../fields";
+import { type Fields, fieldsOf, fieldsOrNull, numberOf, shareOf, textOf } from "../fields";
 import { bytes, count, duration, percent, significant, times } from "../numbers";
 import { Empty, Facts } from "../ui";
 import { Fact, HELP, NotRecorded, Outcome, Part } from "./part";
@@ -98,7 +98,7 @@ export function Clocks({ verdict, evidence }: { verdict: Fields; evidence: Field
 
 export function Roof({ verdict, evidence }: { verdict: Fields; evidence: Fields | null }): JSX.Element {
   const timing = fieldsOf(verdict["timing"]);
-  const share = numberOf(timing["roofline_share"]);
+  const share = shareOf(timing["roofline_share"]);
   const kernelMs = numberOf(verdict["kernel_time_ms"]);
   const moved = numberOf(evidence?.["moved_bytes"]);
   const isKnown = share !== null && share > 0 && kernelMs !== null && kernelMs > 0;

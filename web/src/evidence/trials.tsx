@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { counted } from "../charts/figures";
 import { type TrialMark, TrialChart } from "../charts/trials";
-import { elementOf, type Fields, fieldsOf, fieldsOrNull, flagOf, indexText, listOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { elementOf, type Fields, fieldsOf, fieldsOrNull, flagOf, indexText, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
 import { count, NONE, percent, significant } from "../numbers";
 import { Text } from "../text";
 import { Facts, Word } from "../ui";
@@ -55,7 +55,7 @@ export function Trials({ verdict, evidence }: { verdict: Fields; evidence: Field
           ["Trials judged", <Fact value={numberOf(comparison?.["trials"]) === null ? null : count(numberOf(comparison?.["trials"]))} />],
           ["Largest absolute error", <Fact value={numberOf(comparison?.["max_abs_error"]) === null ? null : significant(numberOf(comparison?.["max_abs_error"]))} />],
           ["Largest relative error", <Fact value={numberOf(comparison?.["max_rel_error"]) === null ? null : significant(numberOf(comparison?.["max_rel_error"]))} />],
-          ["Values that differ", <Fact value={numberOf(comparison?.["mismatched_share"]) === null ? null : percent(numberOf(comparison?.["mismatched_share"]), 2)} />],
+          ["Values that differ", <Fact value={shareOf(comparison?.["mismatched_share"]) === null ? null : percent(shareOf(comparison?.["mismatched_share"]), 2)} />],
         ]}
       />
       <Findings list={listOrNull(comparison?.["findings"])} />
@@ -102,7 +102,7 @@ function TrialTable({ trials }: { trials: readonly Fields[] }): JSX.Element {
                 {["max_error_over_limit", "max_abs_error", "max_rel_error"].map((name) => (
                   <td>{figure(trial[name])}</td>
                 ))}
-                <td>{numberOf(trial["mismatched_share"]) === null ? NONE : percent(numberOf(trial["mismatched_share"]), 2)}</td>
+                <td>{shareOf(trial["mismatched_share"]) === null ? NONE : percent(shareOf(trial["mismatched_share"]), 2)}</td>
               </tr>
             ))}
           </tbody>
