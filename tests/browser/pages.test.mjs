@@ -35,7 +35,7 @@ test("intervals come after the figures, and the claim with them is copied", asyn
   await whole(tab);
   assert.match(await tab.text('.headline:has(h3:text-is("Speed-up"))'), /95% [\d.]+× to [\d.]+×/);
   const claim = tab.page.locator('.headline:has(h3:text-is("Right (fast_0)")) .claim');
-  assert.match(await claim.locator("summary").textContent(), /^fast_0 = .*cluster bootstrap.*GPU NVIDIA H200; torch 2\.11\.0\+cu130.*kernelwright 0\.9\.0\.$/);
+  assert.match(await claim.locator(".claim-text").textContent(), /^fast_0 = .*cluster bootstrap.*GPU NVIDIA H200; torch 2\.11\.0\+cu130.*kernelwright 0\.9\.0\.$/);
   await claim.locator("button").click();
   await tab.page.waitForFunction(() => document.querySelector(".claim button").innerText === "Copied");
   await tab.close();

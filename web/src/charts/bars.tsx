@@ -31,7 +31,7 @@ export function BarList(props: { bars: readonly Bar[]; of?: number; label: strin
               </svg>
             </td>
             <td class="number">{bar.shown ?? count(bar.value)}</td>
-            {props.of !== undefined && <td class="number mute">{props.of > 0 ? shareText(bar.value / props.of) : ""}</td>}
+            {props.of !== undefined && <td class="number mute">{props.of > 0 && bar.value / props.of < 1000 ? shareText(bar.value / props.of) : ""}</td>}
           </tr>
         ))}
         {rest.length > 0 && (

@@ -60,7 +60,8 @@ export function linear(
   label: (value: number) => string,
   options: { spacing?: number; fixed?: boolean; whole?: boolean; time?: boolean } = {},
 ): Scale {
-  let { low, high } = extent;
+  // Beyond these ends differences overflow.
+  let [low, high] = [Math.max(extent.low, -1e300), Math.min(extent.high, 1e300)];
   if (!(high > low)) {
     const around = Math.abs(low) > 0 ? Math.abs(low) * 0.1 : 1;
     low -= around;

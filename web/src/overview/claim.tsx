@@ -1,4 +1,4 @@
-// The line to paste below a figure: one line of the page, and the whole text when it is opened.
+// The line to paste below a figure, shown when it is opened.
 import type { JSX } from "preact";
 import { CopyButton } from "../copy";
 import { type ClaimFigure, claim, storedClaim } from "../claims";
@@ -14,9 +14,10 @@ export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Es
   return (
     <div class="claim">
       <details>
-        <summary>
+        <summary>Claim to paste</summary>
+        <p class="claim-text">
           <Text value={text} />
-        </summary>
+        </p>
       </details>
       <CopyButton text={() => text} label="Copy claim" />
     </div>
