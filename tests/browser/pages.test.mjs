@@ -1,7 +1,7 @@
 // Overview, evidence, compare and data set: real clicks and keys.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Browser, LOOKS, nameOfLook } from "./harness.mjs";
+import { Browser } from "./harness.mjs";
 import { pagesWorld } from "./pages_world.mjs";
 
 let browser;
@@ -261,15 +261,3 @@ test("a likeness to a benchmark is shown with its place", async () => {
   assert.match(await tab.text("main"), /resembles a benchmark[\s\S]*level1\/19_ReLU[\s\S]*83\.0%[\s\S]*First place/);
   await tab.close();
 });
-
-const PAGES = { overview: "#/overview", evidence_right: "#/evidence/v-right", evidence_wrong: "#/evidence/v-wrong", evidence_old: "#/evidence/v-old", compare: "#/compare", dataset: "#/dataset", dataset_row: "#/dataset/d-5" };
-for (const [name, fragment] of Object.entries(PAGES))
-  for (const look of LOOKS)
-    test(`${name} fits and is accessible at ${nameOfLook(look)}`, async () => {
-      const tab = await open(fragment, look);
-      await tab.page.waitForTimeout(300);
-      await tab.fitsWidth();
-      await tab.accessible();
-      await tab.shot(`${name}_${nameOfLook(look)}`, { full: true });
-      await tab.close();
-    });

@@ -29,7 +29,7 @@ function standingOf(table: Table, row: number): Standing {
 
 /** The task of a row. Rows without one are tasks of their own. */
 export function taskOf(of: Report, row: number): string {
-  return of.rows.text("task_id", row) ?? of.rows.text("name", row) ?? of.keyOf(row);
+  return of.rows.text("task_id", row) ?? of.keyOf(row);
 }
 
 /** The name of a row for people: its task's name, else its id. */
