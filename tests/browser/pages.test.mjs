@@ -150,7 +150,7 @@ test("what an old verdict lacks is not recorded, never zero", async () => {
   const tab = await open("#/evidence/v-old");
   for (const id of ["families", "certificate", "decoys", "audits"]) assert.match(await part(tab, id).innerText(), /not recorded/);
   for (const name of ["Reference's largest loss", "Device's events, a call", "Least bytes of a call"])
-    assert.equal(await tab.text(`.part dt:text-is("${name}") + dd`), "not recorded");
+    assert.equal(await tab.text(`.part dl div:has(dt:has-text("${name}")) dd`), "not recorded");
   assert.equal(await tab.page.locator("#part-mismatch").count(), 0);
   await tab.close();
 });
