@@ -17,8 +17,8 @@ from kernelwright._figures.style import FAINT, GREY, GRID, INK, LONGEST_LINE, SE
 from kernelwright._figures.style import in_style, plain, plotter, short  # noqa: E402
 
 NAME = re.compile("[a-z][a-z0-9_]{0,63}")
-MOST_NAMED = 40  # tasks with a line and a name each
-ROW_IN = 0.19  # height of a named task
+MOST_NAMED = 40  # samples with a line and a name each
+ROW_IN = 0.19  # height of a named sample
 LINEAR_BELOW = 0.5  # the axis of p: linear from 0 to here, then logarithmic
 MOST_COLUMNS = 16  # of a table or of bars
 CELL_IN = 0.3
@@ -142,7 +142,7 @@ def curve(plot, figure):
 
 
 def strip(plot, figure):
-    """One value a task on a logarithmic axis, the largest on top. "x_label"; "rows": [{"name", "value", "low", "high"}];
+    """One value a sample on a logarithmic axis, the largest on top. "x_label"; "rows": [{"name", "value", "low", "high"}];
     "mean": {"value", "low", "high"} or null."""
     rows = sorted((row for row in figure["rows"] if known(row["value"]) and row["value"] > 0),
                   key=lambda row: (row["value"], row["name"]))
@@ -176,8 +176,9 @@ def strip(plot, figure):
         axes.set_yticks(range(len(rows)), [short(row["name"]) for row in rows])
     else:
         axes.set_yticks([])
-        axes.set_ylabel(f"{grouped(len(rows))} tasks, by speed-up")
-    axes.set_ylim(-0.8, len(rows) - 0.2)
+        axes.set_ylabel(f"{grouped(len(rows))} samples, by speed-up")
+    room = max(0.8, 0.015 * len(rows))
+    axes.set_ylim(-room, len(rows) - 1 + room)
     axes.set_xlabel(figure["x_label"])
     quiet(axes, "x")
     legend(sheet)

@@ -66,7 +66,7 @@ std::vector<std::string> joined(std::vector<std::string> first, const std::vecto
 }
 
 std::string count_words(std::size_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
+  return fmt::format("{} {}", fmt::group_digits(count), count == 1 ? one : many);
 }
 
 std::string tasks_and_samples(const Summary& summary) {

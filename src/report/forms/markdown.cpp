@@ -202,6 +202,11 @@ std::string best_part(const Index& index, const Summary& summary) {
   return text + "\n";
 }
 
+std::string source_name(const Index& index, View number) {
+  std::size_t source = number.count();
+  return source < index.sources.size() ? markdown_text(index.sources[source].name) : "";
+}
+
 std::string scalar_words(View value) {
   if (!value.is_there()) return "–";
   if (auto number = value.number()) return fmt::format("{}", *number);
@@ -209,12 +214,7 @@ std::string scalar_words(View value) {
   return text.empty() ? (value.is_true() ? "true" : "false") : markdown_text(text);
 }
 
-std::string source_name(const Index& index, View number) {
-  std::size_t source = number.count();
-  return source < index.sources.size() ? markdown_text(index.sources[source].name) : "";
-}
-
-std::string flips_part(const Index& index, View comparison) {
+std::string flips_part(View comparison) {
   std::string text = "| task | right before | right after |\n|---|---:|---:|\n";
   std::size_t shown = 0;
   for (View flip : comparison["flipped"].list()) {
@@ -226,7 +226,6 @@ std::string flips_part(const Index& index, View comparison) {
   std::size_t all = comparison["flipped_count"].count();
   if (shown == 0) return "No task flipped.\n\n";
   std::string rest = all > most_rows ? fmt::format("\n{} further tasks flipped.\n", all - most_rows) : "";
-  static_cast<void>(index);
   return text + rest + "\n";
 }
 
@@ -257,13 +256,14 @@ std::string comparison_part(const Index& index, View comparison) {
   for (View setting : settings)
     text += fmt::format("| {} | {} | {} |\n", markdown_text(setting["name"].text()),
                         scalar_words(setting["before"]), scalar_words(setting["after"]));
-  return text + "\n### Tasks that flipped\n\n" + flips_part(index, comparison);
+  return text + "\n### Tasks that flipped\n\n" + flips_part(comparison);
 }
 
 std::string scores_part(const Index& index) {
   std::string text;
   for (const json::value& score : index.scores) {
     if (!score.is_object()) continue;
+    text += fmt::format("{}:\n\n", source_name(index, View(score)["source"]));
     text += "| measure | value | 95% interval | of |\n|---|---:|---|---|\n";
     for (const scoring::HeadlineRow& row : scoring::headline(score.get_object()))
       text +=
@@ -279,7 +279,7 @@ std::string datasets_part(const Index& index) {
   std::string text;
   for (const json::value& dataset : index.datasets) {
     View facts(dataset);
-    text += fmt::format("| {} | {} | {} | {} |\n", markdown_text(facts["source"].text()),
+    text += fmt::format("| {} | {} | {} | {} |\n", source_name(index, facts["source"]),
                         facts["rows"]["count"].count(), facts["duplicates"]["near_units"].count(),
                         markdown_text(facts["tokenizer"]["name"].text()));
   }
