@@ -9,7 +9,7 @@ help: ## this list
 	@echo "A Python of your own: make demo KW_PYTHON=/path/to/python, or an active virtual environment."
 	@echo "Some labels of tests only: make test KW_LABELS=\"unit end_to_end\"."
 
-demo: ## install missing packages, build, run the loop with a scripted model
+demo: ## install missing packages, build, run the loop with a scripted model, write its report
 	@scripts/demo.sh
 
 closed-loop: ## data, training, serving and verdicts in a loop, with a tiny model made for it

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,6 +118,7 @@ bool has_anything(const report::Index& index) {
 // What was written, and the overview that it contains.
 struct Told {
   std::vector<std::string> files;
+  std::vector<std::string> not_drawn;  // figures of what was not measured
   report::Overview overview;
 };
 
@@ -139,6 +141,7 @@ Result<> write_figures(const report::Model& model, const ReportFlags& flags, Tol
   auto written = report::write_figures(report::figures_of(model.index(), told.overview), flags.figures, *by);
   if (!written) return std::unexpected(written.error());
   told.files.push_back(flags.figures);
+  told.not_drawn = std::move(written->not_drawn);
   return {};
 }
 
@@ -164,6 +167,8 @@ Result<Told> write_files(report::Model& model, const ReportFlags& flags) {
 void say(const report::Index& index, const Told& told) {
   fmt::print("{}", report::terminal_summary(index, told.overview, style_of(STDOUT_FILENO)));
   for (const std::string& file : told.files) fmt::print("report   {}\n", file);
+  if (!told.not_drawn.empty())
+    fmt::print("not drawn: {} (NAME.txt says why)\n", fmt::join(told.not_drawn, ", "));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 """`report` as Markdown, JSON, CSV, figures and a summary, of real verdicts and of hostile ones."""
 import csv
 import json
-import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -11,7 +11,7 @@ from . import program
 
 RECORDED = program.ROOT / "examples/recorded_gpu"
 FORMULA = "=HYPERLINK(\"http://evil.example\")"
-HOSTILE = f"{FORMULA} <script>alert(1)</script> \x1b]0;title\x07 \u202e `[a](http://b)` | $x$ \ud800"
+HOSTILE = f"{FORMULA} <script>alert(1)</script> \x1b]0;title\x07 \u202e `[a](http://b)` | $x$"
 FIGURES = {"fast_p", "speedups", "right_by_turn", "errors_by_turn", "roofline"}
 
 
@@ -178,8 +178,9 @@ def test_a_file_that_is_none_is_told(report, tmp_path, text):
     assert done.code in (0, 1) and "x.jsonl" in done.stdout + done.stderr
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_a_full_disk_is_an_error(report):
+def test_a_full_disk_is_an_error(scratch):
     with open("/dev/full", "wb") as full:
-        done = report(RECORDED / "verdicts.jsonl", stdout=full)
-    assert done.code == 1 and "cannot write standard output" in done.stderr
+        process = program.start([program.binary(), "report", str(RECORDED / "verdicts.jsonl")], scratch, stdout=full,
+                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        errors = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 1 and "cannot write standard output" in errors
