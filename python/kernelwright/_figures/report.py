@@ -245,9 +245,9 @@ def table(plot, figure):
 
 
 def compact(value, shortened_from=1e4):
-    """A value in about five characters: <0.01, 0.38, 950, 9,500, 12k, 1.2M."""
+    """A value in about five characters: ≈0, 0.38, 950, 9,500, 12k, 1.2M."""
     if 0 < value < 0.01:
-        return "<0.01"
+        return "≈0"
     if value >= shortened_from:
         for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
             if value >= size:

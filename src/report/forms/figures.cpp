@@ -115,9 +115,11 @@ Draft fast_p(const Summary& summary) {
   bool has_speeds = summary.geometric_mean_speedup.value.has_value();
   add_curve(draft, "PyTorch eager", summary.fast_p, has_speeds);
   if (summary.fast_p_compile) add_curve(draft, "torch.compile", *summary.fast_p_compile, true);
-  if (!has_speeds)
+  bool is_missing = !has_speeds && summary.right > 0;
+  if (is_missing) draft.subtitle += "; speed not measured";
+  if (is_missing)
     draft.notes.emplace_back("Speed was not measured: only p = 0, the share of right answers, is drawn.");
-  else if (!summary.fast_p_compile)
+  else if (has_speeds && !summary.fast_p_compile)
     draft.notes.emplace_back("Speed against torch.compile was not measured.");
   draft.notes.emplace_back(
       "Each task counts with the share of its samples. A wide pale bar spans the values that are possible "

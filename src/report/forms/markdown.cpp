@@ -56,7 +56,8 @@ std::string claims_part(const std::vector<Claim>& claims) {
   return text;
 }
 
-std::string curve_part(std::string_view baseline, const score::FastCurve& curve) {
+// Without any speed, bounds from 0 to the share of right answers say nothing and are left out.
+std::string curve_part(std::string_view baseline, const score::FastCurve& curve, bool has_speeds) {
   std::string text = fmt::format(
       "### fast_p against {}\n\nThe share of tasks whose answer is right and more than p times as fast. "
       "Where the "
@@ -64,10 +65,12 @@ std::string curve_part(std::string_view baseline, const score::FastCurve& curve)
       "| p | share | 95% interval | method | at least | at most | faster | right, speed unknown |\n"
       "|---:|---:|---|---|---:|---:|---:|---:|\n",
       baseline);
-  for (const score::FastPoint& point : curve.points)
+  for (const score::FastPoint& point : curve.points) {
+    if (!point.share.value && !has_speeds) continue;
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", point.p, estimate_cells(point.share),
                         scoring::number_words(point.at_least.value),
                         scoring::number_words(point.at_most.value), point.faster, point.unknown_speeds);
+  }
   return text + "\n";
 }
 
@@ -146,8 +149,9 @@ std::string overview_part(const Overview& overview) {
   if (!summary.fast_p.points.empty()) mean("right (fast_0)", summary.fast_p.points.front().share);
   mean("speed-up over PyTorch eager, geometric mean", summary.geometric_mean_speedup);
   mean("speed-up over torch.compile, geometric mean", summary.geometric_mean_compile_speedup);
-  text += "\n" + curve_part("PyTorch eager", summary.fast_p);
-  if (summary.fast_p_compile) text += curve_part("torch.compile", *summary.fast_p_compile);
+  text +=
+      "\n" + curve_part("PyTorch eager", summary.fast_p, summary.geometric_mean_speedup.value.has_value());
+  if (summary.fast_p_compile) text += curve_part("torch.compile", *summary.fast_p_compile, true);
   return text + turns_part(summary) + errors_part(summary) + faults_part(summary) + costs_part(summary);
 }
 
@@ -192,7 +196,8 @@ std::string best_part(const Index& index, const Summary& summary) {
   for (const auto& [task, row] : summary.best_kernel_of_task) {
     if (++shown > most_rows) break;
     auto source = static_cast<std::size_t>(rows.source[row].value_or(-1));
-    text += fmt::format("| {} | {} | {} | {} |\n", markdown_text(task_label(rows, row)), rows.sample_number[row].value_or(0),
+    text += fmt::format("| {} | {} | {} | {} |\n", markdown_text(task_label(rows, row)),
+                        rows.sample_number[row].value_or(0),
                         source < index.sources.size() ? markdown_text(index.sources[source].name) : "",
                         speed_words(rows, row));
   }

@@ -131,6 +131,17 @@ TEST(Markdown, EveryTableRowHasAsManyCellsAsItsHead) {
   }
 }
 
+TEST(Markdown, WithoutSpeedsHasNoBoundsButThoseOfKnownOnes) {
+  IndexWorld world;
+  world.add({.task = "a"});
+  EXPECT_THAT(markdown(world.index, overview_of(world.index)), Not(HasSubstr("\n| 0.5 |")));
+  world.add({.task = "b", .speedup = 0.1});
+  EXPECT_THAT(markdown(world.index, overview_of(world.index)), HasSubstr("\n| 0.5 |"));
+  IndexWorld wrong;
+  wrong.add({.standing = "wrong"});
+  EXPECT_THAT(markdown(wrong.index, overview_of(wrong.index)), HasSubstr("\n| 10 | 0.000 |"));
+}
+
 TEST(Markdown, OfManyRowsNamesTheRest) {
   IndexWorld world;
   for (int i = 0; i < 700; ++i) world.add({.task = "a", .standing = "wrong"});
