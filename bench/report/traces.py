@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 POOL_BYTES = 6_000_000  # of made text, from which pieces are cut
 LEVELS = 3
+CODE = re.compile(r"<triton>\n(.*?)</triton>", re.S)
 WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -48,8 +49,9 @@ class Maker:
         sources = sorted((ROOT / "python" / "kernelwright").rglob("*.py"))
         self.prose = made_text(self.rng, docs, POOL_BYTES)
         self.python = made_text(self.rng, sources, POOL_BYTES)
-        self.answers = [path.read_text(encoding="utf-8")
-                        for path in sorted((ROOT / "examples" / "sample" / "completions").glob("*.md"))]
+        answers = [path.read_text(encoding="utf-8")
+                   for path in sorted((ROOT / "examples" / "sample" / "completions").glob("*.md"))]
+        self.codes = [found.group(1) for found in map(CODE.search, answers) if found]
         self.tasks = [path.read_text(encoding="utf-8")
                       for path in sorted((ROOT / "examples" / "sample" / "tasks").glob("*.py"))]
         lines = (ROOT / "examples" / "recorded_gpu" / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
@@ -63,10 +65,10 @@ class Maker:
         return pool[begin:begin + size]
 
     def code(self, before):
-        """An answer's code: one of the sample's with made lines, or an edit of the code before."""
-        lines = (before or self.rng.choice(self.answers)).splitlines()
+        """An answer's code: one of the sample's with made comments, or an edit of the code before."""
+        lines = (before or self.rng.choice(self.codes)).splitlines()
         for _ in range(6 if before else 12):
-            lines.insert(self.rng.randrange(len(lines) + 1), self.cut(self.python, 60).replace("\n", " "))
+            lines.insert(self.rng.randrange(len(lines) + 1), "# " + " ".join(self.cut(self.python, 80).split()))
         return "\n".join(lines)
 
     def verdict(self, task_id, sample, right):
