@@ -28,6 +28,7 @@ export class Browser {
     assert.ok(EXECUTABLE, "Chromium is missing: scripts/packages.sh web installs it");
     const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
     const one = new Browser();
+    one.idle = [];
     one.browser = await chromium.launch({ executablePath: EXECUTABLE, args });
     one.folder = mkdtempSync(join(tmpdir(), "kernelwright-browser-"));
     return one;
@@ -52,8 +53,11 @@ export class Browser {
 
   /** Opens an address. `errors` of the tab has what the console and the page reported. */
   async open(url, { width = 1200, height = 800, dark = false, fragment = "", ready = "main h1, main h2, main .table-page, main .empty, .problem", reducedMotion = "reduce", init = null } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", reducedMotion, acceptDownloads: false });
-    const page = await context.newPage();
+    // A new tab costs a new process: tabs of files are used again.
+    const pooled = url.startsWith("file:") && !init;
+    const page = (pooled && this.idle.pop()) || (await (await this.browser.newContext()).newPage());
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme: dark ? "dark" : "light", reducedMotion });
     page.setDefaultTimeout(15_000);
     if (init) await page.addInitScript(init);
     const errors = [];
@@ -66,7 +70,7 @@ export class Browser {
     page.on("request", (request) => {
       if (!request.url().startsWith("file:") && !request.url().startsWith("data:") && !request.url().startsWith("blob:") && !request.url().startsWith(url.slice(0, 16))) errors.push(`a request to ${request.url()}`);
     });
-    const tab = new Tab(page, context, errors);
+    const tab = new Tab(page, errors, pooled ? this.idle : null);
     await page.goto(url + fragment);
     if (ready) await page.waitForSelector(ready);
     return tab;
@@ -74,12 +78,17 @@ export class Browser {
 }
 
 export class Tab {
-  constructor(page, context, errors) {
-    Object.assign(this, { page, context, errors });
+  constructor(page, errors, idle) {
+    Object.assign(this, { page, context: page.context(), errors, idle });
   }
 
   async close() {
-    await this.context.close();
+    if (this.idle) {
+      await this.page.goto("about:blank");
+      this.page.removeAllListeners();
+      await this.context.clearPermissions();
+      this.idle.push(this.page);
+    } else await this.context.close();
     assert.deepEqual(this.errors, [], "the console is silent");
   }
 
@@ -136,4 +145,6 @@ export const LOOKS = [
   { width: 400, height: 800, dark: true },
   { width: 1600, height: 1000, dark: true },
 ];
+/** Axe looks at narrow in light and wide in dark: together they have both layouts and both palettes. */
+export const isForAxe = ({ width, dark }) => dark === (width > 400);
 export const nameOfLook = ({ width, dark }) => `${width}_${dark ? "dark" : "light"}`;
