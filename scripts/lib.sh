@@ -30,7 +30,7 @@ digest() { sha256sum | cut -c1-16; }
 project_files() {
   if ! git -c safe.directory="$ROOT" ls-files -z -co --exclude-standard 2>/dev/null; then
     find . -type f -not -path './.git/*' -not -path './.venv*/*' -not -path './build*/*' -not -path './dist/*' \
-      -not -path './third_party/*' -not -name '*.pyc' -print0
+      -not -path './third_party/*' -not -path './web/node_modules/*' -not -name '*.pyc' -print0
   fi
 }
 

@@ -15,6 +15,7 @@ for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev li
   if [ -f "/usr/share/doc/$package/copyright" ]; then cp -L "/usr/share/doc/$package/copyright" "$to/$package"; fi
 done
 for licence in third_party/*/LICENSE; do cp "$licence" "$to/$(basename "$(dirname "$licence")")"; done
+cp web/built/licences.txt "$to/page"
 for licence in Apache-2.0 LGPL-2.1; do
   if [ -f "/usr/share/common-licenses/$licence" ]; then cp -L "/usr/share/common-licenses/$licence" "$to/$licence"; fi
 done

@@ -44,8 +44,10 @@ std::string html_text(std::string_view text) {
 std::string content_security_policy(std::string_view directives) {
   static const std::string hashes =
       fmt::format("script-src {}; style-src {}", hash_source(page_script()), hash_source(page_style()));
-  return fmt::format("default-src 'none'; {}; base-uri 'none'; form-action 'none'{}{}", hashes,
-                     directives.empty() ? "" : "; ", directives);
+  return fmt::format(
+      "default-src 'none'; {}; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
+      "trusted-types 'none'{}{}",
+      hashes, directives.empty() ? "" : "; ", directives);
 }
 
 std::string shell_begin(const ShellOptions& options) {

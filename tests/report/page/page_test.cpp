@@ -161,6 +161,7 @@ TEST(Shell, HasAPolicyThatNamesStyleAndScript) {
   std::string policy = between(head, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
   EXPECT_TRUE(policy.starts_with("default-src 'none'; "));
   EXPECT_NE(policy.find("base-uri 'none'; form-action 'none'"), std::string::npos);
+  EXPECT_NE(policy.find("require-trusted-types-for 'script'; trusted-types 'none'"), std::string::npos);
   EXPECT_EQ(policy.find("unsafe"), std::string::npos);
   for (std::string_view part : {page_script(), page_style()})
     EXPECT_NE(policy.find(base64_encoded(sha256_bytes(part))), std::string::npos);
