@@ -138,8 +138,8 @@ class Totals {
       usage[model()] = json::object{{"input_tokens", input_tokens_},
                                     {"output_tokens", output_tokens_},
                                     {"total_tokens", input_tokens_ + output_tokens_}};
-    return {{"started_at", began_ ? to_text(*began_) : std::string()},
-            {"completed_at", ended_ ? to_text(*ended_) : std::string()},
+    return {{"started_at", to_text(began())},
+            {"completed_at", to_text(ended_.value_or(began()))},
             {"model_usage", std::move(usage)}};
   }
 

@@ -68,20 +68,26 @@ double seconds_of(const Turn& turn) {
   return std::isfinite(turn.generation_ms) && turn.generation_ms > 0 ? turn.generation_ms / 1000 : 0;
 }
 
-// inspect shows explanations as Markdown: the text is fenced, so that its lines and carets stay.
-std::string fenced(const std::string& text) {
+// inspect shows answers and explanations as Markdown: fenced, their lines and carets stay.
+std::string fenced(std::string_view language, const std::string& text) {
   std::size_t longest = 2;
   for (std::size_t at = 0, run = 0; at < text.size(); ++at) {
     run = text[at] == '`' ? run + 1 : 0;
     longest = std::max(longest, run);
   }
   std::string fence(longest + 1, '`');
-  return fmt::format("{}text\n{}\n{}", fence, trim(text), fence);
+  return fmt::format("{}{}\n{}\n{}", fence, language, text.substr(0, text.find_last_not_of('\n') + 1), fence);
 }
 
 std::string explanation_of(const Turn& turn, const Task& task) {
-  return fenced(explain::to_terminal(
-      explain::explain(*turn.verdict, {.candidate = turn.code, .reference = task.reference_code}), {}));
+  return fenced(
+      "text",
+      explain::to_terminal(
+          explain::explain(*turn.verdict, {.candidate = turn.code, .reference = task.reference_code}), {}));
+}
+
+json::value code_of(const Turn& turn) {
+  return turn.code.empty() ? json::value() : json::value(fenced("python", turn.code));
 }
 
 json::object error_json(const std::string& message) {
@@ -253,7 +259,7 @@ class Made {
     const auto& [scorer, value] = values.front();
     add_event("score", last_,
               {{"score", json::object{{"value", score_value(scorer, value)},
-                                      {"answer", turn.code},
+                                      {"answer", code_of(turn)},
                                       {"explanation", explanation_of(turn, trace_.task)}}},
                {"scorer", scorer},
                {"intermediate", true}});
@@ -281,7 +287,7 @@ class Made {
     for (const auto& [scorer, value] : sample_.values) {
       json::object score{{"value", score_value(scorer, value)}};
       if (scores.empty()) {
-        score["answer"] = best_->code;
+        score["answer"] = code_of(*best_);
         score["explanation"] = explanation_of(*best_, trace_.task);
         score["metadata"] = to_json(*best_->verdict);
       }
@@ -338,6 +344,7 @@ class Made {
     json::object common{{"id", sample_.id},
                         {"epoch", sample_.epoch},
                         {"target", ""},
+                        {"description", text_or_null(trace_.task.name)},
                         {"scores", std::move(all_scores)},
                         {"metadata", facts},
                         {"model_usage", usage_by_model()},
@@ -352,7 +359,7 @@ class Made {
     facts["reference_code"] = trace_.task.reference_code;
     facts["sampling"] = trace_.sampling;
     whole["metadata"] = std::move(facts);
-    whole["input"] = std::move(input_);
+    whole["input"] = asked();
     whole["messages"] = std::move(list);
     whole["output"] = std::move(output_);
     whole["store"] = json::object();
@@ -362,18 +369,27 @@ class Made {
     if (!trouble.empty()) whole["error"] = error_json(trouble);
   }
 
+  // The prompt without the system's part, which is the same for every task; all of it if there is no other.
+  json::array asked() const {
+    json::array own;
+    for (const json::value& each : input_)
+      if (each.at("role") != "system") own.push_back(each);
+    return own.empty() ? input_ : own;
+  }
+
   void summary(const json::object& common, const std::string& trouble, std::size_t messages) {
     json::object& row = sample_.summary = common;
     json::array thinned;
-    for (const json::value& each : input_) thinned.push_back(thin(each.get_object()));
+    for (const json::value& each : asked()) thinned.push_back(thin(each.get_object()));
     row["input"] = std::move(thinned);
     if (json::object* scores = row["scores"].if_object())
       for (auto& [scorer, score] : *scores) {
         json::object& fields = score.get_object();
         fields.erase("metadata");
-        for (const char* name : {"answer", "explanation"})
-          if (json::value* text = fields.if_contains(name); text && text->is_string())
-            *text = shorten(text->get_string(), summary_text_bytes);
+        if (json::value* answer = fields.if_contains("answer"); answer && answer->is_string())
+          *answer = shorten(best_->code, summary_text_bytes);
+        if (json::value* why = fields.if_contains("explanation"); why && why->is_string())
+          *why = shorten(why->get_string(), summary_text_bytes);
       }
     for (auto& [name, value] : row["metadata"].get_object())
       if (value.is_string()) value = shorten(value.get_string(), summary_text_bytes);

@@ -55,11 +55,29 @@ TEST(InspectLog, ScoresOfTheBestTurnHaveTheVerdict) {
   Log log({three_turns()});
   json::object scores = object_in(log.files, "samples/kernelbook/7_epoch_1.json").at("scores").as_object();
   EXPECT_EQ(scores.at(counts_scorer).at("value"), "C");
-  EXPECT_EQ(scores.at(counts_scorer).at("answer"), "c");
+  EXPECT_EQ(scores.at(counts_scorer).at("answer"), "```python\nc\n```");
   EXPECT_EQ(scores.at(counts_scorer).at("metadata").at("speedup"), 2.5);
   EXPECT_EQ(scores.at(speedup_scorer).at("value"), 2.5);
   json::object results = object_in(log.files, "header.json").at("results").as_object();
   EXPECT_EQ(results.at("scores").at(0).at("metrics").at("accuracy").at("value"), 1.0);
+}
+
+TEST(InspectLog, TheInputIsThePromptWithoutTheSystemsPart) {
+  Log log({three_turns()});
+  json::object sample = object_in(log.files, "samples/kernelbook/7_epoch_1.json");
+  ASSERT_EQ(sample.at("input").as_array().size(), 1U);
+  EXPECT_EQ(sample.at("input").at(0).at("content"), "Convert this.");
+  EXPECT_EQ(sample.at("messages").as_array().size(), 7U);
+  json::value listed = parse_json(log.files.at("summaries.json"))->at(0);
+  EXPECT_EQ(listed.at("scores").at(counts_scorer).at("answer"), "c");
+}
+
+TEST(InspectLog, AFenceIsLongerThanThoseInTheCode) {
+  Trace t = three_turns();
+  t.rounds[0].turns[2].code = "'````'";
+  Log log({t});
+  json::object scores = object_in(log.files, "samples/kernelbook/7_epoch_1.json").at("scores").as_object();
+  EXPECT_EQ(scores.at(counts_scorer).at("answer"), "`````python\n'````'\n`````");
 }
 
 TEST(InspectLog, AnEventRefersToWhatTheModelWasSent) {
