@@ -38,6 +38,13 @@ bool begins_with(const fs::path& path, std::string_view magic) {
          head == magic;
 }
 
+// "[]": what `run` writes where no trace has ended.
+bool is_empty_list(const fs::path& path) {
+  constexpr std::size_t most_bytes = 64;
+  auto text = read_file(path, most_bytes);
+  return text && trim(*text).starts_with('[') && trim(*text).ends_with(']');
+}
+
 // By the first object that can be parsed.
 Result<SourceKind> kind_of_objects(const std::string& path) {
   auto file = ObjectFile::open(path);
@@ -45,6 +52,7 @@ Result<SourceKind> kind_of_objects(const std::string& path) {
   while (true) {
     auto next = file->next();
     if (!next) return fail(fmt::format("{}: {}", path, next.error().what), accepted);
+    if (!*next && is_empty_list(path)) return SourceKind::traces;
     if (!*next) return fail(fmt::format("{} has no JSON objects", path), accepted);
     if (!(*next)->fields) continue;
     const json::object& fields = *(*next)->fields;
@@ -65,8 +73,12 @@ Result<SourceKind> kind_of_objects(const std::string& path) {
 
 Result<SourceKind> kind_of_file(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path.string()), accepted);
-  if (!fs::is_regular_file(path, error))
+  fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found)
+    return fail(fmt::format("{} does not exist", path.string()), accepted);
+  if (!fs::status_known(status))
+    return fail(fmt::format("cannot read {}: {}", path.string(), error.message()));
+  if (!fs::is_regular_file(status))
     return fail(fmt::format("{} is neither a file nor a folder", path.string()), accepted);
   using namespace std::string_view_literals;
   if (begins_with(path, "SQLite format 3\0"sv)) return SourceKind::run;
@@ -79,7 +91,8 @@ Result<SourceKind> kind_of_file(const fs::path& path) {
 Result<Found> found_in_file(const fs::path& path) {
   auto kind = kind_of_file(path);
   if (kind) return Found{path.string(), *kind};
-  if (path.extension() != ".json") return std::unexpected(kind.error());
+  std::error_code error;
+  if (path.extension() != ".json" || !fs::is_regular_file(path, error)) return std::unexpected(kind.error());
   auto results = read_kernelbench_results(path);
   if (!results || !*results) return std::unexpected(kind.error());
   return Found{path.string(), SourceKind::verdicts, true};
@@ -103,11 +116,12 @@ bool is_export(const fs::path& file) {
   return has_run(stem) || (stem.ends_with(failed) && has_run(stem.substr(0, stem.size() - failed.size())));
 }
 
-std::vector<Found> inputs_in(const fs::path& folder) {
+Result<std::vector<Found>> inputs_in(const fs::path& folder) {
   std::vector<Found> found;
   std::error_code error;
   std::set<fs::path> entries;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) entries.insert(entry.path());
+  if (error) return fail(fmt::format("cannot read {}: {}", folder.string(), error.message()));
   for (const fs::path& entry : entries) {
     if (entry.filename().string().starts_with('.')) continue;
     if (fs::is_directory(entry, error)) {
@@ -152,8 +166,8 @@ Result<std::vector<Found>> recognise_inputs(const std::string& path) {
     return std::vector{std::move(*found)};
   }
   if (auto kind = kind_of_folder(path)) return std::vector{Found{path, *kind}};
-  std::vector<Found> found = inputs_in(path);
-  if (found.empty())
+  auto found = inputs_in(path);
+  if (found && found->empty())
     return fail(fmt::format("{} has no run, traces, verdicts, score or data set", path), accepted);
   return found;
 }

@@ -1,6 +1,7 @@
 #include "report/model/recognise.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "sources.h"
 
@@ -24,6 +25,18 @@ TEST_F(Recognised, ByContent) {
             std::vector<std::string>{"score"});
   EXPECT_EQ(kinds(write("d.jsonl", R"({"prompt": "p", "completion": "c"})")),
             std::vector<std::string>{"dataset"});
+}
+
+TEST_F(Recognised, AnEmptyListAsNoTraces) {
+  Model model = model_of({write("none.json", "[]\n")});
+  EXPECT_EQ(model.index().rows.count, 0U);
+  EXPECT_TRUE(model.is_whole());
+}
+
+TEST_F(Recognised, NoPipeForWhoseWriterItWouldWait) {
+  std::string pipe = folder.path("pipe.json");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(recognise_inputs(pipe));
 }
 
 TEST_F(Recognised, ResultsOfKernelBench) {
