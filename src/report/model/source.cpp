@@ -70,12 +70,12 @@ std::string Source::file_stamp(const fs::path& file) {
   return fmt::format("{} {};", size, fs::last_write_time(file, error).time_since_epoch().count());
 }
 
-void Source::damaged(std::string message) {
+void Source::damaged(const std::string& message) {
   facts_.state = SourceState::damaged;
-  note(std::move(message));
+  note(message);
 }
 
-void Source::note(std::string message) {
+void Source::note(const std::string& message) {
   ++messages_;
   if (messages_ > most_messages) {
     facts_.messages.resize(most_messages);

@@ -84,8 +84,8 @@ class Source {
   const std::string& path() const { return parts_.found.path; }
 
   // Names a part that could not be read.
-  void damaged(std::string message);
-  void note(std::string message);
+  void damaged(const std::string& message);
+  void note(const std::string& message);
   // A fact with a name that the source does not have yet.
   void fact(std::string_view name, const boost::json::value& value);
   void flat_facts(const std::string& prefix, const boost::json::object& object);

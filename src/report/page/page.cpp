@@ -61,7 +61,7 @@ json::array chunks_json(const std::vector<Chunk>& chunks, bool is_split) {
 // Reads the model and packs its details. Returns the place of each.
 Result<std::vector<DetailPlace>> pack(Model& model, ChunkPacker& packer) {
   std::vector<DetailPlace> places;
-  auto read = model.read([&](std::size_t row, json::object detail) -> Result<> {
+  auto read = model.read([&](std::size_t row, const json::object& detail) -> Result<> {
     auto place = packer.add(detail);
     if (!place) return std::unexpected(place.error());
     if (places.size() <= row) places.resize(row + 1);
