@@ -41,6 +41,12 @@ export function linkOf(of: Report, row: number): string {
   return of.rows.text("kind", row) === "dataset" ? href("dataset", [key]) : href("transcript", [key]);
 }
 
+/** The task of a row; where its id is a hash alone, a name that people know. */
+export function taskName(of: Report, row: number): string {
+  const id = of.rows.text("task_id", row);
+  return id !== null && !id.startsWith("sha256:") ? id : (of.rows.text("name", row) ?? of.keyOf(row));
+}
+
 function linkOfHit(hit: Hit): string {
   return href("transcript", [hit.key], { turn: hit.turn, field: hit.field, line: hit.line });
 }
@@ -216,7 +222,7 @@ export function TablePage() {
           {of.rows.count > 0 && !finder.running ? "Change or clear the filters above." : null}
         </Empty>
       ) : (
-        <div class="grid" ref={box} role="table" aria-label="Rows" aria-rowcount={items.length + 1} tabIndex={0}>
+        <div class="grid" ref={box} role="table" aria-label="Rows" aria-rowcount={items.length + 1} tabIndex={0} style={{ height: `${list.height + ROW + 20}px` }}>
           <div class="grid-inner" style={{ minWidth: `${total}px` }}>
             <div role="rowgroup" class="grid-head">
               <div role="row" aria-rowindex={1} class="grid-row" style={{ gridTemplateColumns: template }}>
@@ -256,7 +262,7 @@ export function TablePage() {
                   <div role="row" key={item.row} aria-rowindex={index + 2} aria-current={index === selected ? "true" : undefined} class={`grid-row${state}`} style={{ ...style, gridTemplateColumns: template }} onClick={(event) => !(event.target as HTMLElement).closest("a") && select(index)} onDblClick={() => openItem(item)}>
                     <div role="cell" class="cell">
                       <a href={linkOf(of, item.row)} class="task-link">
-                        <Text value={of.rows.text("task_id", item.row) ?? of.keyOf(item.row)} limit={120} />
+                        <Text value={taskName(of, item.row)} limit={120} />
                       </a>
                     </div>
                     {shown.map((column) => (

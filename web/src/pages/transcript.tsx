@@ -10,7 +10,7 @@ import { go, here, href, param, place, report, setParams } from "../state";
 import { Prose, Text, plain } from "../text";
 import { Empty, Problem, Status, Word, useDetail } from "../ui";
 import { Speedup, VerdictView, placeOf } from "../verdict_view";
-import { linkOf } from "./table";
+import { linkOf, taskName } from "./table";
 
 const TURNS_SHOWN = 40;
 
@@ -378,7 +378,7 @@ export function RowHead({ row }: { row: number }) {
     <header class="row-head">
       <Neighbours row={row} />
       <h1>
-        <Text value={rows.text("task_id", row) ?? of.keyOf(row)} limit={300} />
+        <Text value={taskName(of, row)} limit={300} />
       </h1>
       <p class="row-facts">
         <Status status={rows.text("status", row)} counts={rows.flag("counts", row)} />
