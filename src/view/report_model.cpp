@@ -1,18 +1,14 @@
 #include "view/report_model.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include "base/database/database.h"
 #include "loop/run_store/run_reader.h"
 #include "report/model/recognise.h"
-#include "types/review.h"
 
 namespace kw::view {
 namespace {
@@ -20,31 +16,19 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-struct RowReview {
-  ReviewLabel label = ReviewLabel::good;  // the latest
-  std::set<std::string> reviewers;
-};
-
 class ReportModel : public Model {
  public:
   ReportModel(const std::vector<std::string>& paths, const ReportOptions& options)
-      : paths_(paths), model_(paths, options.model), options_(options) {
-    for (const std::string& path : paths) logs_.push_back(review_log_path(path));
-  }
+      : paths_(paths), model_(paths, options.model), options_(options) {}
 
   Result<> read() override {
     auto read = model_.read();
     if (!read) return read;
     begin_again();
-    take_reviews();
     return {};
   }
 
-  Result<bool> refresh() override {
-    bool is_read = begin_again() || model_.refresh();
-    bool is_reviewed = take_reviews();
-    return is_read || is_reviewed;
-  }
+  Result<bool> refresh() override { return begin_again() || model_.refresh(); }
 
   std::string index() override {
     json::object index = report::to_json(model_.index());
@@ -67,49 +51,12 @@ class ReportModel : public Model {
     report::Model model(paths_, options_.model);
     if (!model.read() || model.index().rows.count == 0) return false;
     model_ = std::move(model);
-    stamps_.clear();
     return true;
-  }
-
-  static std::string stamp(const fs::path& file) {
-    struct stat facts{};
-    if (::stat(file.c_str(), &facts) != 0) return {};
-    return fmt::format("{} {} {}.{}", facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
-                       facts.st_mtim.tv_nsec);
-  }
-
-  // True if a log has changed.
-  bool take_reviews() {
-    std::string stamps;
-    for (const fs::path& log : logs_) stamps += stamp(log) + "\n";
-    if (stamps == stamps_) return false;
-    stamps_ = std::move(stamps);
-    std::map<std::string, RowReview> reviews;
-    for (std::size_t source = 0; source < logs_.size(); ++source)
-      if (auto log = read_review_log(logs_[source])) add_reviews(*log, source, reviews);
-    for (const auto& [key, before] : reviews_)
-      if (!reviews.contains(key)) model_.set_review(key, "", 0);
-    for (const auto& [key, review] : reviews)
-      model_.set_review(key, to_string(review.label), review.reviewers.size());
-    reviews_ = std::move(reviews);
-    return true;
-  }
-
-  static void add_reviews(const ReviewLog& log, std::size_t source, std::map<std::string, RowReview>& to) {
-    const std::string prefix = source == 0 ? std::string() : fmt::format("s{}/", source + 1);
-    for (const ReviewEntry& entry : log.entries) {
-      RowReview& review = to[prefix + entry.answer.key];
-      review.label = *entry.label;
-      review.reviewers.insert(entry.reviewer);
-    }
   }
 
   std::vector<std::string> paths_;
   report::Model model_;
   ReportOptions options_;
-  std::vector<fs::path> logs_;
-  std::string stamps_;
-  std::map<std::string, RowReview> reviews_;
 };
 
 bool may_be_input(const fs::path& path) {

@@ -12,7 +12,9 @@
 #include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "report/model/recognise.h"
+#include "report/model/reviews.h"
 #include "report/model/source.h"
+#include "types/review.h"
 
 namespace kw::report {
 namespace fs = std::filesystem;
@@ -64,6 +66,7 @@ struct Model::State {
                       .prefix = number == 1 ? "" : fmt::format("s{}/", number),
                       .options = &options};
     parts.name = unique_name(name_of(parts.found.path), names);
+    reviews.add_log(review_log_path(parts.found.path), parts.prefix);
     sources.push_back(open(std::move(parts)));
   }
 
@@ -83,11 +86,7 @@ struct Model::State {
   std::vector<std::size_t> first_rows;  // of each source
   Index index;
   std::unordered_map<std::string_view, std::size_t> rows_by_key;
-  struct Review {
-    std::string label;
-    std::size_t reviewers = 0;
-  };
-  std::map<std::string, Review> reviews;  // by key
+  Reviews reviews;
 };
 
 void Model::State::add_table(const Table& table, std::size_t source) {
@@ -163,10 +162,10 @@ void Model::State::assemble() {
   add_contents();
   rows_by_key.reserve(index.rows.count);
   for (std::size_t row = 0; row < index.rows.count; ++row) rows_by_key.emplace(index.rows.key[row], row);
-  for (const auto& [key, review] : reviews)
+  for (const auto& [key, review] : reviews.by_key())
     if (auto row = rows_by_key.find(key); row != rows_by_key.end()) {
       index.rows.label.set(row->second, review.label);
-      index.rows.reviewers.set(row->second, static_cast<std::int64_t>(review.reviewers));
+      index.rows.reviewers.set(row->second, static_cast<std::int64_t>(review.reviewers.size()));
     }
 }
 
@@ -198,6 +197,8 @@ Result<> Model::read(const Sink& each_detail) {
     if (auto read = source->read(sink); !read) return read;
     first += source->table().rows.count;
   }
+  state_->reviews.read(
+      [&](std::size_t source, const std::string& message) { state_->sources[source]->note(message); });
   state_->assemble();
   return {};
 }
@@ -205,6 +206,7 @@ Result<> Model::read(const Sink& each_detail) {
 bool Model::refresh() {
   bool changed = false;
   for (const auto& source : state_->sources) changed = source->refresh() || changed;
+  changed = state_->reviews.read() || changed;
   if (changed) state_->assemble();
   return changed;
 }
@@ -240,14 +242,6 @@ void Model::set_places(const std::vector<DetailPlace>& places) {
     rows.offset.set(row, static_cast<std::int64_t>(places[row].offset));
     rows.bytes.set(row, static_cast<std::int64_t>(places[row].bytes));
   }
-}
-
-void Model::set_review(std::string_view key, std::string_view label, std::size_t reviewers) {
-  state_->reviews[std::string(key)] = {std::string(label), reviewers};
-  auto row = row_of(key);
-  if (!row) return;
-  state_->index.rows.label.set(*row, label);
-  state_->index.rows.reviewers.set(*row, static_cast<std::int64_t>(reviewers));
 }
 
 bool Model::is_whole() const {

@@ -59,7 +59,8 @@ class Model {
   // messages of their sources; an error comes from the sink alone.
   Result<> read(const Sink& each_detail = {});
 
-  // Reads again what has changed since. Of a run, these are its new traces and those that had not ended.
+  // Reads again what has changed since. Of a run, these are its new traces and those that had not ended; of
+  // any source, the labels of the review log beside it.
   // True if the index has changed.
   bool refresh();
 
@@ -71,9 +72,6 @@ class Model {
   // Reads the detail of one row again from its source.
   Result<boost::json::object> detail(std::string_view key);
   Result<boost::json::object> detail(std::size_t row);
-
-  // Sets the columns of a human review. They stay when the row is read again.
-  void set_review(std::string_view key, std::string_view label, std::size_t reviewers);
 
   // The places of the details in a file, by row.
   void set_places(const std::vector<DetailPlace>& places);

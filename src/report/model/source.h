@@ -71,6 +71,9 @@ class Source {
   // Of a score or a data set.
   virtual boost::json::object extra() const { return {}; }
 
+  // Adds a message to the facts; those after the first few are only counted.
+  void note(const std::string& message);
+
  protected:
   virtual Result<> read_all(const Sink& sink) = 0;
   virtual void read_changes();
@@ -85,7 +88,6 @@ class Source {
 
   // Names a part that could not be read.
   void damaged(const std::string& message);
-  void note(const std::string& message);
   // A fact with a name that the source does not have yet.
   void fact(std::string_view name, const boost::json::value& value);
   void flat_facts(const std::string& prefix, const boost::json::object& object);

@@ -1,12 +1,14 @@
 #include "report/model/model.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <limits>
 #include <map>
 
+#include "base/core/files.h"
 #include "base/core/text.h"
 #include "sources.h"
+#include "types/review.h"
 
 namespace kw::report {
 namespace {
@@ -232,14 +234,28 @@ TEST_F(ReportModel, ReadsRowsOfADataSetWithTheRowThatTheyDuplicate) {
 
 TEST_F(ReportModel, KeepsTheLabelOfARowThatIsReadAgain) {
   std::string file = traces({second("8")});
+  auto label = [&](const std::string& reviewer, ReviewLabel given) {
+    ReviewedAnswer answer{.key = "kernelbook/8~0", .task_id = "kernelbook/8"};
+    ASSERT_TRUE(append_review(review_log_path(file), {answer, reviewer, given, "", utc_now()}));
+  };
+  label("Ada", ReviewLabel::unsure);
   Model model = model_of({file});
-  model.set_review("kernelbook/8~0", "good", 2);
+  EXPECT_EQ(model.index().rows.label[0], "unsure");
+  label("Bob", ReviewLabel::good);
+  EXPECT_TRUE(model.refresh());
+  EXPECT_EQ(model.index().rows.label[0], "good");
   traces({second("8"), second("9")});
   EXPECT_TRUE(model.refresh());
   EXPECT_EQ(model.index().rows.count, 2U);
   EXPECT_EQ(model.index().rows.label[0], "good");
   EXPECT_EQ(model.index().rows.reviewers[0], 2);
   EXPECT_FALSE(model.refresh());
+}
+
+TEST_F(ReportModel, NamesTheLinesOfAReviewLogThatItCannotRead) {
+  std::string file = traces({second("8")});
+  ASSERT_TRUE(write_file(review_log_path(file), "no JSON\n"));
+  EXPECT_THAT(model_of({file}).index().sources[0].messages, testing::Contains(testing::HasSubstr("line 1")));
 }
 
 }  // namespace
