@@ -123,7 +123,7 @@ struct EvidenceLaunch {
 
 // A call or replay without launches; "right" proves that the launches are decoys.
 struct DecoyCheck {
-  std::string name;  // "without_launches", "without_own_launches"
+  std::string name;  // docs/verdict.md lists the names
   CheckOutcome outcome = CheckOutcome::not_run;
 };
 

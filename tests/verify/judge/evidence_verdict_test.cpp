@@ -44,9 +44,9 @@ std::size_t count(const EvidenceRecord& record, TrialPath path, TrialPurpose pur
 }
 
 CheckOutcome decoy(const EvidenceRecord& record, std::string_view name) {
-  EXPECT_EQ(record.decoys.size(), 1U);
-  EXPECT_EQ(record.decoys.empty() ? "" : record.decoys.front().name, name);
-  return record.decoys.empty() ? CheckOutcome::not_run : record.decoys.front().outcome;
+  const auto found = std::ranges::find(record.decoys, name, &DecoyCheck::name);
+  EXPECT_NE(found, record.decoys.end()) << name;
+  return found == record.decoys.end() ? CheckOutcome::not_run : found->outcome;
 }
 
 CheckOutcome audit(const EvidenceRecord& record, std::string_view name) {
@@ -336,7 +336,9 @@ TEST(CpuEvidence, HoldsTrialsAndClaimedLaunches) {
   EXPECT_FALSE(record.launches->front().recording);
   EXPECT_FALSE(record.launches->front().stream);
   EXPECT_EQ(decoy(record, "without_launches"), CheckOutcome::wrong);
-  EXPECT_TRUE(record.audits.empty());
+  EXPECT_EQ(decoy(record, "interpreted_without_launches"), CheckOutcome::wrong);
+  EXPECT_EQ(decoy(record, "interpreted_with_spoilt_launches"), CheckOutcome::wrong);
+  EXPECT_EQ(audit(record, "kept_result"), CheckOutcome::right);
   EXPECT_FALSE(record.clock_check);
 }
 

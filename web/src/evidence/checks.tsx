@@ -8,6 +8,8 @@ import { HELP, NotRecorded, Outcome, Part, type Tone } from "./part";
 const CHECK_NAMES: Record<string, string> = {
   without_launches: "Without any launch",
   without_own_launches: "Without its own kernels",
+  interpreted_without_launches: "Interpreted, without any launch",
+  interpreted_with_spoilt_launches: "Interpreted, random numbers in place of what launches wrote",
   unrecorded_calls: "Calls without the recorder",
   kept_result: "First result after a second call",
   zeros: "Zeros",
