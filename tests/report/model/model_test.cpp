@@ -235,7 +235,8 @@ TEST_F(ReportModel, ReadsRowsOfADataSetWithTheRowThatTheyDuplicate) {
 TEST_F(ReportModel, KeepsTheLabelOfARowThatIsReadAgain) {
   std::string file = traces({second("8")});
   auto label = [&](const std::string& reviewer, ReviewLabel given) {
-    ReviewedAnswer answer{.key = "kernelbook/8~0", .task_id = "kernelbook/8"};
+    ReviewedAnswer answer;
+    answer.key = "kernelbook/8~0";
     ASSERT_TRUE(append_review(review_log_path(file), {answer, reviewer, given, "", utc_now()}));
   };
   label("Ada", ReviewLabel::unsure);
