@@ -1,6 +1,6 @@
 // Keys of the pages, and the list of them that `?` opens.
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 export interface Key {
   /** As KeyboardEvent.key names it. */
@@ -42,7 +42,8 @@ if (typeof window !== "undefined") window.addEventListener("keydown", onKey);
 export function useKeys(keys: Key[]): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  // Before the next frame: a key that follows a page change at once is heard.
+  useLayoutEffect(() => {
     const stable = keys.map((key, i): Key => ({ ...key, run: (event) => latest.current[i]?.run(event) }));
     active.value = [...active.value, stable];
     return () => {
