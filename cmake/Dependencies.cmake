@@ -18,7 +18,7 @@ target_link_libraries(kw_crypto INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_link_libraries(kw_ssl INTERFACE kw_crypto)
 target_link_libraries(kw_sqlite3 INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
 target_link_libraries(kw_SQLiteCpp INTERFACE kw_sqlite3)
-# Of libarchive only the readers are linked, so that what its writers need (libacl, libxml2) is not.
+# Of libarchive only the readers and the ZIP writer are linked, so that what others need (libacl, libxml2) is not.
 target_link_libraries(kw_archive INTERFACE kw_arc4random kw_nettle kw_lzma kw_zstd kw_lz4 kw_bz2 kw_z Threads::Threads)
 add_library(kw_arc4random STATIC ${CMAKE_CURRENT_LIST_DIR}/arc4random.c)
 
