@@ -149,7 +149,8 @@ struct ClockCheck {
   std::size_t calls = 0;
   double device_ms = 0;                          // a call, by the device's events
   FactSource device_source = FactSource::claim;  // of device_ms
-  double supervisor_ms = 0;                      // a call, by the supervisor's clock
+  double supervisor_ms = 0;  // a call, by the supervisor's clock; its noise can make short calls negative
+  double tolerated_ms = 0;   // of supervisor_ms, with these device_ms
 };
 
 struct EvidenceRecord {

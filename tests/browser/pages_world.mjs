@@ -80,7 +80,7 @@ export function sampleEvidence({ passed = true } = {}) {
     ],
     certificate: { input_sets: 5, answers: [{ name: "zeros", passes: false }, { name: "constant", passes: false }, { name: "echo", passes: false }, { name: "stale", passes: !passed }] },
     audits: [{ name: "unrecorded_calls", outcome: "right", trials: 3 }, { name: "kept_result", outcome: "right", trials: 1 }],
-    clock_check: { calls: 200, device_ms: 0.0461, device_source: "replay", supervisor_ms: 0.0473 },
+    clock_check: { calls: 200, device_ms: 0.0461, device_source: "replay", supervisor_ms: 0.0473, tolerated_ms: 0.0876 },
   };
 }
 

@@ -319,7 +319,8 @@ async::Task<Outcome<>> InProcess::sample(Times& times) {
     times.clock_check = ClockCheck{.calls = clocked_calls,
                                    .device_ms = midmean(times.kernel_ms),
                                    .device_source = FactSource::claim,
-                                   .supervisor_ms = least_wall_ms};
+                                   .supervisor_ms = least_wall_ms,
+                                   .tolerated_ms = slack_ms + midmean(times.kernel_ms) / believable_share};
   if (!times.kernel_ms.empty() && !times.reference_ms.empty()) bound_by_outside_clock(times, least_wall_ms);
   co_return Outcome<>{};
 }

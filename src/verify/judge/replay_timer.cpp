@@ -40,8 +40,8 @@ wire::ReplayT timed_replay() {
 }
 
 ComparedClocks compared(std::uint32_t calls, double device_ms, double outside_ms) {
-  ComparedClocks clocks{{calls, device_ms, FactSource::replay, outside_ms}, {}};
-  double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
+  const double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
+  ComparedClocks clocks{{calls, device_ms, FactSource::replay, outside_ms, tolerated_ms}, {}};
   if (outside_ms > tolerated_ms)
     clocks.finding = fmt::format(
         "clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "

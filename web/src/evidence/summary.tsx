@@ -1,11 +1,12 @@
 // The answer at the top of the page: what each check says, and where to read more.
 import type { JSX } from "preact";
 import { counted } from "../charts/figures";
-import { elementOf, type Fields, fieldsOf, fieldsOrNull, flagOf, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
+import { elementOf, type Fields, fieldsOf, flagOf, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
 import { percent, significant } from "../numbers";
 import { Text } from "../text";
 import { answerLine, auditLine, decoyLine } from "./checks";
 import { Outcome, type Tone } from "./part";
+import { clocksOf } from "./timing";
 
 interface Check {
   part: string;
@@ -47,9 +48,7 @@ function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
   const timing = fieldsOf(verdict["timing"]);
   const families = new Set(objectsOf(evidence?.["trials"]).map((trial) => textOf(trial["inputs"])));
   const share = shareOf(verdict["triton_share"]);
-  const clock = fieldsOrNull(evidence?.["clock_check"]);
-  const [device, supervisor] = [numberOf(clock?.["device_ms"]), numberOf(clock?.["supervisor_ms"])];
-  const apart = device !== null && supervisor !== null && supervisor > 0 ? Math.abs(device - supervisor) / supervisor : null;
+  const clocks = clocksOf(evidence);
   const roof = shareOf(timing["roofline_share"]);
   const level = textOf(fieldsOf(verdict["isolation"])["level"]);
   const samples = Math.min(listOrNull(timing["reference_samples_ms"])?.length ?? 0, listOrNull(timing["kernel_samples_ms"])?.length ?? 0);
@@ -61,7 +60,7 @@ function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
     worstOf("audits", "Audits", objectsOf(evidence?.["audits"]).map(auditLine), "right"),
     { part: "launches", name: "Origin of kernels", tone: share === null ? "mute" : share > 0 ? "good" : "bad", says: share === null ? MISSING : `${percent(share, 1)} of device time in attested kernels` },
     { part: "timing", name: "Samples", tone: samples === 0 ? "mute" : "good", says: samples === 0 ? "speed was not measured" : `${samples} or more a side, ${textOf(timing["instrument"]) ?? "timer not recorded"}` },
-    { part: "clocks", name: "Both clocks", tone: apart === null ? "mute" : apart < 0.1 ? "good" : "warn", says: apart === null ? MISSING : `differ by ${percent(apart, 1)}` },
+    { part: "clocks", name: "Both clocks", tone: clocks === null ? "mute" : clocks.agree ? "good" : "warn", says: clocks === null ? MISSING : clocks.agree ? "agree" : "disagree" },
     { part: "roofline", name: "Roofline", tone: roof === null ? "mute" : roof > 1 ? "warn" : "good", says: roof === null ? MISSING : `${percent(roof, 1)} of the memory's speed` },
     { part: "isolation", name: "Isolation", tone: level === null ? "mute" : level === "full" ? "good" : "warn", says: level ?? MISSING },
   ];

@@ -1,6 +1,6 @@
 // How fast, and whether the clock can be believed: raw samples, both clocks, the memory's limit.
 import type { JSX } from "preact";
-import { counted, numbersOf } from "../charts/figures";
+import { numbersOf } from "../charts/figures";
 import { Roofline } from "../charts/roofline";
 import { type Strip, StripPlot } from "../charts/strip";
 import { type Fields, fieldsOf, fieldsOrNull, numberOf, shareOf, textOf } from "../fields";
@@ -62,30 +62,38 @@ export function Timing({ verdict }: { verdict: Fields }): JSX.Element {
   );
 }
 
-/** The two clocks agree where they differ by less than this share. */
-const AGREE = 0.1;
+/** Whether the two clocks agree, and the sentence; null without a comparison. The program's own bound decides. */
+export function clocksOf(evidence: Fields | null): { agree: boolean; says: string } | null {
+  const check = fieldsOrNull(evidence?.["clock_check"]);
+  const [supervisor, tolerated] = [numberOf(check?.["supervisor_ms"]), numberOf(check?.["tolerated_ms"])];
+  if (supervisor === null || tolerated === null) return null;
+  const agree = supervisor <= tolerated;
+  return { agree, says: `The supervisor's clock saw ${seen(supervisor)} a call; up to ${duration(tolerated)} ${agree ? "agrees" : "would agree"}.` };
+}
+
+/** A difference of two waits: for short calls it can be below nothing. */
+const seen = (ms: number) => (ms > 0 ? duration(ms) : "less than its noise");
 
 export function Clocks({ verdict, evidence }: { verdict: Fields; evidence: Fields | null }): JSX.Element {
   const check = fieldsOrNull(evidence?.["clock_check"]);
   const clocks = fieldsOrNull(fieldsOf(verdict["timing"])["clocks"]);
   const device = numberOf(check?.["device_ms"]);
   const supervisor = numberOf(check?.["supervisor_ms"]);
-  const apart = device !== null && supervisor !== null && supervisor > 0 ? Math.abs(device - supervisor) / supervisor : null;
+  const compared = clocksOf(evidence);
   return (
     <Part id="clocks" title="Both clocks" help={HELP.clocks}>
-      {apart === null ? (
+      {compared === null ? (
         <NotRecorded why="a comparison of the two clocks" />
       ) : (
         <p>
-          <Outcome tone={apart < AGREE ? "good" : "warn"}>
-            The clocks differ by {percent(apart, 1)} over {counted(numberOf(check?.["calls"]) ?? 0, "call")}.
-          </Outcome>
+          <Outcome tone={compared.agree ? "good" : "warn"}>{compared.says}</Outcome>
         </p>
       )}
       <Facts
         facts={[
           ["Device's events, a call", <Fact value={device === null ? null : duration(device)} />],
-          ["Supervisor's clock, a call", <Fact value={supervisor === null ? null : duration(supervisor)} />],
+          ["Supervisor's clock, a call", <Fact value={supervisor === null ? null : seen(supervisor)} />],
+          ["Calls", <Fact value={known(check?.["calls"], count)} />],
           ["Source of the device's time", <Fact value={check?.["device_source"] === "claim" ? "the candidate's process (claim)" : textOf(check?.["device_source"])} />],
           ["SM clock", <Fact value={known(clocks?.["sm_mhz"], (mhz) => `${count(mhz)} MHz`)} />],
           ["Memory clock", <Fact value={known(clocks?.["memory_mhz"], (mhz) => `${count(mhz)} MHz`)} />],
