@@ -198,3 +198,31 @@ def go():
     k[(1,)](x, torch.empty(1), (y.untyped_storage().data_ptr() - x.untyped_storage().data_ptr()) // 4)
 """)
     assert facts["error_class"] == "out_of_bounds"
+
+
+def test_threads_that_launch_at_once_have_bounds_of_their_own(interpret):
+    facts = interpret("""
+import threading, time
+begun = threading.Event()
+@triton.jit
+def k(x, o, STEPS: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i)
+    for _ in range(STEPS):
+        v += 1.0
+    tl.store(o + i, v)
+def work(x, o, steps):
+    begun.wait(10)
+    k[(64,)](x, o, STEPS=steps, BLOCK=16)
+def go():
+    given = [(torch.rand(1024), torch.empty(1024), 20 + each) for each in range(4)]
+    threads = [threading.Thread(target=work, args=each) for each in given]
+    for each in threads:
+        each.start()
+    begun.set()
+    for each in threads:
+        each.join()
+    for x, o, steps in given:
+        assert torch.allclose(o, x + steps)
+""")
+    assert facts["ok"] and not facts["raised"], facts

@@ -5,6 +5,7 @@ forked from it run candidates inside `candidate_scope()`.
 """
 import inspect
 import os
+import threading
 import warnings
 
 import numpy as np
@@ -21,6 +22,8 @@ from .scope import candidate_scope
 
 __all__ = ["install", "candidate_scope", "having", "set_poison"]
 _log = None
+# The builder, the bounds and the log are one for all threads; reentrant, because a hook may launch another kernel.
+_launching = threading.RLock()
 
 
 class LaunchHandle:
@@ -45,6 +48,11 @@ class LaunchHandle:
 def _run(self, *args, grid, warmup=False, **options):
     if warmup:
         raise Unsupported("kernel.warmup")
+    with _launching:
+        return _launched(self, *args, grid=grid, **options)
+
+
+def _launched(self, *args, grid, **options):
     function = self.rewrite()
     for hook in self.pre_run_hooks:
         hook(*args, **options)
