@@ -1,5 +1,7 @@
 #include "report/model/columns.h"
 
+#include <fmt/format.h>
+
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -51,6 +53,21 @@ void WordColumn::set(std::size_t row, std::string_view text) {
 void WordColumn::add_from(const WordColumn& other, std::size_t row) {
   add();
   set(size() - 1, other[row]);
+}
+
+void WordColumn::change(const std::function<std::string(std::string_view)>& changed) {
+  std::map<std::string, std::int32_t, std::less<>> numbers;
+  std::map<std::string, std::size_t> used;
+  std::vector<const std::string*> words;
+  for (const std::string* word : words_) {
+    std::string now = changed(*word);
+    auto number = static_cast<std::int32_t>(words.size());
+    auto stored = numbers.try_emplace(now, number);
+    while (!stored.second) stored = numbers.try_emplace(fmt::format("{} ({})", now, ++used[now] + 1), number);
+    words.push_back(&stored.first->first);
+  }
+  numbers_ = std::move(numbers);
+  words_ = std::move(words);
 }
 
 json::value WordColumn::to_json() const {

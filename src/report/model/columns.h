@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -29,6 +30,8 @@ class WordColumn {
   void add() { at_.push_back(-1); }
   void set(std::size_t row, std::string_view text);
   void add_from(const WordColumn& other, std::size_t row);
+  // Changes each word. Words that become equal get numbers, so that different values stay different.
+  void change(const std::function<std::string(std::string_view)>& changed);
 
   bool is_null(std::size_t row) const { return at_[row] < 0; }
   // Empty for null.

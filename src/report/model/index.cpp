@@ -66,6 +66,12 @@ void Rows::add_from(const Rows& other, std::size_t row) {
   copy_to(*this, other, row);
 }
 
+void Rows::change_words(const std::function<std::string(std::string_view)>& changed) {
+  for_each_column<Rows>([&](std::string_view, auto column) {
+    if constexpr (requires { (this->*column).change(changed); }) (this->*column).change(changed);
+  });
+}
+
 std::size_t Turns::add() {
   return add_to(*this);
 }

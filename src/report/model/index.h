@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,8 @@ struct Rows : ConditionColumns {
   std::size_t add();
   // Appends a copy of a row of the other table.
   void add_from(const Rows& other, std::size_t row);
+  // Changes the words of all columns of words.
+  void change_words(const std::function<std::string(std::string_view)>& changed);
 };
 
 // A turn of a trace, of all its rounds.

@@ -12,6 +12,7 @@
 #include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "report/model/recognise.h"
+#include "report/model/redact.h"
 #include "report/model/reviews.h"
 #include "report/model/source.h"
 #include "types/review.h"
@@ -65,15 +66,19 @@ struct Model::State {
                       .name = {},
                       .prefix = number == 1 ? "" : fmt::format("s{}/", number),
                       .options = &options};
-    parts.name = unique_name(name_of(parts.found.path), names);
+    parts.name = unique_name(shown_name(parts.found.path), names);
     reviews.add_log(review_log_path(parts.found.path), parts.prefix);
     sources.push_back(open(std::move(parts)));
   }
 
   void add_unreadable(const std::string& path, const Error& error) {
     SourceParts parts{
-        .found = {path}, .name = unique_name(name_of(path), names), .prefix = {}, .options = &options};
+        .found = {path}, .name = unique_name(shown_name(path), names), .prefix = {}, .options = &options};
     sources.push_back(unreadable_source(std::move(parts), error));
+  }
+
+  std::string shown_name(const std::string& path) const {
+    return Redactor(options.redact).text(name_of(path));
   }
 
   void assemble();
@@ -157,6 +162,9 @@ void Model::State::assemble() {
     extra["source"] = i;
     (source.facts().kind == SourceKind::score ? index.scores : index.datasets).push_back(std::move(extra));
   }
+  // The sources keep the words as they are: ids refer to rows by them.
+  if (options.redact)
+    index.rows.change_words([](std::string_view word) { return Redactor(true).text(word); });
   index.title = titles.size() <= 3 ? fmt::format("{}", fmt::join(titles, ", "))
                                    : fmt::format("{} and {} more", titles.front(), titles.size() - 1);
   add_contents();

@@ -34,6 +34,21 @@ TEST(Columns, OfWordsAreIndependentOfTheirCopies) {
   EXPECT_EQ(moved[0], "b");
 }
 
+TEST(Columns, OfChangedWordsKeepDifferentValuesApart) {
+  WordColumn column;
+  for (const char* word : {"/a/b", "/a/c", "/a/b", "[path]"}) {
+    column.add();
+    column.set(column.size() - 1, word);
+  }
+  column.add();
+  column.change([](std::string_view) { return "[path]"; });
+  EXPECT_EQ(column[0], "[path]");
+  EXPECT_EQ(column[1], "[path] (2)");
+  EXPECT_EQ(column[2], "[path]");
+  EXPECT_EQ(column[3], "[path] (3)");
+  EXPECT_TRUE(column.is_null(4));
+}
+
 TEST(Columns, MakeInvalidUtf8Valid) {
   WordColumn words;
   words.add();
