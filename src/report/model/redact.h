@@ -14,6 +14,9 @@ struct PrivateCounts {
   std::uint64_t keys = 0;
 };
 
+// Whether a field or a setting of this name holds a prompt: "system_prompt", "messages".
+bool is_prompt_name(std::string_view name);
+
 class Redactor {
  public:
   // With `replace`, texts change: "[path]", "[host]", "[key]".
@@ -23,7 +26,7 @@ class Redactor {
   std::string text(std::string_view text);
   // Of a setting: a text with a slash is a path, also a relative one.
   std::string setting(std::string_view text);
-  // The same for all texts and names in a value.
+  // The same for all texts and names in a value. With `replace`, the texts of prompts become null.
   void clean(boost::json::value& value);
   void clean(boost::json::object& object);
 

@@ -82,21 +82,21 @@ void Source::note(const std::string& message) {
     facts_.messages.push_back(fmt::format("and {} more", messages_ - most_messages));
     return;
   }
-  facts_.messages.push_back(redactor_.text(shorten(to_plain_text(message), longest_message)));
+  // A secret that is cut would no longer be found.
+  facts_.messages.push_back(shorten(redactor_.text(to_plain_text(message)), longest_message));
 }
 
 void Source::fact(std::string_view name, const json::value& value) {
   if (value.is_null() || facts_.facts.contains(name)) return;
-  bool is_prompt = name.contains("prompt");
-  if (options().redact && is_prompt && value.is_string()) return;
+  bool is_text = value.is_string() || value.is_structured();
+  if (options().redact && is_text && is_prompt_name(name)) return;
   json::value scalar = value;
   if (value.is_structured()) scalar = json::value(json::serialize(value));
   if (scalar.is_string()) {
     if (scalar.get_string().empty()) return;
-    scalar = json::value(shorten(to_utf8(scalar.get_string()), longest_fact));
+    scalar = json::string(shorten(redactor_.setting(scalar.get_string()), longest_fact));
   }
-  if (scalar.is_string()) scalar = json::string(redactor_.setting(scalar.get_string()));
-  facts_.facts.emplace(name, std::move(scalar));
+  facts_.facts.emplace(redactor_.replaces() ? redactor_.text(name) : std::string(name), std::move(scalar));
 }
 
 void Source::flat_facts(const std::string& prefix, const json::object& object) {
@@ -139,7 +139,7 @@ std::string Source::unique_key(std::string_view name) {
 
 bool Source::leave_out(const std::string& licence) {
   if (options().include_restricted || !is_restricted(licence)) return false;
-  ++left_out_[to_utf8(licence)];
+  ++left_out_[shorten(redactor_.text(licence), longest_key)];
   return true;
 }
 

@@ -166,7 +166,13 @@ TEST_F(ReportModel, RedactsPromptsPathsAndHosts) {
   trace.rounds[0].turns[0].verdict->error = "cannot open /home/ann/x/y.py at http://gpu7.example:80/a";
   trace.rounds[0].turns[0].verdict->error_detail =
       ErrorDetail{{}, {}, {}, "File \"/home/ann/x/y.py\", line 1"};
-  trace.sampling = {{"url", "http://gpu7.example/v1"}, {"folder", "data/private"}};
+  trace.task.task_id = "/home/ann/tasks/t.py";
+  trace.task.source = "http://gpu7.example/rows";
+  trace.rounds[0].turns[0].model = "/home/ann/models/m";
+  trace.rounds[0].turns[0].verdict->environment.protocol = "p";
+  trace.rounds[0].turns[0].verdict->environment.gpu = "GPU of gpu7.example.internal";
+  trace.sampling = {
+      {"system", "Convert this."}, {"url", "http://gpu7.example/v1"}, {"folder", "data/private"}};
   Model model({traces({trace})}, {.redact = true});
   auto details = details_of(model);
   boost::json::object index = to_json(model.index());
