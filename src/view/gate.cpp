@@ -114,10 +114,24 @@ std::optional<GateError> Gate::refuse_place(const http::Request& head) const {
   return {};
 }
 
-bool Gate::is_known(const http::Request& head) const {
-  if (options_.key.empty() || key_.admits(head.headers)) return true;
+bool Gate::has_cookie(const http::Request& head) const {
   std::string_view given = cookie_value(head.headers, cookie_name_);
   return !given.empty() && http::KeyCheck(session_).matches(given);
+}
+
+bool Gate::is_known(const http::Request& head) const {
+  return options_.key.empty() || key_.admits(head.headers) || has_cookie(head);
+}
+
+// Who has tried too many keys is refused whatever the next one is: the answer would tell whether it is right.
+std::optional<GateError> Gate::refuse_guess(const http::Request& head) {
+  const bool is_form = head.method == "POST" && path_of(head.url) == "/enter";
+  if (options_.key.empty() || has_cookie(head) || (!carries_key(head.headers) && !is_form)) return {};
+  const auto now = async::SteadyClock::now();
+  if (wrong_keys_.is_spent(head.peer, now))
+    return GateError{429, "too_many_requests", "too many keys were tried: wait a minute"};
+  if (carries_key(head.headers) && !key_.admits(head.headers)) wrong_keys_.seconds_to_wait(head.peer, now);
+  return {};
 }
 
 std::optional<GateError> Gate::refusal(const http::Request& head) {
@@ -128,14 +142,9 @@ std::optional<GateError> Gate::refusal(const http::Request& head) {
   std::string_view path = path_of(head.url);
   // Without the key, "/" is the form that asks for it.
   bool is_open = path == "/" || (is_write && path == "/enter");
-  if (!is_known(head) && !is_open) {
-    bool guesses = carries_key(head.headers);
-    if (guesses && wrong_keys_.seconds_to_wait(head.peer, async::SteadyClock::now()) > 0)
-      return GateError{429, "too_many_requests", "too many wrong keys"};
+  if (auto guess = refuse_guess(head)) return guess;
+  if (!is_known(head) && !is_open)
     return GateError{401, "unauthorized", "open the page with the printed URL, or enter the key there"};
-  }
-  if (is_write && path == "/enter" && wrong_keys_.seconds_to_wait(head.peer, async::SteadyClock::now()) > 0)
-    return GateError{429, "too_many_requests", "too many keys were tried: wait a minute"};
   if (is_write && path != "/enter" &&
       !http::KeyCheck(token_).matches(http::header(head.headers, "X-Kernelwright-Token")))
     return GateError{403, "no_token", "a write needs the page's token"};
@@ -153,9 +162,11 @@ std::optional<std::string> Gate::exchange_ticket(std::string_view ticket) {
   return cookie();
 }
 
-std::optional<std::string> Gate::exchange_key(std::string_view key) {
-  if (options_.key.empty() || !key_.matches(key)) return {};
-  return cookie();
+std::optional<std::string> Gate::exchange_key(std::string_view key, std::string_view peer) {
+  if (options_.key.empty()) return {};
+  if (key_.matches(key)) return cookie();
+  wrong_keys_.seconds_to_wait(peer, async::SteadyClock::now());
+  return {};
 }
 
 }  // namespace kw::view

@@ -39,13 +39,15 @@ class Gate {
   const std::string& ticket() const { return ticket_; }
   // The Set-Cookie header for a right ticket, which is then used up, or for the right key; empty otherwise.
   std::optional<std::string> exchange_ticket(std::string_view ticket);
-  std::optional<std::string> exchange_key(std::string_view key);
+  std::optional<std::string> exchange_key(std::string_view key, std::string_view peer);
 
   // Must be in the header X-Kernelwright-Token of every write.
   const std::string& token() const { return token_; }
 
  private:
   std::optional<GateError> refuse_place(const http::Request& head) const;
+  std::optional<GateError> refuse_guess(const http::Request& head);
+  bool has_cookie(const http::Request& head) const;
   bool is_ours(std::string_view host) const;
   std::string cookie() const;
 

@@ -135,7 +135,7 @@ http::Response Viewer::State::page_response(const Asked& asked) {
 
 http::Response Viewer::State::enter(const Asked& asked) {
   auto key = form_value(asked.request.body, "key");
-  auto cookie = key ? gate.exchange_key(trim(*key)) : std::nullopt;
+  auto cookie = key ? gate.exchange_key(trim(*key), asked.request.peer) : std::nullopt;
   return cookie ? welcome(*cookie, fragment()) : key_form(true);
 }
 

@@ -104,12 +104,12 @@ TEST(Ticket, OfAServerWithoutAKeyDoesNotExist) {
   Gate gate({});
   EXPECT_EQ(gate.ticket(), "");
   EXPECT_FALSE(gate.exchange_ticket(""));
-  EXPECT_FALSE(gate.exchange_key(""));
+  EXPECT_FALSE(gate.exchange_key("", "127.0.0.1"));
 }
 
 TEST(Cookie, OfHttpsIsSecure) {
   Gate gate({.key = "k", .secure = true});
-  EXPECT_THAT(*gate.exchange_key("k"), HasSubstr("; Secure"));
+  EXPECT_THAT(*gate.exchange_key("k", "127.0.0.1"), HasSubstr("; Secure"));
 }
 
 TEST(WrongKeys, AreCounted) {
@@ -118,7 +118,34 @@ TEST(WrongKeys, AreCounted) {
   for (int i = 0; i < 20; ++i)
     status = status_of(gate, get("/api/index", {{"Host", "localhost"}, {"X-API-Key", std::to_string(i)}}));
   EXPECT_EQ(status, 429);
-  EXPECT_EQ(status_of(gate, get("/api/index", {{"Host", "localhost"}, {"X-API-Key", "open sesame"}})), 200);
+}
+
+TEST(WrongKeys, OfAnAddressEndItsGuessing) {
+  for (const char* path : {"/api/index", "/"}) {
+    Gate gate({.key = "open sesame"});
+    http::Request right = get(path, {{"Host", "localhost"}, {"X-API-Key", "open sesame"}});
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(status_of(gate, right), 200);
+    std::string cookie = *gate.exchange_key("open sesame", "127.0.0.1");
+    for (int i = 0; i < 20; ++i)
+      status_of(gate, get(path, {{"Host", "localhost"}, {"X-API-Key", std::to_string(i)}}));
+    EXPECT_EQ(status_of(gate, right), 429) << path;
+    http::Request by_cookie =
+        get(path, {{"Host", "localhost"}, {"Cookie", cookie.substr(0, cookie.find(';'))}});
+    EXPECT_EQ(status_of(gate, by_cookie), 200);
+    right.peer = "10.0.0.2";
+    EXPECT_EQ(status_of(gate, right), 200);
+  }
+}
+
+TEST(WrongKeys, OfTheFormAreCountedAfterTheyWereTried) {
+  Gate gate({.key = "open sesame"});
+  http::Request form{"POST", "/enter", {{"Host", "localhost"}}, "", "127.0.0.1"};
+  int tries = 0;
+  for (; tries < 100 && status_of(gate, form) == 200; ++tries) {
+    EXPECT_EQ(status_of(gate, form), 200);  // the server asks before and after the body
+    gate.exchange_key("wrong", form.peer);
+  }
+  EXPECT_EQ(tries, 10);
 }
 
 TEST(Write, NeedsTheToken) {

@@ -73,6 +73,13 @@ int RateLimit::seconds_to_wait(std::string_view address, Time now) {
   return 0;
 }
 
+bool RateLimit::is_spent(std::string_view address, Time now) const {
+  auto place = buckets_.find(client_of(address));
+  if (per_second_ <= 0 || place == buckets_.end()) return false;
+  double passed_s = std::chrono::duration<double>(now - place->second.at).count();
+  return place->second.tokens + passed_s * per_second_ < 1;
+}
+
 // Full buckets carry no information. If erasing these frees too little, erases all, since memory must stay
 // bounded.
 void RateLimit::forget_the_idle(Time now) {

@@ -35,6 +35,8 @@ class RateLimit {
 
   // Seconds to wait before the next request, or 0 if this one is admitted.
   int seconds_to_wait(std::string_view address, Time now);
+  // Whether the next request would have to wait; counts nothing.
+  bool is_spent(std::string_view address, Time now) const;
   std::size_t remembered() const { return buckets_.size(); }
 
  private:
