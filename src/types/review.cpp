@@ -140,6 +140,9 @@ fs::path review_log_path(const fs::path& of) {
 Result<ReviewLog> read_review_log(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return ReviewLog{};
+  // A pipe would wait for its writer, and a device may have no end.
+  if (!fs::is_regular_file(path, ignored))
+    return fail(fmt::format("cannot read {}: not a regular file", path.string()), "move it away");
   auto text = read_file(path, longest_log);
   if (!text) return std::unexpected(text.error());
   LogReader reader;

@@ -97,7 +97,7 @@ class ReviewLabels {
 // RUN/review.jsonl for a run folder, its run.db or the folder of a data set; FILE.review.jsonl for a file.
 std::filesystem::path review_log_path(const std::filesystem::path& of);
 
-// A missing file is an empty log. An error if the file cannot be read or is over 256 MiB.
+// A missing file is an empty log. An error if it is no regular file, cannot be read or is over 256 MiB.
 Result<ReviewLog> read_review_log(const std::filesystem::path& path);
 
 // Appends one line and returns when it is on disk. Other processes may append at the same time; a line that a

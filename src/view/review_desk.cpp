@@ -22,6 +22,7 @@ namespace json = boost::json;
 
 constexpr std::size_t longest_name = 80;
 constexpr std::size_t longest_note = 4'000;
+constexpr std::size_t most_draws = 100;  // in a log: further ones are drawn anew each time
 
 std::string key_prefix(std::size_t source) {
   return source == 0 ? std::string() : fmt::format("s{}/", source + 1);
@@ -158,12 +159,14 @@ Result<json::object> ReviewDesk::queue(const Edition& edition, const QueueReques
   std::vector<ReviewEntry> entries;
   std::vector<std::string> keys;
   bool is_drawn = false;
+  std::size_t draws = 0;
   std::set<std::filesystem::path> read;
   for (std::size_t source = 0; source < logs_.size(); ++source) {
     const std::filesystem::path& path = logs_[source];
     if (!read.insert(path).second) continue;
     auto log = read_review_log(path);
     if (!log) return std::unexpected(log.error());
+    draws = std::max(draws, log->queues.size());
     // The draw of several inputs is in the log of the first.
     if (const ReviewQueue* drawn = log->queue(request.count, request.seed); drawn && path == logs_.front()) {
       keys = drawn->keys;
@@ -176,7 +179,7 @@ Result<json::object> ReviewDesk::queue(const Edition& edition, const QueueReques
   }
   if (!is_drawn) {
     keys = draw_keys(edition, request);
-    if (!keys.empty())
+    if (!keys.empty() && draws < most_draws)
       if (auto stored = append_queue(logs_.front(), {request.count, request.seed, keys, utc_now()}); !stored)
         return std::unexpected(stored.error());
   }

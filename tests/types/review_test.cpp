@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <thread>
@@ -105,6 +106,16 @@ TEST(ReviewLog, FollowsNoLink) {
   fs::create_symlink(victim, folder.path("review.jsonl"));
   EXPECT_FALSE(append_review(folder.path("review.jsonl"), entry("a", "Ada", ReviewLabel::good)));
   EXPECT_EQ(read_file(victim), "precious");
+}
+
+TEST(ReviewLog, IsNoPipeOrDevice) {
+  Folder folder;
+  const fs::path pipe = folder.path("review.jsonl");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(read_review_log(pipe));
+  const fs::path device = folder.path("device");
+  fs::create_symlink("/dev/zero", device);
+  EXPECT_FALSE(read_review_log(device));
 }
 
 TEST(ReviewLog, HasItsOldLengthAfterAFailedWrite) {

@@ -50,6 +50,14 @@ TEST(Desk, KeepsADrawWhileTheRunGrows) {
   EXPECT_EQ(keys_of(*first), keys_of(*later));
 }
 
+TEST(Desk, StoresABoundedNumberOfDraws) {
+  Folder folder;
+  ReviewDesk desk({folder.path("review.jsonl")});
+  for (std::uint64_t seed = 0; seed < 150; ++seed)
+    EXPECT_THAT(keys_of(*desk.queue(edition_of(20, 0), {"Ada", 10, seed})), SizeIs(10));
+  EXPECT_THAT(read_review_log(folder.path("review.jsonl"))->queues, SizeIs(100));
+}
+
 TEST(Desk, LeavesOutRowsThatAreGone) {
   Folder folder;
   ReviewDesk desk({folder.path("review.jsonl")});
