@@ -195,11 +195,14 @@ Result<std::unique_ptr<Server>> Server::listen(async::Loop& loop, ServerOptions 
     if (!tls) return std::unexpected(tls.error());
     state->tls = std::move(*tls);
   }
-  if (auto error = state->open(); error)
+  if (auto error = state->open(); error) {
+    bool is_address =
+        error == asio::error::invalid_argument || error == boost::system::errc::address_not_available;
     return fail(fmt::format("cannot listen on {}:{}: {}", state->options.address, state->options.port,
                             error.message()),
-                error == asio::error::invalid_argument ? "give an address like 127.0.0.1, 0.0.0.0 or ::"
-                                                       : "give another port, or 0 for any free one");
+                is_address ? "give an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::"
+                           : "give another port, or 0 for any free one");
+  }
   async::spawn(loop, State::accept(state));
   async::spawn(loop, State::keep_time(state));
   return std::unique_ptr<Server>(new Server(std::move(state)));
