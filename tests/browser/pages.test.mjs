@@ -33,7 +33,7 @@ function group(rows) {
 test("intervals come after the figures, and the claim with them is copied", async () => {
   const tab = await open("#/overview");
   await whole(tab);
-  assert.match(await tab.text('.headline:has(h3:text-is("Speed-up"))'), /95% [\d.]+× to [\d.]+×/);
+  assert.match(await tab.text('.headline:has(h3:text-is("Speed-up"))'), /95% interval [\d.]+× to [\d.]+×/);
   const claim = tab.page.locator('.headline:has(h3:text-is("Right (fast_0)")) .claim');
   assert.match(await claim.locator(".claim-text").textContent(), /^fast_0 = .*cluster bootstrap.*GPU NVIDIA H200; torch 2\.11\.0\+cu130.*kernelwright 0\.9\.0\.$/);
   await claim.locator("button").click();
@@ -54,6 +54,33 @@ test("a filter acts on every chart of the overview", async () => {
   assert.equal(some.length, all.length);
   some.forEach((label, i) => assert.notEqual(label, all[i]));
   assert.equal(await tab.page.locator("table:has(th:text-is('Generation')) tbody tr").count(), 1);
+  await tab.close();
+});
+
+test("an error class of a chart filters all figures by it, by click and by keys, and clears the filter again", async () => {
+  const tab = await open("#/overview");
+  const chart = tab.page.locator('figure:has(.chart-title:has-text("Wrong turns by error class"))');
+  const link = chart.locator(".legend a").first();
+  const word = await link.innerText();
+  await link.click();
+  assert.equal(new URLSearchParams((await tab.fragment()).split("?")[1]).get("reason"), word);
+  assert.match(await tab.text(".filters-count"), /^\d+ of \d+ rows$/);
+  await chart.locator(".legend a").first().click();
+  assert.equal(new URLSearchParams((await tab.fragment()).split("?")[1] ?? "").get("reason"), null);
+  await chart.locator(".chart-plot").focus();
+  // The first mark is the topmost part of the first stack, which stands for several classes and has no link.
+  for (const key of ["Home", "ArrowRight", "Enter"]) await tab.page.keyboard.press(key);
+  assert.ok(new URLSearchParams((await tab.fragment()).split("?")[1]).get("reason"));
+  await tab.close();
+});
+
+test("the overview says how far its results can be trusted, and what to read first", async () => {
+  const tab = await open("#/overview");
+  const idle = judged(world.rows).filter((row) => row.status === "correct" && row.counts === false).length;
+  assert.ok(idle > 0);
+  assert.match(await tab.text("section:has(#guide-true)"), new RegExp(`${idle} correct results? do(es)? not count`));
+  await tab.page.click('section:has(#guide-read) a >> nth=0');
+  assert.match(await tab.fragment(), /^#\/transcript\//);
   await tab.close();
 });
 

@@ -87,7 +87,7 @@ export const COLUMNS: ColumnView[] = [
   },
   numbers("turns", "Turns", 72, count),
   words("trust", "Trust", 108, has("trust"), "trust"),
-  numbers("level", "Level", 72, (value) => String(value)),
+  words("level", "Level", 72),
   numbers("completion_tokens", "Tokens", 92, count),
   words("model", "Model", 150, several("model")),
   {

@@ -18,6 +18,9 @@ export interface Page {
   inNavigation: ((report: Report, source: Source) => boolean) | null;
 }
 
+/** No verdicts, but rows or an analysis of a data set: its page is the first one. */
+export const isDatasetAlone = (report: Report): boolean => PAGES["dataset"]!.inNavigation!(report, null as never) && !judged(report) && report.index.scores.length === 0;
+
 const hasKind = (report: Report, kind: string) => report.sources.some((of) => of.kind === kind);
 const judged = (report: Report) => {
   for (let row = 0; row < report.rows.count; row++) if (report.rows.value("kind", row) !== "dataset") return true;
@@ -25,7 +28,7 @@ const judged = (report: Report) => {
 };
 
 export const PAGES: Record<string, Page> = {
-  overview: { title: "Overview", component: Overview, inNavigation: () => true },
+  overview: { title: "Overview", component: Overview, inNavigation: (report) => !isDatasetAlone(report) },
   table: { title: "Table", component: TablePage, inNavigation: (report) => report.rows.count > 0 },
   compare: {
     title: "Compare",

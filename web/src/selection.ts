@@ -104,29 +104,47 @@ export function* rightByTurn(of: Report, rows: readonly number[], bootstrap = US
   return shares.map((share, i) => ({ ...share, estimate: estimates[i]! }));
 }
 
-/** The words of errors by turn: of each wrong turn its class, else its reason not to count, else its status. */
+/** Why a turn is not right: its error class, else its reason not to count, else its status. */
+function reasonOf(table: Table, at: number): string {
+  return table.text("error_class", at) ?? table.text("counts_reason", at) ?? table.text("status", at) ?? "wrong";
+}
+
+/** The reasons of all turns of a row that are not right, each once: what the filter by reason compares. */
+export function reasonsOf(of: Report, row: number): string[] {
+  const turns = turnsOfRow(of, row);
+  if (turns.length === 0) return of.rows.value("kind", row) === "dataset" ? [] : [of.rows.text("stop_reason", row) ?? NO_ANSWER];
+  const missed = turns.filter(({ table, at }) => table.value("standing", at) !== "right" && table.value("status", at) !== null);
+  return [...new Set(missed.map(({ table, at }) => reasonOf(table, at)))];
+}
+
+/** The words of errors by turn: the reason of each wrong turn. */
 export function errorsByTurn(of: Report, rows: readonly number[]): Map<string, number>[] {
   const turns: Map<string, number>[] = [];
   for (const row of rows)
     for (const { number, table, at } of turnsOfRow(of, row)) {
       if (standingOf(table, at) !== "wrong") continue;
-      const word = table.text("error_class", at) ?? table.text("counts_reason", at) ?? table.text("status", at) ?? "wrong";
+      const word = reasonOf(table, at);
       while (turns.length < number) turns.push(new Map());
       add(turns[number - 1]!, word);
     }
   return turns;
 }
 
+const NO_ANSWER = "no answer";
+
+/** The reason in a word of `faults`, without whose fault it was. */
+export const reasonOfFault = (word: string): string => word.slice(word.lastIndexOf(": ") + 1).trim();
+
 /** What was not judged and why: faults of the task and of the infrastructure, skipped turns, traces without a turn. */
 export function faults(of: Report, rows: readonly number[]): Map<string, number> {
   const found = new Map<string, number>();
   for (const row of rows) {
     const turns = turnsOfRow(of, row);
-    if (turns.length === 0) add(found, of.rows.text("stop_reason", row) ?? "no answer");
+    if (turns.length === 0) add(found, of.rows.text("stop_reason", row) ?? NO_ANSWER);
     for (const { table, at } of turns) {
       const status = table.text("status", at);
       if (status === null || standingOf(table, at) !== "unknown") continue;
-      const word = table.text("error_class", at) ?? status;
+      const word = reasonOf(table, at);
       const fault = table.text("fault", at);
       add(found, fault === null ? word : `${fault}: ${word}`);
     }

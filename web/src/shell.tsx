@@ -4,20 +4,19 @@ import { Guard } from "./guard";
 import { Help } from "./keys";
 import { ContentsStrip } from "./pages/contents";
 import { count } from "./numbers";
-import { PAGES } from "./router";
-import { FILTERS, type Filter, dataVersion, failure, filterWord, filtered, filters, href, isFiltered, place, report, setParams, source } from "./state";
+import { isDatasetAlone, PAGES } from "./router";
+import { FILTERS, type Filter, dataVersion, failure, filterWords, filtered, filters, go, href, isFiltered, place, report, setParams, source } from "./state";
 import { compareWords } from "./table";
 import { Text, plain } from "./text";
 import { Empty, Problem } from "./ui";
 
-const FILTER_NAMES: Record<Filter, string> = { source: "Source", level: "Level", model: "Model", status: "Status" };
+const FILTER_NAMES: Record<Filter, string> = { source: "Source", level: "Level", model: "Model", status: "Status", reason: "Reason" };
 
 function wordsOf(filter: Filter): { word: string; label: string; count: number }[] {
   const of = report.value!;
   const counts = new Map<string, number>();
   for (let row = 0; row < of.rows.count; row++) {
-    const word = filterWord(of, filter, row);
-    counts.set(word, (counts.get(word) ?? 0) + 1);
+    for (const word of filterWords(of, filter, row)) counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return [...counts]
     .sort((a, b) => compareWords(a[0], b[0]))
@@ -163,9 +162,13 @@ export function Shell() {
   useEffect(() => {
     document.title = page ? `${page.title} \u00b7 ${title}` : title;
   }, [page, title]);
+  useEffect(() => {
+    if (of && location.hash === "" && isDatasetAlone(of)) go(href("dataset"), { replace: true });
+  }, [of]);
   if (failure.value && !of) return <main class="page"><Problem {...failure.value} /></main>;
   if (!of) return <main class="page"><p class="mute" role="status">Reading the report …</p></main>;
   const Body = page?.component;
+  const isFirst = name === "overview" || (name === "dataset" && place.value.parts.length === 0 && isDatasetAlone(of));
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
@@ -189,7 +192,7 @@ export function Shell() {
       <MissingData />
       {failure.value ? <Problem {...failure.value} /> : null}
       <main class="page" id="content" tabIndex={-1} ref={main}>
-        {name === "overview" ? <ContentsStrip /> : null}
+        {isFirst ? <ContentsStrip /> : null}
         {Body ? (
           <Guard key={`${name} ${place.value.parts.join("/")}`} title="This page">
             <Body />

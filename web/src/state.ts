@@ -1,6 +1,7 @@
 // The page's state. All of it is in the URL's fragment: #/PAGE/PART?filter=value&…
 import { computed, signal } from "@preact/signals";
 import { Report } from "./report";
+import { reasonsOf } from "./selection";
 import type { Source } from "./source";
 
 export const source = signal<Source | null>(null);
@@ -59,7 +60,7 @@ export function go(to: string, options: { replace?: boolean } = {}): void {
 }
 
 /** Parameters that all pages share. Links between pages keep them. */
-export const FILTERS = ["source", "level", "model", "status"] as const;
+export const FILTERS = ["source", "level", "model", "status", "reason"] as const;
 export type Filter = (typeof FILTERS)[number];
 
 type Params = Record<string, string | number | null | undefined | readonly string[]>;
@@ -91,6 +92,12 @@ export function here(changes: Params): string {
   return writePlace({ ...place.value, params });
 }
 
+/** A link that filters by a word alone, or clears this filter where the word is what it has. */
+export function filterLink(filter: Filter, word: string): string {
+  const chosen = filters[filter].value;
+  return here({ [filter]: chosen.size === 1 && chosen.has(word) ? [] : [word] });
+}
+
 /** Changes parameters of this page. */
 export function setParams(changes: Params, options: { replace?: boolean } = {}): void {
   go(here(changes), options);
@@ -107,10 +114,10 @@ export const filters = Object.fromEntries(
   }),
 ) as unknown as Record<Filter, { readonly value: ReadonlySet<string> }>;
 
-/** The word of a row that a filter compares. A source is named by its number, a status includes "does not count". */
-export function filterWord(of: Report, filter: Filter, row: number): string {
-  if (filter === "status") return statusWord(of, row);
-  return of.rows.text(filter, row) ?? "";
+/** The words of a row that a filter compares. A source is named by its number, a status includes "does not count". */
+export function filterWords(of: Report, filter: Filter, row: number): readonly string[] {
+  if (filter === "reason") return reasonsOf(of, row);
+  return [filter === "status" ? statusWord(of, row) : (of.rows.text(filter, row) ?? "")];
 }
 
 /** The status that people read: a correct result that does not count is a word of its own. */
@@ -127,7 +134,7 @@ export const filtered = computed<Uint32Array>(() => {
   const left = new Uint32Array(of.rows.count);
   let count = 0;
   for (let row = 0; row < of.rows.count; row++) {
-    if (active.every((name) => filters[name].value.has(filterWord(of, name, row)))) left[count++] = row;
+    if (active.every((name) => filterWords(of, name, row).some((word) => filters[name].value.has(word)))) left[count++] = row;
   }
   return left.subarray(0, count);
 });

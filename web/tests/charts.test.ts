@@ -87,5 +87,5 @@ test("a comparison pairs tasks, and lists what was lost before what was gained",
   assert.deepEqual(flips(before!, after!).map((flip) => [flip.taskId, flip.difference]), [["b", -1], ["c", 1]]);
   assert.deepEqual(Object.fromEntries(standings(before!, after!)), { better: 1, worse: 1, "equal, right": 1, "equal, wrong": 0, "equal, right in part": 0 });
   assert.deepEqual(speedRatios(before!, after!).map((one) => [one.taskId, Math.round(one.ratio * 1000)]), [["a", 1500]]);
-  assert.deepEqual(settings(of, [0, 1]), { differing: [{ name: "seed", values: ["1", "2"] }], equal: 2 });
+  assert.deepEqual(settings(of, [0, 1]), { differing: [{ name: "seed", values: ["1", "2"] }], partial: [], equal: 2 });
 });

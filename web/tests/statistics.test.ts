@@ -99,7 +99,7 @@ test("a paired comparison of shares is that of score with a baseline", () => {
   near(paired.difference.interval?.low, -0.05555555555555555);
   near(paired.difference.interval?.high, 0.1111111111111111);
   assert.equal(paired.pValue, 1);
-  assert.equal(paired.words, "Too few tasks differ to tell: 3 of 12, and at best that gives p = 0.250.");
+  assert.equal(paired.words, "Too few differing tasks for a test: 3 of 12, so p is at least 0.250.");
 });
 
 test("a paired comparison of speeds is that of score with a baseline", () => {

@@ -96,13 +96,16 @@ void add_turns(const Summary& summary, Lines& lines) {
 }
 
 void add_comparisons(const Index& index, const Overview& overview, Lines& lines) {
+  auto name = [&](std::size_t source) {
+    return source < index.sources.size() ? index.sources[source].name : std::string();
+  };
   for (const boost::json::value& each : overview.comparisons) {
     View comparison(each);
-    std::size_t after = comparison["after"].count();
+    lines.add("compared", fmt::format("{} with {}", name(comparison["after"].count()),
+                                      name(comparison["before"].count())));
     for (View measure : comparison["measures"].list())
-      lines.add(after < index.sources.size() ? index.sources[after].name : "",
-                fmt::format("{}: {} wins, {} losses, {}", measure["name"].text(), measure["gained"].count(),
-                            measure["lost"].count(), measure["words"].text()));
+      lines.add(measure["name"].text() == "right" ? "  right answers" : "  speed of right tasks",
+                measure["words"].text());
   }
 }
 

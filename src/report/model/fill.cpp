@@ -37,6 +37,11 @@ VerdictFacts facts_of(const Verdict& verdict, Trust least) {
                            verdict.environment.protocol.empty() ? JudgedBy::recorded : JudgedBy::here, least);
 }
 
+// A time or a speed-up that a source did not record is zero there.
+std::optional<double> positive(std::optional<double> value) {
+  return value && *value > 0 ? value : std::nullopt;
+}
+
 std::optional<double> ratio(double above, double below) {
   if (!(above > 0) || !(below > 0)) return {};
   return above / below;
@@ -87,20 +92,23 @@ void fill_judged(const Verdict& verdict, Trust least, std::size_t row, Rows& row
   rows.trust.set(row, word_of(verdict.trust));
   rows.gpu.set(row, verdict.environment.gpu.value_or(""));
   rows.protocol.set(row, verdict.environment.protocol);
-  rows.speedup.set(row, verdict.speedup);
+  rows.speedup.set(row, positive(verdict.speedup));
   fill_times(verdict, row, rows);
   fill_conditions(verdict, row, rows);
 }
 
 struct Sums {
   std::optional<std::int64_t> prompt_tokens, completion_tokens, reasoning_tokens;
-  double generation_ms = 0;
-  double judge_ms = 0;
+  std::optional<double> generation_ms, judge_ms;
   std::int64_t turns = 0;
 };
 
 void add(const std::optional<std::int64_t>& value, std::optional<std::int64_t>& sum) {
   if (value && *value >= 0 && *value < (std::int64_t{1} << 50)) sum = sum.value_or(0) + *value;
+}
+
+void add(std::optional<double> value, std::optional<double>& sum) {
+  if (value) sum = sum.value_or(0) + *value;
 }
 
 void add_turn(const Turn& turn, std::size_t round, Trust least, std::size_t row, Turns& turns, Sums& sums) {
@@ -111,12 +119,12 @@ void add_turn(const Turn& turn, std::size_t round, Trust least, std::size_t row,
   turns.prompt_tokens.set(at, turn.usage.prompt_tokens);
   turns.completion_tokens.set(at, turn.usage.completion_tokens);
   turns.reasoning_tokens.set(at, turn.usage.reasoning_tokens);
-  turns.generation_ms.set(at, turn.generation_ms);
+  turns.generation_ms.set(at, positive(turn.generation_ms));
   ++sums.turns;
   add(turn.usage.prompt_tokens, sums.prompt_tokens);
   add(turn.usage.completion_tokens, sums.completion_tokens);
   add(turn.usage.reasoning_tokens, sums.reasoning_tokens);
-  sums.generation_ms += turn.generation_ms;
+  add(positive(turn.generation_ms), sums.generation_ms);
   if (!turn.verdict) return;
   const Verdict& verdict = *turn.verdict;
   turns.status.set(at, to_string(verdict.status));
@@ -124,9 +132,9 @@ void add_turn(const Turn& turn, std::size_t round, Trust least, std::size_t row,
   turns.counts_reason.set(at, word_of(verdict.counts_reason));
   turns.error_class.set(at, word_of(verdict.error_class));
   turns.fault.set(at, word_of(verdict.fault));
-  turns.speedup.set(at, verdict.speedup);
-  turns.judge_ms.set(at, judge_ms(verdict));
-  sums.judge_ms += judge_ms(verdict);
+  turns.speedup.set(at, positive(verdict.speedup));
+  turns.judge_ms.set(at, positive(judge_ms(verdict)));
+  add(positive(judge_ms(verdict)), sums.judge_ms);
 }
 
 const json::object* object_at(const json::object& fields, std::string_view key) {
@@ -152,6 +160,18 @@ std::string first_text(const json::object& fields, std::initializer_list<std::st
   for (std::string_view key : keys)
     if (std::string found = text(fields, key); !found.empty()) return found;
   return {};
+}
+
+// "kernels/norm.py (body, psm)": a row of `dataset build` by its file and hole, which a person knows better
+// than the hash of its unit.
+std::string name_of(const json::object& fields) {
+  const json::object* source = object_at(fields, "source");
+  const json::object* hole = object_at(fields, "hole");
+  std::string name = source ? text(*source, "path") : std::string();
+  if (name.empty()) return first_text(fields, {"unit", "name", "sample_key", "task_id"});
+  if (std::string origin = text(*source, "name"); !origin.empty()) name = fmt::format("{}/{}", origin, name);
+  if (!hole) return name;
+  return fmt::format("{} ({}, {})", name, text(*hole, "node"), text(*hole, "rendering"));
 }
 
 }  // namespace
@@ -217,7 +237,7 @@ void fill_dataset(const json::object& fields, Rows& rows) {
   rows.kind.set(row, to_string(RowKind::dataset));
   rows.task_id.set(row, text(fields, "task_id"));
   const json::object* source = object_at(fields, "source");
-  rows.name.set(row, first_text(fields, {"unit", "name", "sample_key", "task_id"}));
+  rows.name.set(row, name_of(fields));
   rows.task_source.set(row, source ? text(*source, "name") : first_text(fields, {"source_name", "source"}));
   rows.level.set(row, text(fields, "level"));
   rows.model.set(row, text(fields, "model"));

@@ -103,10 +103,9 @@ std::string p_words(double p) {
 std::string words(const Paired& result, double alpha) {
   if (result.tasks == 0) return "No task was judged on both sides: there is nothing to compare.";
   std::size_t differing = result.gained + result.lost;
-  std::string_view noun = differing == 1 ? "task differs" : "tasks differ";
   if (!result.enough)
-    return fmt::format("Too few {} to tell: {} of {}, and at best that gives {}.", noun, differing,
-                       result.tasks, p_words(result.smallest_p));
+    return fmt::format("Too few differing tasks for a test: {} of {}, so p is at least {:.3f}.", differing,
+                       result.tasks, result.smallest_p);
   std::string counts = fmt::format("{} of {} tasks better, {} worse, {}", result.gained, result.tasks,
                                    result.lost, p_words(*result.p_value));
   if (!result.significant) return fmt::format("No difference is shown: {} (over {}).", counts, alpha);

@@ -88,7 +88,7 @@ TEST(CompareRight, SaysWhenTooFewTasksDifferToTell) {
   EXPECT_FALSE(result.enough);
   EXPECT_FALSE(result.significant);
   EXPECT_EQ(result.smallest_p, 2.0 / 32);
-  EXPECT_THAT(result.words, HasSubstr("Too few tasks differ to tell: 5 of 8"));
+  EXPECT_THAT(result.words, HasSubstr("Too few differing tasks for a test: 5 of 8"));
 }
 
 TEST(CompareRight, DoesNotCallChanceADifference) {

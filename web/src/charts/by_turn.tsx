@@ -93,7 +93,10 @@ export function StackChart(props: {
   time?: boolean;
   parts: readonly string[];
   stacks: readonly Stack[];
+  /** A link of a part, such as the filter by its error class. */
   hrefOf?: (part: number) => string | undefined;
+  /** What the link does. */
+  does?: string;
   children?: JSX.Element | null;
 }): JSX.Element {
   const { parts, stacks } = props;
@@ -121,6 +124,8 @@ export function StackChart(props: {
               y: (bottom + top) / 2,
               label: `${props.noun} ${stack.label}, ${parts[part]}: ${write(value)} ${props.time ? "" : `${props.axis} `}(${shareText(value / sums[i]!)} of ${write(sums[i]!)})`,
               href: props.hrefOf?.(part),
+              does: props.does ?? "opens it",
+              box: { left: x.middle(i) - width / 2, right: x.middle(i) + width / 2, top, bottom },
             });
             const height = Math.max(bottom - top - 2, 0.5);
             return (
@@ -168,7 +173,7 @@ export function StackChart(props: {
               <svg width={16} height={14} viewBox="0 0 16 14" aria-hidden="true">
                 <rect x={1} y={1} width={14} height={12} fill={fills.of(i)} stroke={colour(i)} class="stack" />
               </svg>
-              <Text value={part} />
+              {props.hrefOf?.(i) ? <a href={props.hrefOf(i)}><Text value={part} /></a> : <Text value={part} />}
             </li>
           ))}
         </ul>

@@ -72,7 +72,7 @@ export function FastCurveChart(props: { series: readonly FastSeries[]; children?
           <path
             class={`curve curve-${i}`}
             stroke={colour(i)}
-            d={places.map((place, k) => `${k === 0 || places[k - 1]?.point.p === 0 ? "M" : "L"}${place.x} ${place.y}`).join("")}
+            d={known.map((place, k) => `${k === 0 || known[k - 1]?.point.p === 0 || places[places.indexOf(place) - 1]?.value === null ? "M" : "L"}${place.x} ${place.y}`).join("")}
           />
           {places.map((place) => {
             const range = ends(place.point);

@@ -24,6 +24,10 @@ export interface Point {
   label: string;
   /** A fragment to go to. */
   href?: string | undefined;
+  /** What going there does. */
+  does?: string;
+  /** Where a bar has a size, all of it is the point. */
+  box?: { left: number; right: number; top: number; bottom: number };
 }
 
 export interface ChartTable {
@@ -107,7 +111,9 @@ export function Plot(props: PlotProps): JSX.Element {
     let best = -1;
     let least = 30 ** 2;
     points.forEach((one, i) => {
-      const distance = (one.x - x) ** 2 + (one.y - y) ** 2;
+      const { box: bar } = one;
+      const inside = bar && x >= bar.left && x <= bar.right && y >= bar.top && y <= bar.bottom;
+      const distance = inside ? 0 : (one.x - x) ** 2 + (one.y - y) ** 2;
       if (distance < least) {
         least = distance;
         best = i;
@@ -124,7 +130,7 @@ export function Plot(props: PlotProps): JSX.Element {
         <Text value={props.title} />
       </Heading>
       <div
-        class="chart-plot"
+        class={point?.href ? "chart-plot linked" : "chart-plot"}
         ref={ref}
         role="group"
         aria-label={plain(points.length > 0 ? `${props.title}: ${points.length} points, arrow keys choose one` : props.title)}
@@ -159,7 +165,7 @@ export function Plot(props: PlotProps): JSX.Element {
       {points.length > 0 && (
         <output class="chart-readout" aria-live="polite">
           {point ? <Text value={point.label} /> : <span class="mute">Point at a mark, or use the arrow keys.</span>}
-          {point?.href ? <span class="mute"> Enter or click opens it.</span> : null}
+          {point?.href ? <span class="mute"> Enter or click {point.does ?? "opens it"}.</span> : null}
         </output>
       )}
       {props.children}

@@ -86,8 +86,16 @@ export function speedRatios(before: Side, after: Side): { taskId: string; ratio:
 
 const asText = (value: unknown): string => (value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
-/** Settings by name with the text of each source; those that differ, and the number of those that do not. */
-export function settings(of: Report, sources: readonly number[]): { differing: { name: string; values: string[] }[]; equal: number } {
+export interface Setting {
+  name: string;
+  values: string[];
+}
+
+/**
+ * Settings by name with the text of each source: those that differ, those that only one kind of source records (a run
+ * records flags, a file of verdicts does not), and the number of equal ones.
+ */
+export function settings(of: Report, sources: readonly number[]): { differing: Setting[]; partial: Setting[]; equal: number } {
   const names = new Set(sources.flatMap((source) => Object.keys(of.sources[source]?.facts ?? {})));
   const all = [...names].sort().map((name) => ({
     name,
@@ -96,6 +104,8 @@ export function settings(of: Report, sources: readonly number[]): { differing: {
       return Object.hasOwn(facts, name) ? asText(facts[name]) : "";
     }),
   }));
-  const differing = all.filter(({ values }) => values.some((value) => value !== values[0]));
-  return { differing, equal: all.length - differing.length };
+  const unequal = all.filter(({ values }) => values.some((value) => value !== values[0]));
+  const isMixed = new Set(sources.map((source) => of.sources[source]?.kind)).size > 1;
+  const isPartial = ({ values }: Setting): boolean => isMixed && values.includes("");
+  return { differing: unequal.filter((one) => !isPartial(one)), partial: unequal.filter(isPartial), equal: all.length - unequal.length };
 }

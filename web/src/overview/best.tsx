@@ -57,7 +57,7 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
   const speed = (row: number): number => of.rows.number("speedup", row) ?? -1;
   const rows = [...props.best].sort((a, b) => speed(b) - speed(a) || a - b);
   const any = (column: string): boolean => rows.some((row) => of.rows.value(column, row) !== null);
-  const columns = { compile: any("compile_speedup"), level: any("level"), model: any("model"), speed: any("speedup") };
+  const columns = { compile: any("compile_speedup"), level: any("level"), model: any("model"), speed: any("speedup"), interval: any("speedup_low"), trust: any("trust") };
   return (
     <>
       <Wide label="Best kernel of each task">
@@ -66,11 +66,11 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
             <tr>
               <th scope="col">Task</th>
               {columns.speed && <th scope="col" class="number">Speed-up</th>}
-              {columns.speed && <th scope="col">Interval</th>}
+              {columns.interval && <th scope="col">95% interval</th>}
               {columns.compile && <th scope="col" class="number">Over torch.compile</th>}
-              {columns.level && <th scope="col" class="number">Level</th>}
+              {columns.level && <th scope="col">Level</th>}
               {columns.model && <th scope="col">Model</th>}
-              <th scope="col">Trust</th>
+              {columns.trust && <th scope="col">Trust</th>}
               <th scope="col">Code</th>
             </tr>
           </thead>
@@ -83,11 +83,11 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
                   </a>
                 </th>
                 {columns.speed && <td class="number">{times(of.rows.number("speedup", row))}</td>}
-                {columns.speed && <td class="range">{interval(of.rows.number("speedup_low", row), of.rows.number("speedup_high", row))}</td>}
+                {columns.interval && <td class="range">{interval(of.rows.number("speedup_low", row), of.rows.number("speedup_high", row))}</td>}
                 {columns.compile && <td class="number">{times(of.rows.number("compile_speedup", row))}</td>}
-                {columns.level && <td class="number"><Text value={of.rows.text("level", row) ?? NONE} limit={20} /></td>}
+                {columns.level && <td><Text value={of.rows.text("level", row) ?? NONE} limit={20} /></td>}
                 {columns.model && <td class="nowrap"><Text value={of.rows.text("model", row) ?? NONE} limit={60} /></td>}
-                <td><Word kind="trust" word={of.rows.text("trust", row)} /></td>
+                {columns.trust && <td><Word kind="trust" word={of.rows.text("trust", row)} /></td>}
                 <td>
                   <CopyKernel of={of} row={row} />
                 </td>

@@ -4,6 +4,7 @@ import { StackChart, type Stack } from "../charts/by_turn";
 import { count, duration, NONE } from "../numbers";
 import type { Report } from "../report";
 import { sumOf } from "../selection";
+import { filterLink } from "../state";
 import { Text } from "../text";
 import { Wide } from "../wide";
 
@@ -85,7 +86,7 @@ export function CostTable({ of, rows }: { of: Report; rows: readonly number[] })
         <tbody>
           {lines.map(([source, own]) => (
             <tr>
-              <th scope="row"><Text value={of.sources[source]?.name ?? NONE} limit={80} /></th>
+              <th scope="row">{of.sources.length > 1 ? <a href={filterLink("source", String(source))}><Text value={of.sources[source]?.name ?? NONE} limit={80} /></a> : <Text value={of.sources[source]?.name ?? NONE} limit={80} />}</th>
               <td class="number">{count(own.length)}</td>
               <td class="number">{count(own.filter((row) => of.rows.value("standing", row) === "right").length)}</td>
               {known.map(([column, , write]) => <td class="number">{write(sumOf(of, own, column))}</td>)}

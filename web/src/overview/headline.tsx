@@ -31,7 +31,7 @@ function at(speeds: Speeds, p: number): FastPoint | null {
 }
 
 function rangeOf(estimate: Estimate, write: (value: number) => string): string {
-  if (estimate.interval) return `95% ${between(estimate.interval, write)}`;
+  if (estimate.interval) return `95% interval ${between(estimate.interval, write)}`;
   if (estimate.why === PENDING) return "95% interval: …";
   return estimate.why ? `No interval: ${estimate.why}.` : "";
 }

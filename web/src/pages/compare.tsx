@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { BarList } from "../charts/bars";
 import { between, counted, shareText } from "../charts/figures";
 import { SpeedupChart } from "../charts/speedups";
-import { type Flip, flips, settings, type Side, sidesOf, speedRatios, standings } from "../compare/cases";
+import { type Flip, flips, type Setting, settings, type Side, sidesOf, speedRatios, standings } from "../compare/cases";
 import { count, NONE, percent, times } from "../numbers";
 import type { Report } from "../report";
 import { judgedRows, nameOf, pageOf } from "../selection";
@@ -129,13 +129,13 @@ function Pair({ of, before, after }: { of: Report; before: Side; after: Side }):
                   texts={{ title: "Speed after over speed before, by task", axis: "times as fast as before", mean: "mean ratio", one: "ratio" }}
                 />
                 <p class="compare-words">{speed.words}</p>
-                <PairedFacts paired={speed} write={(value) => times(Math.exp(value))} difference={(value) => times(Math.exp(value))} />
+                <PairedFacts paired={speed} write={(value) => times(Math.exp(value))} difference={(value) => times(Math.exp(value))} differenceName="Ratio" />
               </>
             )}
           </article>
         </div>
       </Section>
-      <Section title="Cases that flipped" aside={`${counted(cases.flips.length, "task")}: what was lost first`}>
+      <Section title="Cases that flipped" aside={`${counted(cases.flips.length, "task")}, losses first`}>
         <Flips of={of} flips={cases.flips} />
         <OnlyOneSide before={right.onlyBefore} after={right.onlyAfter} names={[sourceName(of, before), sourceName(of, after)]} />
       </Section>
@@ -144,7 +144,7 @@ function Pair({ of, before, after }: { of: Report; before: Side; after: Side }):
   );
 }
 
-function PairedFacts(props: { paired: Paired; write: (value: number) => string; difference: (value: number) => string }): JSX.Element {
+function PairedFacts(props: { paired: Paired; write: (value: number) => string; difference: (value: number) => string; differenceName?: string }): JSX.Element {
   const { paired } = props;
   const known = (value: number | null, write: (value: number) => string): string => (value === null ? NONE : write(value));
   return (
@@ -153,7 +153,7 @@ function PairedFacts(props: { paired: Paired; write: (value: number) => string; 
         ["Tasks on both sides", count(paired.tasks)],
         ["Before", known(paired.before, props.write)],
         ["After", known(paired.after, props.write)],
-        ["Difference", known(paired.difference.value, props.difference)],
+        [props.differenceName ?? "Difference", known(paired.difference.value, props.difference)],
         [
           `95% interval${paired.difference.method ? ` (${paired.difference.method})` : ""}`,
           between(paired.difference.interval, props.difference) || <span class="mute">{paired.difference.why || NONE}</span>,
@@ -232,36 +232,48 @@ function OnlyOneSide({ before, after, names }: { before: readonly string[]; afte
 }
 
 function Settings(props: { of: Report; sources: readonly number[]; names: readonly string[] }): JSX.Element {
-  const { differing, equal } = settings(props.of, props.sources);
+  const { differing, partial, equal } = settings(props.of, props.sources);
   return (
     <Section title="Settings that differ" aside={counted(equal, "equal setting")}>
-      {differing.length === 0 ? (
-        <p class="mute">{equal > 0 ? "All recorded settings are equal." : "The sources record no settings."}</p>
+      {differing.length > 0 ? (
+        <SettingsTable label="Settings that differ" settings={differing} names={props.names} />
       ) : (
-        <Wide label="Settings that differ">
-          <table class="plain">
-            <thead>
-              <tr>
-                <th scope="col">Setting</th>
-                {props.names.map((name) => (
-                  <th scope="col"><Text value={name} /></th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {differing.slice(0, 200).map(({ name, values }) => (
-                <tr>
-                  <th scope="row"><Text value={name} limit={120} /></th>
-                  {values.map((value) => (
-                    <td>{value === "" ? <span class="mute">not set</span> : <Text value={value} limit={300} />}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Wide>
+        <p class="mute">{equal > 0 ? "All settings that both sources record are equal." : "The sources record no setting in common."}</p>
+      )}
+      {partial.length > 0 && (
+        <details>
+          <summary>{counted(partial.length, "setting")} that only one of the sources records</summary>
+          <SettingsTable label="Settings of one source" settings={partial} names={props.names} />
+        </details>
       )}
     </Section>
+  );
+}
+
+function SettingsTable(props: { label: string; settings: readonly Setting[]; names: readonly string[] }): JSX.Element {
+  return (
+    <Wide label={props.label}>
+      <table class="plain">
+        <thead>
+          <tr>
+            <th scope="col">Setting</th>
+            {props.names.map((name) => (
+              <th scope="col"><Text value={name} /></th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {props.settings.slice(0, 200).map(({ name, values }) => (
+            <tr>
+              <th scope="row"><Text value={name} limit={120} /></th>
+              {values.map((value) => (
+                <td>{value === "" ? <span class="mute">not set</span> : <Text value={value} limit={300} />}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Wide>
   );
 }
 

@@ -7,12 +7,15 @@ import { Text } from "../text";
 import { Facts, Section } from "../ui";
 
 const NAMES: Record<string, string> = {
-  dataset_rows: "rows of data sets",
-  paths: "paths of files",
-  hosts: "names of hosts",
-  keys: "keys of services",
+  dataset_rows: "data set rows",
+  reasoning: "reasoning texts",
+  paths: "file paths",
+  hosts: "host names",
+  keys: "service keys",
 };
 const nameOf = (what: unknown) => NAMES[String(what)] ?? String(what).replaceAll("_", " ");
+const countedName = (what: unknown, number: number) => (number === 1 ? nameOf(what).replace(/s$/, "") : nameOf(what));
+const FACT_NAMES: Record<string, string> = { "verdicts.program_version": "program version of the verdicts" };
 
 /** One sentence for the top of page one, with a link to the whole list. */
 export function ContentsStrip() {
@@ -27,7 +30,7 @@ export function ContentsStrip() {
       {held.map((one, i) => (
         <span key={i}>
           {i > 0 ? ", " : ""}
-          <b>{count(one.count)}</b> <Text value={nameOf(one.what)} />
+          <b>{count(one.count)}</b> <Text value={countedName(one.what, one.count)} />
         </span>
       ))}
       {redacted ? "; redacted" : ""}
@@ -55,7 +58,7 @@ function SourceCard({ of }: { of: SourceFacts }) {
           {of.messages.length > 100 ? <li class="mute">{count(of.messages.length - 100)} more messages</li> : null}
         </ul>
       ) : null}
-      <Facts facts={Object.entries(of.facts).map(([name, value]) => [name, <Text value={value === null ? "\u2013" : value} />])} />
+      <Facts facts={Object.entries(of.facts).map(([name, value]) => [FACT_NAMES[name] ?? name, <Text value={value === null ? "\u2013" : value} />])} />
     </article>
   );
 }
@@ -99,7 +102,7 @@ export function ContentsPage() {
           <ul class="messages">
             {left_out.map((one, i) => (
               <li key={i}>
-                {count(one.count)} <Text value={nameOf(one.what)} />: <Text value={one.why} />
+                {count(one.count)} <Text value={countedName(one.what, one.count)} />: <Text value={one.why} />
               </li>
             ))}
           </ul>

@@ -7,11 +7,12 @@ import { FastCurveChart } from "../charts/fast_curve";
 import { counted } from "../charts/figures";
 import { SpeedupChart, type SpeedupMark } from "../charts/speedups";
 import { BestKernels } from "../overview/best";
+import { Guide } from "../overview/guide";
 import { CostCharts, CostTable } from "../overview/cost";
-import { Headline, whyNoSpeed } from "../overview/headline";
+import { Headline } from "../overview/headline";
 import type { Report } from "../report";
-import { bestRows, errorsByTurn, faults, judgedRows, nameOf, pageOf, rightByTurn, speedsOf } from "../selection";
-import { filtered, href, isFiltered, report } from "../state";
+import { bestRows, errorsByTurn, faults, judgedRows, nameOf, pageOf, reasonOfFault, rightByTurn, speedsOf } from "../selection";
+import { filtered, filterLink, href, isFiltered, report } from "../state";
 import { type Bootstrap, finish, type Steps, USUAL_BOOTSTRAP } from "../statistics";
 import { useSteps } from "../steps";
 import { storedSpeeds, storedTurns } from "../stored";
@@ -19,6 +20,7 @@ import { Empty, Section } from "../ui";
 import "../overview/overview.css";
 
 const MOST_CLASSES = 5;
+const MOST_BARS = 12;
 const MOST_TURNS = 64;
 
 export function Overview(): JSX.Element | null {
@@ -74,33 +76,30 @@ function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Ele
   return (
     <div class="overview">
       <Headline of={of} rows={rows} eager={eager} compiled={compiledSpeeds} />
+      <Guide of={of} rows={rows} best={facts.best} />
       <div class="cards">
-        <div class="card">
-          <FastCurveChart
-            series={[
-              { name: "eager PyTorch", curve: eager.curve },
-              ...(compiledSpeeds ? [{ name: "torch.compile", curve: compiledSpeeds.curve }] : []),
-            ]}
-          />
-        </div>
-        <div class="card">
-          {noSpeed ? (
-            <Empty title={whyNoSpeed(of, rows, "speedup")}>Speed-ups of right answers stand here.</Empty>
-          ) : (
-            <SpeedupChart marks={facts.marks} mean={eager.mean} />
-          )}
-        </div>
-        {byTurn.length > 0 && (
+        {noSpeed ? null : (
+          <>
+            <div class="card">
+              <FastCurveChart
+                series={[
+                  { name: "eager PyTorch", curve: eager.curve },
+                  ...(compiledSpeeds ? [{ name: "torch.compile", curve: compiledSpeeds.curve }] : []),
+                ]}
+              />
+            </div>
+            <div class="card">
+              <SpeedupChart marks={facts.marks} mean={eager.mean} />
+            </div>
+          </>
+        )}
+        {byTurn.length > 1 && (
           <div class="card">
             <RightByTurnChart turns={byTurn} />
           </div>
         )}
         <div class="card">
-          {facts.errors.stacks.length === 0 ? (
-            <Empty title="No judged turn is wrong">Error classes by turn stand here.</Empty>
-          ) : (
-            <StackChart title="Wrong turns by error class" noun="turn" axis="turns" parts={facts.errors.parts} stacks={facts.errors.stacks} />
-          )}
+          <Errors {...facts.errors} />
         </div>
         <CostCharts of={of} rows={rows} />
       </div>
@@ -115,8 +114,24 @@ function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Ele
   );
 }
 
+/** Wrong turns by error class: stacks by turn, and bars where no sample has a second turn. */
+function Errors({ parts, words, stacks }: ErrorStacks): JSX.Element {
+  if (stacks.length === 0) return <Empty title="No judged turn is wrong">Error classes by turn stand here.</Empty>;
+  const link = (part: number): string | undefined => (words[part] === undefined ? undefined : filterLink("reason", words[part]));
+  if (stacks.length > 1)
+    return <StackChart title="Wrong turns by error class" noun="turn" axis="turns" parts={parts} stacks={stacks} hrefOf={link} does="filters all figures by this class, or clears the filter" />;
+  const total = stacks[0]!.values.reduce((sum, value) => sum + value, 0);
+  return (
+    <>
+      <h2 class="chart-title">Wrong samples by error class</h2>
+      <BarList bars={parts.map((name, i) => ({ name, value: stacks[0]!.values[i] ?? 0, href: link(i) }))} of={total} label="Wrong samples by error class" all />
+      <p class="mute">A name filters all figures by its class.</p>
+    </>
+  );
+}
+
 function Faults({ found }: { found: Map<string, number> }): JSX.Element {
-  const bars = [...found].sort((a, b) => b[1] - a[1]).map(([name, value]) => ({ name, value }));
+  const bars = [...found].sort((a, b) => b[1] - a[1]).map(([name, value]) => ({ name, value, href: filterLink("reason", reasonOfFault(name)) }));
   return (
     <Section title="Not judged" aside="Faults of a task or of the infrastructure do not count against a model.">
       <BarList bars={bars} label="What was not judged, and why" series={5} />
@@ -140,12 +155,21 @@ function marksOf(of: Report, rows: readonly number[]): SpeedupMark[] {
   return marks;
 }
 
-function errorStacks(of: Report, rows: readonly number[]): { parts: string[]; stacks: Stack[] } {
+interface ErrorStacks {
+  parts: string[];
+  /** The reasons of the first parts; the last part may stand for several. */
+  words: string[];
+  stacks: Stack[];
+}
+
+function errorStacks(of: Report, rows: readonly number[]): ErrorStacks {
   const turns = errorsByTurn(of, rows).slice(0, MOST_TURNS);
   const totals = new Map<string, number>();
   for (const turn of turns) for (const [word, number] of turn) totals.set(word, (totals.get(word) ?? 0) + number);
   const words = [...totals].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([word]) => word);
-  const named = words.slice(0, words.length > MOST_CLASSES + 1 ? MOST_CLASSES : MOST_CLASSES + 1);
+  // Bars of a single turn have room for all classes.
+  const most = turns.length > 1 ? MOST_CLASSES : MOST_BARS;
+  const named = words.slice(0, words.length > most + 1 ? most : most + 1);
   const others = words.slice(named.length);
   const parts = [...named, ...(others.length > 0 ? [`${others.length} other classes`] : [])];
   const stacks = turns.map((turn, i) => {
@@ -153,5 +177,5 @@ function errorStacks(of: Report, rows: readonly number[]): { parts: string[]; st
     if (others.length > 0) values.push(others.reduce((sum, word) => sum + (turn.get(word) ?? 0), 0));
     return { label: String(i + 1), values };
   });
-  return { parts: parts.map((part) => part.slice(0, 60)), stacks };
+  return { parts: parts.map((part) => part.slice(0, 60)), words: named, stacks };
 }

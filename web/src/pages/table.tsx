@@ -184,7 +184,7 @@ export function TablePage() {
   };
   useKeys([
     { key: "j", also: "ArrowDown", label: "Next row", run: () => select(Math.min(selected + 1, items.length - 1)) },
-    { key: "k", also: "ArrowUp", label: "Row before", run: () => select(selected <= 0 ? 0 : selected - 1) },
+    { key: "k", also: "ArrowUp", label: "Previous row", run: () => select(selected <= 0 ? 0 : selected - 1) },
     { key: "Enter", label: "Open the row", run: () => openItem(items[selected]) },
     { key: "/", label: "Filter the rows", run: () => filterField.current?.focus() },
     { key: "Escape", label: "Leave the field; clear the selection", inFields: true, run: () => leave() },

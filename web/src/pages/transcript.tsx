@@ -314,13 +314,20 @@ function VerdictDetailView({ detail }: { detail: VerdictDetail }) {
         <Reference code={detail.reference_code} />
       </div>
       <article class="turn" aria-label="Verdict">
+        <header class="turn-head">
+          <h2>Verdict</h2>
+          <Status status={verdict.status} counts={verdict.counts} />
+          <a class="turn-evidence" href={href("evidence", [detail.key])}>
+            Evidence
+          </a>
+        </header>
         {detail.kernel_code ? (
           <div class="code-box">
             <CodeBar title="kernel.py" code={detail.kernel_code} />
             <Code code={detail.kernel_code} links={links} flagged={place && place.file !== "reference.py" ? place.line : null} label="Code of the kernel" />
           </div>
         ) : (
-          <p class="mute note">The report does not contain the code of this verdict.</p>
+          <p class="mute note">The report does not contain the code of this verdict: <code>--input</code> adds it.</p>
         )}
         <VerdictView
           verdict={verdict}
@@ -342,14 +349,14 @@ function Neighbours({ row }: { row: number }) {
   const after = to(at + 1);
   useKeys([
     { key: "n", label: "Next row of the table", run: () => after && go(after) },
-    { key: "p", label: "Row before", run: () => before && go(before) },
+    { key: "p", label: "Previous row of the table", run: () => before && go(before) },
     { key: "Escape", label: "Back to the table", run: () => go(href("table", [], { at: of.keyOf(row) })) },
     { key: "/", label: "Search in the table", run: () => go(href("table", [], { at: of.keyOf(row) })) },
   ]);
   return (
     <nav class="neighbours" aria-label="Rows">
       <a href={href("table", [], { at: of.keyOf(row) })}>Table</a>
-      {before ? <a href={before}>Before</a> : <span class="mute">Before</span>}
+      {before ? <a href={before}>Previous</a> : <span class="mute">Previous</span>}
       {after ? <a href={after}>Next</a> : <span class="mute">Next</span>}
       {at >= 0 ? (
         <span class="mute number">

@@ -181,9 +181,8 @@ export function pWords(p: number): string {
 function words(result: Paired): string {
   if (result.tasks === 0) return "No task was judged on both sides: there is nothing to compare.";
   const differing = result.gained + result.lost;
-  const noun = differing === 1 ? "task differs" : "tasks differ";
   if (!result.enough)
-    return `Too few ${noun} to tell: ${differing} of ${result.tasks}, and at best that gives ${pWords(result.smallestP)}.`;
+    return `Too few differing tasks for a test: ${differing} of ${result.tasks}, so p is at least ${result.smallestP.toFixed(3)}.`;
   const counts =
     `${result.gained} of ${result.tasks} tasks better, ${result.lost} worse, ` + pWords(result.pValue ?? 1);
   if (!result.significant) return `No difference is shown: ${counts} (over ${ALPHA}).`;
