@@ -1,17 +1,26 @@
-// Flags of the view of verdicts on a terminal: which are shown, and with which parts.
+// Flags of `view`, which serves the page of a report.
 #pragma once
 
 #include <CLI/CLI.hpp>
-
-#include "verify/explain/selection.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace kw {
 
-struct ViewFlags {
-  explain::Selection only;
-  bool show_output = false;
+struct PageFlags {
+  std::vector<std::string> paths;
+  std::string host = "127.0.0.1";
+  std::uint64_t port = 8472;
+  std::string api_key_file;
+  std::vector<std::string> allow_hosts;
+  std::string tls_certificate;
+  std::string tls_key;
+  std::optional<std::uint64_t> review;
+  bool include_restricted = false;
+  bool open = false;
 
-  // Refuses flags that print no table, where the app has them.
   void add(CLI::App& app);
 };
 

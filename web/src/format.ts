@@ -76,7 +76,6 @@ export interface Index {
   data_file?: { name: string; bytes: number };
 }
 
-export type RowKind = "trace" | "verdict" | "dataset";
 export type Standing = "right" | "wrong" | "unknown";
 
 export interface Explained {

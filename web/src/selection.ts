@@ -27,6 +27,18 @@ function standingOf(table: Table, row: number): Standing {
   return word === "right" || word === "wrong" ? word : "unknown";
 }
 
+/** The rows of each source, by the number of the source (-1: of none); sources without rows are absent. */
+export function bySource(of: Report, rows: readonly number[]): [source: number, rows: number[]][] {
+  const sources = new Map<number, number[]>();
+  for (const row of rows) {
+    const source = of.rows.number("source", row) ?? -1;
+    const list = sources.get(source);
+    if (list) list.push(row);
+    else sources.set(source, [row]);
+  }
+  return [...sources].sort((a, b) => a[0] - b[0]);
+}
+
 /** The task of a row. Rows without one are tasks of their own. */
 export function taskOf(of: Report, row: number): string {
   return of.rows.text("task_id", row) ?? of.keyOf(row);

@@ -1,8 +1,9 @@
 // Parts that several pages draw: a status with its sign, a number with its unit, a section, an empty state, a link to docs.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { counted } from "./charts/figures";
 import type { Detail } from "./format";
-import { NONE, NOT_RECORDED } from "./numbers";
+import { NONE } from "./numbers";
 import { dataVersion, report, source } from "./state";
 import { Text, plain } from "./text";
 
@@ -15,8 +16,6 @@ const SIGNS: Record<string, { sign: string; tone: string }> = {
   error: { sign: "!", tone: "warn" },
   skipped: { sign: "\u2192", tone: "mute" },
 };
-
-export const toneOf = (status: string): string => SIGNS[status]?.tone ?? "mute";
 
 /** A status with sign and colour. `counts` false turns a correct result into "does not count". `short`: the sign alone. */
 export function Status({ status, counts, short = false }: { status: string | null; counts?: boolean | null; short?: boolean }) {
@@ -43,11 +42,6 @@ export function Word({ kind, word }: { kind: string; word: string | null }) {
       <Text value={word} />
     </span>
   );
-}
-
-/** A fact of an evidence record: old verdicts lack it, and then it is "not recorded", never zero. */
-export function Recorded({ value, children }: { value: unknown; children: ComponentChildren }) {
-  return value === null || value === undefined ? <span class="mute">{NOT_RECORDED}</span> : <>{children}</>;
 }
 
 export function Section(props: { title: string; id?: string; aside?: ComponentChildren; children: ComponentChildren }) {
@@ -84,6 +78,16 @@ export function Empty({ title, children }: { title: string; children?: Component
       <p class="empty-title">{title}</p>
       {children ? <p>{children}</p> : null}
     </div>
+  );
+}
+
+/** The button below a list that shows only its first `shown` entries; nothing once it shows all. */
+export function ShowMore(props: { shown: number; of: number; noun: string; more: () => void }) {
+  if (props.of <= props.shown) return null;
+  return (
+    <button type="button" class="quiet" onClick={props.more}>
+      Show more of {counted(props.of, props.noun)}
+    </button>
   );
 }
 

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  bootstrapMean,
   byBytes,
   byTask,
   compareRight,
@@ -14,16 +13,18 @@ import {
   geometricMeanSpeedup,
   inSlices,
   mcnemarP,
-  meanOverTasks,
   means,
   newcombe,
   type Outcome,
   PENDING,
-  signFlipP,
+  signFlips,
   type TaskSamples,
+  USUAL_BOOTSTRAP,
   wilson,
 } from "../src/statistics";
 
+const meanOf = (values: readonly number[], shares = false) => finish(means([{ values, shares }]))[0]!;
+const signFlipP = (differences: readonly number[]) => finish(signFlips(differences, USUAL_BOOTSTRAP));
 const near = (actual: number | null | undefined, expected: number, tolerance = 1e-12) =>
   assert.ok(actual != null && Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
 
@@ -165,12 +166,12 @@ test("a speed that is no number over zero is unknown", () => {
 });
 
 test("an estimate without interval says why", () => {
-  assert.match(bootstrapMean([]).why, /nothing/);
-  assert.match(bootstrapMean([0.5]).why, /one task/);
-  assert.match(bootstrapMean([0.5, 0.5]).why, /same value/);
-  assert.match(bootstrapMean([0.5, NaN]).why, /not finite/);
-  assert.match(bootstrapMean([0.1, 0.9, 0.4]).why, /only 3 tasks/);
-  assert.equal(meanOverTasks([1, 1, 1, 1]).method, "Wilson");
+  assert.match(meanOf([]).why, /nothing/);
+  assert.match(meanOf([0.5]).why, /one task/);
+  assert.match(meanOf([0.5, 0.5]).why, /same value/);
+  assert.match(meanOf([0.5, NaN]).why, /not finite/);
+  assert.match(meanOf([0.1, 0.9, 0.4]).why, /only 3 tasks/);
+  assert.equal(meanOf([1, 1, 1, 1], true).method, "Wilson");
 });
 
 test("no resamples give values at once, and the intervals are pending", () => {

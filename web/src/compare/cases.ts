@@ -1,6 +1,6 @@
 // Two sources on the same tasks: which tasks flipped, and by how much the speeds differ.
 import type { Report } from "../report";
-import { add, outcomes, taskOf } from "../selection";
+import { add, bySource, outcomes, taskOf } from "../selection";
 import { byTask, logSpeedups, type TaskSamples } from "../statistics";
 
 export interface Side {
@@ -11,22 +11,13 @@ export interface Side {
   first: Map<string, number>;
 }
 
-/** The rows of each source, by the number of the source; sources without rows are absent. */
+/** The sides of a comparison, by the number of the source; sources without rows are absent. */
 export function sidesOf(of: Report, rows: readonly number[]): Side[] {
-  const sources = new Map<number, number[]>();
-  for (const row of rows) {
-    const source = of.rows.number("source", row) ?? -1;
-    const list = sources.get(source);
-    if (list) list.push(row);
-    else sources.set(source, [row]);
-  }
-  return [...sources]
-    .sort((a, b) => a[0] - b[0])
-    .map(([source, own]) => {
-      const first = new Map<string, number>();
-      for (const row of own) if (!first.has(taskOf(of, row))) first.set(taskOf(of, row), row);
-      return { source, rows: own, tasks: byTask(outcomes(of, own)), first };
-    });
+  return bySource(of, rows).map(([source, own]) => {
+    const first = new Map<string, number>();
+    for (const row of own) if (!first.has(taskOf(of, row))) first.set(taskOf(of, row), row);
+    return { source, rows: own, tasks: byTask(outcomes(of, own)), first };
+  });
 }
 
 export interface Flip {

@@ -1,13 +1,12 @@
 // The rows of a data set: which are duplicates, which resemble a benchmark, under which licence.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { counted } from "../charts/figures";
 import { count, NONE } from "../numbers";
 import type { Report } from "../report";
 import { nameOf } from "../selection";
 import { href, param, setParams } from "../state";
 import { Text } from "../text";
-import { Empty } from "../ui";
+import { Empty, ShowMore } from "../ui";
 import { Wide } from "../wide";
 
 const STEP = 100;
@@ -83,11 +82,7 @@ export function DatasetRows({ of, rows }: { of: Report; rows: readonly number[] 
           </table>
         </Wide>
       )}
-      {left.length > shown && (
-        <button type="button" class="quiet" onClick={() => setShown(shown + 10 * STEP)}>
-          Show more of {counted(left.length, "row")}
-        </button>
-      )}
+      <ShowMore shown={shown} of={left.length} noun="row" more={() => setShown(shown + 10 * STEP)} />
     </>
   );
 }

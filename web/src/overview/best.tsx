@@ -3,12 +3,12 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { copyText } from "../copy";
 import type { Detail } from "../format";
-import { count, interval, NONE, times } from "../numbers";
+import { interval, NONE, times } from "../numbers";
 import type { Report } from "../report";
 import { nameOf, pageOf, taskOf } from "../selection";
 import { href, source } from "../state";
 import { Text, plain } from "../text";
-import { Word } from "../ui";
+import { ShowMore, Word } from "../ui";
 import { Wide } from "../wide";
 
 const STEP = 20;
@@ -96,11 +96,7 @@ export function BestKernels(props: { of: Report; best: readonly number[] }): JSX
           </tbody>
         </table>
       </Wide>
-      {rows.length > shown && (
-        <button type="button" class="quiet" onClick={() => setShown(shown * 5)}>
-          Show more of {count(rows.length)} tasks
-        </button>
-      )}
+      <ShowMore shown={shown} of={rows.length} noun="task" more={() => setShown(shown * 5)} />
     </>
   );
 }

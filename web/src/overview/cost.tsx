@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { StackChart, type Stack } from "../charts/by_turn";
 import { count, duration, NONE } from "../numbers";
 import type { Report } from "../report";
-import { sumOf } from "../selection";
+import { bySource, sumOf } from "../selection";
 import { filterLink } from "../state";
 import { Text } from "../text";
 import { Wide } from "../wide";
@@ -55,13 +55,6 @@ export function CostCharts({ of, rows }: { of: Report; rows: readonly number[] }
 }
 
 export function CostTable({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element {
-  const sources = new Map<number, number[]>();
-  for (const row of rows) {
-    const source = of.rows.number("source", row) ?? -1;
-    const list = sources.get(source);
-    if (list) list.push(row);
-    else sources.set(source, [row]);
-  }
   const columns: [string, string, (value: number | null) => string][] = [
     ["generation_ms", "Generation", duration],
     ["judge_ms", "Judging", duration],
@@ -71,7 +64,7 @@ export function CostTable({ of, rows }: { of: Report; rows: readonly number[] })
   ];
   const known = columns.filter(([column]) => rows.some((row) => of.rows.number(column, row) !== null));
   if (known.length === 0) return <p class="mute">Times and tokens are not recorded.</p>;
-  const lines = [...sources].sort((a, b) => a[0] - b[0]).slice(0, 50);
+  const lines = bySource(of, rows).slice(0, 50);
   return (
     <Wide label="Time and tokens by source">
       <table class="plain">

@@ -12,7 +12,7 @@ import { filtered, href, isFiltered, param, report, setParams, statusWord } from
 import { compareRight, compareSpeedups, type Estimate, geometricMean, type Paired, pWords, type Steps } from "../statistics";
 import { useSteps } from "../steps";
 import { plain, Text } from "../text";
-import { Empty, Facts, Section, Status } from "../ui";
+import { Empty, Facts, Section, ShowMore, Status } from "../ui";
 import { Wide } from "../wide";
 import "../compare/compare.css";
 
@@ -196,11 +196,7 @@ function Flips({ of, flips: all }: { of: Report; flips: readonly Flip[] }): JSX.
           </tbody>
         </table>
       </Wide>
-      {all.length > shown && (
-        <button type="button" class="quiet" onClick={() => setShown(shown * 4)}>
-          Show more of {count(all.length)} tasks
-        </button>
-      )}
+      <ShowMore shown={shown} of={all.length} noun="task" more={() => setShown(shown * 4)} />
     </>
   );
 }

@@ -176,14 +176,6 @@ function withoutBootstrap({ values, shares }: Column): Estimate {
   return { value, interval: null, method: "cluster bootstrap", why, tasks };
 }
 
-export function bootstrapMean(values: readonly number[], bootstrap = USUAL_BOOTSTRAP): Estimate {
-  return finish(means([{ values, shares: false }], bootstrap))[0]!;
-}
-
-export function meanOverTasks(values: readonly number[], bootstrap = USUAL_BOOTSTRAP): Estimate {
-  return finish(means([{ values, shares: true }], bootstrap))[0]!;
-}
-
 // exp of the mean of the logarithms; values must be over 0.
 export function* geometricMean(values: readonly number[], bootstrap = USUAL_BOOTSTRAP): Steps<Estimate> {
   const logarithms = values.map((value) => (value > 0 ? Math.log(value) : Number.NaN));

@@ -1,5 +1,5 @@
 // Paired comparisons of two sets of answers to the same tasks, by the methods of src/score/metrics/paired.h.
-import { type Bootstrap, type Estimate, finish, type Interval, means, type Steps, USUAL_BOOTSTRAP, wilson } from "./intervals";
+import { type Bootstrap, type Estimate, type Interval, means, type Steps, USUAL_BOOTSTRAP, wilson } from "./intervals";
 import { Generator } from "./generator";
 import { type TaskSamples, byBytes, logSpeedups } from "./measures";
 
@@ -73,11 +73,7 @@ export function newcombe({ both, lost, gained, neither }: PairedCounts): Interva
   };
 }
 
-export function signFlipP(differences: readonly number[], bootstrap: Bootstrap = USUAL_BOOTSTRAP): number {
-  return finish(signFlips(differences, bootstrap));
-}
-
-function* signFlips(differences: readonly number[], bootstrap: Bootstrap): Steps<number> {
+export function* signFlips(differences: readonly number[], bootstrap: Bootstrap): Steps<number> {
   const differing = differences.filter((difference) => difference !== 0);
   if (differing.length === 0) return 1;
   let size = 0;
