@@ -10,7 +10,7 @@ if command -v dpkg-query >/dev/null; then
   boost=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' | awk '$1 == "installed" { print $2; exit }')
 fi
 for package in "$boost" libssl-dev libfmt-dev libcli11-dev libflatbuffers-dev libsqlite3-dev libsqlitecpp-dev \
-  libtomlplusplus-dev libarchive-dev nettle-dev liblzma-dev libzstd-dev liblz4-dev libbz2-dev zlib1g-dev libcmark-dev \
+  libtomlplusplus-dev libarchive-dev nettle-dev liblzma-dev libzstd-dev liblz4-dev libbz2-dev zlib1g-dev libxxhash-dev libcmark-dev \
   libgumbo-dev libseccomp-dev gcc-12-base; do
   if [ -f "/usr/share/doc/$package/copyright" ]; then cp -L "/usr/share/doc/$package/copyright" "$to/$package"; fi
 done
