@@ -7,7 +7,8 @@
 
 #include "code/syntax/outline.h"
 #include "code/syntax/static_findings.h"
-#include "verify/judge/live_paths.h"
+#include "verify/judge/cpu_path.h"
+#include "verify/judge/in_process_path.h"
 #include "verify/judge/replay_path.h"
 
 namespace kw::verify {

@@ -1,5 +1,4 @@
-// Judging by live calls alone: under Triton's interpreter without a GPU, and in the candidate's own process
-// where its calls cannot be replayed.
+// Judging without a GPU, by live calls under Triton's interpreter.
 #pragma once
 
 #include "verify/judge/context.h"
@@ -34,34 +33,6 @@ class CpuPath {
   LiveCalls& calls_;
   bool needs_process_ = false;                  // a question ended the interpreter's process
   std::chrono::milliseconds question_limit_{};  // of a call that is no trial
-};
-
-// A candidate whose calls cannot be replayed: judged on fresh inputs at every call, timed ones included, and
-// timed by events of its own process. Its time is a claim, which an outside clock bounds; `trust` says so.
-class InProcess {
- public:
-  InProcess(Case of, OracleSide& oracle, LiveCalls& calls) : case_(of), oracle_(oracle), calls_(calls) {}
-
-  // Adds evidence to that of the attempt to replay the candidate.
-  async::Task<Evidence> judge(Evidence seen);
-  // Times calls in the process that was judged, alone on the device.
-  async::Task<Times> time(DeviceShare& device);
-
- private:
-  async::Task<Outcome<>> start(Evidence& seen);
-  async::Task<Outcome<>> judge_calls(Evidence& seen);
-  async::Task<Outcome<>> sample(Times& times);
-  struct Clocked {
-    double wall_ms = 0;     // by the supervisor's clock
-    double claimed_ms = 0;  // by its own events; negative: no claim
-  };
-  async::Task<Outcome<Clocked>> clocked_call(LiveCalls::How how, Evidence& seen);
-  async::Task<Outcome<>> timed_calls(std::uint32_t count, Times& times);
-
-  Case case_;
-  OracleSide& oracle_;
-  LiveCalls& calls_;
-  std::uint32_t next_call_ = 0;
 };
 
 }  // namespace kw::verify
