@@ -93,7 +93,7 @@ int explain_file(const ExplainFlags& flags) {
   auto codes =
       read_judged_sources(flags.input, [&](const std::string& sha256) { return wanted.contains(sha256); });
   if (!codes) return failed(codes.error());
-  ResultView view({style_of(STDOUT_FILENO), flags.view.only, flags.view.show_output});
+  ResultView view({style_of(STDOUT_FILENO), flags.table.only, flags.table.show_output});
   std::vector<ResultRow> rows;
   for (const Verdict& verdict : *verdicts) {
     auto code = codes->find(verdict.candidate_sha256);
@@ -119,7 +119,7 @@ void ExplainFlags::add(CLI::App& app) {
       ->type_name("PATH")
       ->expected(1, 2)
       ->group("Output");
-  view.add(app);
+  table.add(app);
 }
 
 int explain(const ExplainFlags& flags) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "options/view_flags.h"
+#include "options/verdict_table_flags.h"
 
 namespace kw::app {
 
@@ -13,7 +13,7 @@ struct ExplainFlags {
   std::string subject;           // a word, a file of verdicts, or empty
   std::vector<std::string> ids;  // only these verdicts of the file
   std::vector<std::string> input;
-  ViewFlags view;
+  VerdictTableFlags table;
 
   void add(CLI::App& app);
 };

@@ -109,10 +109,10 @@ int main_verb(int argc, char** argv) {
       app.add_subcommand("report", "Write runs, verdicts, scores and data sets as one page, or sum them up");
   report.add(*report_verb);
 
-  kw::PageFlags page;
+  kw::ViewFlags view;
   CLI::App* view_verb =
       app.add_subcommand("view", "Serve the page of a report, live, with search and human review");
-  page.add(*view_verb);
+  view.add(*view_verb);
 
   kw::app::DatasetFlags dataset;
   CLI::App* dataset_verb =
@@ -193,7 +193,7 @@ int main_verb(int argc, char** argv) {
   if (serve_verb->parsed()) return kw::app::serve(serve);
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
   if (report_verb->parsed()) return kw::app::report(report);
-  if (view_verb->parsed()) return kw::app::view(page);
+  if (view_verb->parsed()) return kw::app::view(view);
   if (dataset_verb->parsed()) return kw::app::dataset(dataset, *dataset_verb);
   if (train_verb->parsed()) return kw::app::train(train, *train_verb);
   if (deploy_verb->parsed()) return kw::app::deploy(deploy, *deploy_verb);

@@ -80,9 +80,7 @@ Result<> check_serve_flags(const ServeFlags& flags, const std::string& key) {
   if (key.empty() && !http::is_loopback(flags.host))
     return fail(fmt::format("--host {}: an address beyond loopback requires a key", flags.host),
                 "set KERNELWRIGHT_API_KEY or give --api-key-file");
-  if (flags.tls_certificate.empty() != flags.tls_key.empty())
-    return fail("--tls-cert and --tls-key belong together", "give both, or neither");
-  return {};
+  return flags.tls.check();
 }
 
 service::Options service_options(const ServeFlags& flags, fs::path store, std::string key) {
@@ -105,7 +103,7 @@ http::ServerOptions server_options(const ServeFlags& flags, const service::Servi
   options.address = http::is_address(flags.host) ? flags.host : "127.0.0.1";
   options.port = static_cast<std::uint16_t>(flags.port);
   options.max_body_bytes = flags.max_body_bytes;
-  options.tls = {flags.tls_certificate, flags.tls_key};
+  options.tls = {flags.tls.certificate, flags.tls.key};
   options.refusal = service::unread_response;
   options.turn_away = [&service](const http::Request& head) { return service.turn_away(head); };
   return options;

@@ -64,7 +64,7 @@ void VerifyFlags::add(CLI::App& app) {
   add_settings(app, settings);
   evaluator.add(app);
   output.add(app);
-  view.add(app);
+  table.add(app);
 }
 
 int verify(const VerifyFlags& flags, const CLI::App& verb) {
@@ -111,7 +111,7 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
     : flags_(flags),
       sink_(std::move(sink)),
       progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total),
-      view_({style_of(STDOUT_FILENO), flags.view.only, flags.view.show_output}) {}
+      view_({style_of(STDOUT_FILENO), flags.table.only, flags.table.show_output}) {}
 
 void Report::started(VerifierSource& evaluator) {
   progress_.wait_for("");

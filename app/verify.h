@@ -9,7 +9,7 @@
 #include "loop/tasks/kernelbench_results.h"
 #include "options/input_flags.h"
 #include "options/shared_flags.h"
-#include "options/view_flags.h"
+#include "options/verdict_table_flags.h"
 #include "output/progress.h"
 #include "output/result_sink.h"
 #include "output/results.h"
@@ -26,7 +26,7 @@ struct VerifyFlags {
   Settings settings;
   EvaluatorFlags evaluator;
   OutputFlags output;
-  ViewFlags view;
+  VerdictTableFlags table;
 
   void add(CLI::App& app);
 };

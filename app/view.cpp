@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t page_connections = 4'096;
 constexpr std::size_t page_descriptors = page_connections + 1'024;
 
-bool is_loopback_only(const PageFlags& flags) {
+bool is_loopback_only(const ViewFlags& flags) {
   return http::is_loopback(flags.host);
 }
 
@@ -38,12 +38,11 @@ bool is_service(const std::string& path) {
   return path.starts_with("http://") || path.starts_with("https://");
 }
 
-Result<> check_page_flags(const PageFlags& flags) {
+Result<> check_view_flags(const ViewFlags& flags) {
   if (!http::is_address(flags.host) && !http::is_loopback(flags.host))
     return fail(fmt::format("--host {}: not an address", flags.host),
                 "give an address of this machine, like 127.0.0.1, 0.0.0.0 or ::");
-  if (flags.tls_certificate.empty() != flags.tls_key.empty())
-    return fail("--tls-cert and --tls-key belong together", "give both, or neither");
+  if (auto paired = flags.tls.check(); !paired) return paired;
   if (flags.paths.size() > 1 && std::ranges::any_of(flags.paths, is_service))
     return fail("a service is shown alone", "name one URL, or paths");
   if (is_service(flags.paths.front()) && flags.review)
@@ -57,7 +56,7 @@ Result<> check_page_flags(const PageFlags& flags) {
 }
 
 // The names under which others reach this machine.
-std::vector<std::string> names_of(const PageFlags& flags) {
+std::vector<std::string> names_of(const ViewFlags& flags) {
   std::vector<std::string> names;
   for (const std::string& name : flags.allow_hosts) names.push_back(lower(name));
   std::string own(256, '\0');
@@ -66,12 +65,12 @@ std::vector<std::string> names_of(const PageFlags& flags) {
   return names;
 }
 
-view::GateOptions gate_options(const PageFlags& flags, const std::string& key) {
+view::GateOptions gate_options(const ViewFlags& flags, const std::string& key) {
   view::GateOptions options;
   options.key = key;
   options.hosts = names_of(flags);
   options.any_address = !is_loopback_only(flags);
-  options.secure = !flags.tls_certificate.empty();
+  options.secure = !flags.tls.certificate.empty();
   return options;
 }
 
@@ -91,7 +90,7 @@ view::LivePage make_page(const std::string& token, bool is_folder) {
   return page;
 }
 
-view::ModelReader model_reader(const PageFlags& flags) {
+view::ModelReader model_reader(const ViewFlags& flags) {
   return view::report_reader(
       {{.include_restricted = flags.include_restricted,
         .parquet = parquet_helper(""),
@@ -99,7 +98,7 @@ view::ModelReader model_reader(const PageFlags& flags) {
        [](const report::Index& index) { return report::to_json(report::overview_of(index)); }});
 }
 
-http::ServerOptions server_options(const PageFlags& flags, view::Viewer& viewer) {
+http::ServerOptions server_options(const ViewFlags& flags, view::Viewer& viewer) {
   http::ServerOptions options;
   options.address = http::is_address(flags.host) ? flags.host : "127.0.0.1";
   options.port = static_cast<std::uint16_t>(flags.port);
@@ -109,14 +108,14 @@ http::ServerOptions server_options(const PageFlags& flags, view::Viewer& viewer)
   options.body_timeout = 20s;
   options.idle_timeout = 30s;
   options.write_timeout = 30s;
-  options.tls = {flags.tls_certificate, flags.tls_key};
+  options.tls = {flags.tls.certificate, flags.tls.key};
   options.refusal = view::unread_response;
   options.turn_away = [&viewer](const http::Request& head) { return viewer.turn_away(head); };
   return options;
 }
 
 // The address for people: 0.0.0.0 and :: are none.
-std::string shown_url(const http::Server& server, const PageFlags& flags) {
+std::string shown_url(const http::Server& server, const ViewFlags& flags) {
   std::string url = server.url();
   if (flags.host != "0.0.0.0" && flags.host != "::") return url;
   std::vector<std::string> names = names_of(flags);
@@ -139,13 +138,13 @@ struct ChosenKey {
   bool is_new = false;
 };
 
-ChosenKey choose_key(const PageFlags& flags, std::string given) {
+ChosenKey choose_key(const ViewFlags& flags, std::string given) {
   if (!given.empty() || is_loopback_only(flags)) return {std::move(given), false};
   return {view::random_secret(), true};
 }
 
 // The key goes to standard output alone, once.
-void announce(const http::Server& server, const view::Viewer& viewer, const PageFlags& flags,
+void announce(const http::Server& server, const view::Viewer& viewer, const ViewFlags& flags,
               const ChosenKey& key) {
   const std::string url = shown_url(server, flags) + viewer.first_target();
   fmt::print("{}\n", url);
@@ -157,7 +156,7 @@ void announce(const http::Server& server, const view::Viewer& viewer, const Page
 // The parts of a running page.
 struct Page {
   Session& session;
-  const PageFlags& flags;
+  const ViewFlags& flags;
   ChosenKey key;
   std::unique_ptr<view::ServiceSource> service{};  // null: the inputs are files
   std::unique_ptr<view::Library> library{};
@@ -225,9 +224,9 @@ void Page::close() {
 
 }  // namespace
 
-int view(const PageFlags& flags) {
+int view(const ViewFlags& flags) {
   auto given = read_service_key(flags.api_key_file);
-  auto good = given ? check_page_flags(flags) : Result<>(std::unexpected(given.error()));
+  auto good = given ? check_view_flags(flags) : Result<>(std::unexpected(given.error()));
   if (!good) {
     complain(good.error());
     return exit_usage;

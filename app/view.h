@@ -1,11 +1,11 @@
 // `kernelwright view`: the page of a report, live.
 #pragma once
 
-#include "options/page_flags.h"
+#include "options/view_flags.h"
 
 namespace kw::app {
 
 // Serves until a signal; the exit status is then 130.
-int view(const PageFlags& flags);
+int view(const ViewFlags& flags);
 
 }  // namespace kw::app

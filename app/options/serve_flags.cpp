@@ -63,12 +63,7 @@ void ServeFlags::add(CLI::App& app) {
                  "file with the key that clients must send [KERNELWRIGHT_API_KEY of the environment]")
       ->type_name("F")
       ->group(group);
-  app.add_option("--tls-cert", tls_certificate, "certificate chain in PEM format: serve https")
-      ->type_name("F")
-      ->group(group);
-  app.add_option("--tls-key", tls_key, "private key of the certificate in PEM format, without a passphrase")
-      ->type_name("F")
-      ->group(group);
+  tls.add(app, group);
   add_parsed<std::uint64_t>(app, "--max-body", max_body_bytes, parse_bytes,
                             "maximum size of a request, like 64M [32M]")
       ->type_name("SIZE")

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/core/result.h"
+#include "options/tls_flags.h"
 #include "types/options.h"
 
 namespace kw {
@@ -21,8 +22,7 @@ struct ServeFlags {
   std::uint64_t port = 8471;
   std::string store;  // empty: in the user's state folder
   std::string api_key_file;
-  std::string tls_certificate;
-  std::string tls_key;
+  TlsFlags tls;
   std::uint64_t max_body_bytes = std::uint64_t{32} << 20;
   double rate = 0;  // requests a second and address; 0: no limit
   std::uint64_t queue = 10'000;

@@ -1,10 +1,10 @@
-#include "options/view_flags.h"
+#include "options/verdict_table_flags.h"
 
 #include "options/parse.h"
 
 namespace kw {
 
-void ViewFlags::add(CLI::App& app) {
+void VerdictTableFlags::add(CLI::App& app) {
   const std::string group = "Output";
   CLI::Option* which =
       add_parsed<explain::Selection>(app, "--only", only, explain::parse_selection,

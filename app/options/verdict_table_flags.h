@@ -1,4 +1,4 @@
-// Flags of the view of verdicts on a terminal: which are shown, and with which parts.
+// Flags of the table of verdicts on a terminal: which are shown, and with which parts.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace kw {
 
-struct ViewFlags {
+struct VerdictTableFlags {
   explain::Selection only;
   bool show_output = false;
 

@@ -1,10 +1,10 @@
-#include "options/page_flags.h"
+#include "options/view_flags.h"
 
 #include "options/parse.h"
 
 namespace kw {
 
-void PageFlags::add(CLI::App& app) {
+void ViewFlags::add(CLI::App& app) {
   app.add_option("PATH", paths,
                  "runs, files of traces or verdicts, scores, data sets; one folder that contains any of "
                  "these; or the URL of a service")
@@ -28,12 +28,7 @@ void PageFlags::add(CLI::App& app) {
                  "a further name under which browsers reach this server, such as that of a proxy")
       ->type_name("NAME")
       ->group(group);
-  app.add_option("--tls-cert", tls_certificate, "certificate chain in PEM format: serve https")
-      ->type_name("F")
-      ->group(group);
-  app.add_option("--tls-key", tls_key, "private key of the certificate in PEM format, without a passphrase")
-      ->type_name("F")
-      ->group(group);
+  tls.add(app, group);
   app.add_flag("--open", open, "open the page in a browser if standard output is a terminal")->group(group);
   const std::string page = "Page";
   add_review_count(app, "open a queue of N drawn answers for human review [100 answers]",

@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "options/tls_flags.h"
+
 namespace kw {
 
-struct PageFlags {
+struct ViewFlags {
   std::vector<std::string> paths;
   std::string host = "127.0.0.1";
   std::uint64_t port = 8472;
   std::string api_key_file;
   std::vector<std::string> allow_hosts;
-  std::string tls_certificate;
-  std::string tls_key;
+  TlsFlags tls;
   std::optional<std::uint64_t> review;
   bool include_restricted = false;
   bool open = false;

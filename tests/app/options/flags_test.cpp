@@ -4,7 +4,7 @@
 #include "options/input_flags.h"
 #include "options/parse.h"
 #include "options/shared_flags.h"
-#include "options/view_flags.h"
+#include "options/verdict_table_flags.h"
 #include "support/home.h"
 #include "support/world.h"
 
@@ -17,7 +17,7 @@ struct Words {
   Settings settings;
   OutputFlags output;
   InputFlags input;
-  ViewFlags view;
+  VerdictTableFlags table;
 
   // The error about the arguments, or "".
   std::string parse(std::vector<std::string> words) {
@@ -25,7 +25,7 @@ struct Words {
     add_settings(app, settings);
     output.add(app);
     input.add(app);
-    view.add(app);
+    table.add(app);
     std::ranges::reverse(words);  // CLI11 takes a vector in reverse
     try {
       app.parse(words);
@@ -47,8 +47,8 @@ TEST(Flags, Defaults) {
 TEST(Flags, TheViewIsOfATable) {
   Words words;
   EXPECT_EQ(words.parse({"--only", "failed,compile_error", "--show-output"}), "");
-  EXPECT_EQ(words.view.only.words, (std::vector<std::string>{"failed", "compile_error"}));
-  EXPECT_TRUE(words.view.show_output);
+  EXPECT_EQ(words.table.only.words, (std::vector<std::string>{"failed", "compile_error"}));
+  EXPECT_TRUE(words.table.show_output);
   EXPECT_THAT(Words().parse({"--only", "faild"}), HasSubstr("--only: \"faild\" is none of failed, right"));
   EXPECT_THAT(Words().parse({"--only", "failed", "--json"}), HasSubstr("excludes"));
   EXPECT_THAT(Words().parse({"--show-output", "--quiet"}), HasSubstr("excludes"));
