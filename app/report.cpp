@@ -1,6 +1,5 @@
 #include "report.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -41,7 +40,7 @@ Result<std::string> report_time() {
   constexpr std::uint64_t most_seconds = 253'402'300'799;  // of the year 9999
   auto seconds = parse_whole(given, 0, most_seconds);
   if (!seconds) return fail(fmt::format("SOURCE_DATE_EPOCH: {}", seconds.error().what));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(*seconds)));
+  return utc_text(static_cast<std::time_t>(*seconds));
 }
 
 Result<report::ModelOptions> model_options(const ReportFlags& flags) {

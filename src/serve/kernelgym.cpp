@@ -1,6 +1,5 @@
 #include "serve/kernelgym.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <boost/json/serialize.hpp>
@@ -211,7 +210,7 @@ std::string message_of(const Verdict& verdict) {
 
 json::value time_of(std::optional<std::int64_t> ms) {
   if (!ms) return nullptr;
-  return json::string(fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time_t{*ms / 1000})));
+  return json::string(utc_text(std::time_t{*ms / 1000}));
 }
 
 template <typename T>

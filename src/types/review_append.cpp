@@ -42,16 +42,6 @@ bool ends_in_mid_line(int file, off_t size) {
   return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
 // The name of a new file is on disk once its folder is.
 void sync_folder(const fs::path& path) {
   fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");

@@ -191,16 +191,6 @@ json::object multi_turn_json(const Trace& trace) {
 namespace json = boost::json;
 namespace {
 
-const json::object* object_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value ? value->if_object() : nullptr;
-}
-
-const json::array* array_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value ? value->if_array() : nullptr;
-}
-
 std::string text(const json::object& object, std::string_view key) {
   return text_at(object, key).value_or("");
 }

@@ -15,16 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-const json::object* object_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value ? value->if_object() : nullptr;
-}
-
-const json::array* array_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value ? value->if_array() : nullptr;
-}
-
 // A column of a table: a list of values, or words with the index of each value in them.
 class Column {
  public:

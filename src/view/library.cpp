@@ -1,6 +1,5 @@
 #include "view/library.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -24,7 +23,7 @@ constexpr int deepest = 3;
 std::string modified_at(const fs::path& path) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) != 0) return {};
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(facts.st_mtim.tv_sec));
+  return utc_text(facts.st_mtim.tv_sec);
 }
 
 // The times and sizes of an input's files: equal while nothing was written.
@@ -84,7 +83,8 @@ class Scan {
     auto facts = describe_(path.string());
     if (facts) {
       facts->path = relative;
-      facts->modified_at = modified_at(fs::exists(path / "run.db") ? path / "run.db" : path);
+      std::error_code ignored;
+      facts->modified_at = modified_at(fs::exists(path / "run.db", ignored) ? path / "run.db" : path);
     }
     const bool is_input = facts.has_value();
     found_.insert_or_assign(relative, typename Listed::mapped_type{signature, std::move(facts)});

@@ -10,6 +10,7 @@
 #include "base/core/display.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "report/model/index.h"
 #include "score/report/review.h"
 #include "score/report/review_sheet.h"
 #include "types/job.h"
@@ -23,10 +24,6 @@ namespace json = boost::json;
 constexpr std::size_t longest_name = 80;
 constexpr std::size_t longest_note = 4'000;
 constexpr std::size_t most_draws = 100;  // in a log: further ones are drawn anew each time
-
-std::string key_prefix(std::size_t source) {
-  return source == 0 ? std::string() : fmt::format("s{}/", source + 1);
-}
 
 json::array words_json() {
   json::array words;
@@ -91,25 +88,20 @@ ShownAnswer best_answer(const Trace& trace) {
 }
 
 Result<ShownAnswer> answer_of(const json::object& detail) {
-  auto object_at = [&](const char* name) -> const json::object* {
-    const json::value* value = detail.if_contains(name);
-    return value ? value->if_object() : nullptr;
-  };
-  if (const json::object* trace = object_at("trace")) {
+  if (const json::object* trace = object_at(detail, "trace")) {
     auto read = trace_from_json(*trace);
     if (!read) return std::unexpected(read.error());
     return best_answer(*read);
   }
   ShownAnswer shown;
-  if (const json::object* verdict = object_at("verdict")) {
+  if (const json::object* verdict = object_at(detail, "verdict")) {
     shown.answer.task_id = string_at(*verdict, "task_id").value_or("");
     shown.answer.candidate_sha256 = string_at(*verdict, "candidate_sha256").value_or("");
-  } else if (const json::object* row = object_at("row")) {
+  } else if (const json::object* row = object_at(detail, "row")) {
     shown.answer.task_id = string_at(*row, "task_id").value_or("");
     shown.answer.row_id = string_at(*row, "id").value_or("");
-    const json::value* metadata = row->if_contains("metadata");
-    if (shown.answer.row_id.empty() && metadata && metadata->is_object())
-      shown.answer.row_id = string_at(metadata->get_object(), "id").value_or("");
+    if (const json::object* metadata = object_at(*row, "metadata"); metadata && shown.answer.row_id.empty())
+      shown.answer.row_id = string_at(*metadata, "id").value_or("");
   }
   return shown;
 }
@@ -173,7 +165,7 @@ Result<json::object> ReviewDesk::queue(const Edition& edition, const QueueReques
       is_drawn = true;
     }
     for (ReviewEntry& entry : log->entries) {
-      entry.answer.key = key_prefix(source) + entry.answer.key;
+      entry.answer.key = report::key_prefix(source) + entry.answer.key;
       entries.push_back(std::move(entry));
     }
   }
@@ -198,7 +190,7 @@ Result<> ReviewDesk::store(const Edition& edition, const LabelRequest& request,
   auto row = std::ranges::find(edition.rows, request.key, &RowFacts::key);
   if (row == edition.rows.end()) return fail("the key is none of this page's rows");
   ReviewEntry entry{answer, request.reviewer, request.label, request.note, utc_now()};
-  std::string prefix = key_prefix(row->source);
+  std::string prefix = report::key_prefix(row->source);
   entry.answer.key = request.key.starts_with(prefix) ? request.key.substr(prefix.size()) : request.key;
   return append_review(log_of(row->source), entry);
 }

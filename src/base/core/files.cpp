@@ -26,15 +26,33 @@ Result<Fd> Fd::duplicate() const {
   return Fd(copy);
 }
 
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+std::optional<std::size_t> read_at(int fd, std::uint64_t offset, std::span<char> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t n = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return {};
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
 Result<Fd> memory_file(std::string_view name, std::string_view bytes) {
   Fd fd(::memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return fail(fmt::format("cannot create a memory file: {}", errno_text(errno)));
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(fmt::format("cannot fill a memory file: {}", errno_text(errno)));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (!write_all(fd.get(), bytes))
+    return fail(fmt::format("cannot fill a memory file: {}", errno_text(errno)));
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return fail(fmt::format("cannot seal a memory file: {}", errno_text(errno)));
   return fd;
@@ -47,13 +65,7 @@ Result<std::string> read_memory_file(const Fd& fd, std::size_t max_bytes) {
   auto size = static_cast<std::size_t>(info.st_size);
   if (size > max_bytes) return fail(fmt::format("a memory file has {} bytes, over {}", size, max_bytes));
   std::string bytes(size, '\0');
-  std::size_t done = 0;
-  while (done < size) {
-    ssize_t n = ::pread(fd.get(), bytes.data() + done, size - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail("a memory file ended early");
-    done += static_cast<std::size_t>(n);
-  }
+  if (read_at(fd.get(), 0, bytes) != size) return fail("a memory file ended early");
   return bytes;
 }
 
@@ -89,12 +101,8 @@ Result<> write_file(const std::filesystem::path& path, std::string_view bytes) {
   next += fmt::format(".{}.tmp", ::getpid());
   Fd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) return fail(fmt::format("cannot write {}: {}", next.string(), errno_text(errno)));
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(fmt::format("cannot write {}: {}", next.string(), errno_text(errno)));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (!write_all(fd.get(), bytes))
+    return fail(fmt::format("cannot write {}: {}", next.string(), errno_text(errno)));
   if (::rename(next.c_str(), path.c_str()) != 0)
     return fail(fmt::format("cannot replace {}: {}", path.string(), errno_text(errno)));
   return {};

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +38,13 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// Writes all bytes; false with errno on failure.
+bool write_all(int fd, std::string_view bytes);
+
+// Fills the bytes from an offset of the file. Returns how many there were: fewer at the end of the file;
+// empty with errno on failure.
+std::optional<std::size_t> read_at(int fd, std::uint64_t offset, std::span<char> bytes);
 
 // A sealed, read-only memory file with these bytes, to pass code to other processes.
 Result<Fd> memory_file(std::string_view name, std::string_view bytes);

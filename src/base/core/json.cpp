@@ -94,6 +94,16 @@ std::optional<bool> bool_at(const json::object& object, std::string_view key) {
   return value->get_bool();
 }
 
+const json::object* object_at(const json::object& object, std::string_view key) {
+  const json::value* value = find(object, key);
+  return value ? value->if_object() : nullptr;
+}
+
+const json::array* array_at(const json::object& object, std::string_view key) {
+  const json::value* value = find(object, key);
+  return value ? value->if_array() : nullptr;
+}
+
 std::optional<std::int64_t> integer_of(const json::value& value) {
   if (value.is_int64()) return value.get_int64();
   if (!value.is_double()) return {};

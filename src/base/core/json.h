@@ -1,6 +1,7 @@
 // Small helpers on Boost.JSON values.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
@@ -31,6 +32,10 @@ std::optional<std::int64_t> integer_of(const boost::json::value& value);
 
 // An id: a string unchanged, an integer in digits; empty for other values.
 std::optional<std::string> text_at(const boost::json::object& object, std::string_view key);
+
+// The object or the list at the key; null if it is absent or of another type.
+const boost::json::object* object_at(const boost::json::object& object, std::string_view key);
+const boost::json::array* array_at(const boost::json::object& object, std::string_view key);
 
 // A count: an integer as above, 0 or more.
 std::optional<std::int64_t> count_at(const boost::json::object& object, std::string_view key);

@@ -122,8 +122,12 @@ std::string percent_decoded(std::string_view text) {
   return result;
 }
 
+std::string utc_text(std::time_t at) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(at));
+}
+
 std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  return utc_text(std::time(nullptr));
 }
 
 bool nests_too_deeply(std::string_view toml) {

@@ -1,6 +1,7 @@
 // Helpers on text: UTF-8, letters of ASCII, percent-encoding, the time as text, and the nesting of TOML.
 #pragma once
 
+#include <ctime>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -57,6 +58,7 @@ bool iequals(std::string_view a, std::string_view b);
 std::string percent_decoded(std::string_view text);
 
 // ISO 8601, UTC, to the second: "2026-03-02T00:34:06Z".
+std::string utc_text(std::time_t at);
 std::string utc_now();
 
 // Whether TOML may nest tables so deeply that a recursive reader overflows the stack: toml++ limits the

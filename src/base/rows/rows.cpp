@@ -35,12 +35,8 @@ Result<bool> is_list(const std::string& path, const TextFile& file) {
 
 Result<> write_line(int fd, std::string line, const std::string& path) {
   line += '\n';
-  for (std::string_view left = line; !left.empty();) {
-    ssize_t n = ::write(fd, left.data(), left.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(fmt::format("cannot lay out the rows of {}", path), "free some space");
-    left.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (!write_all(fd, line))
+    return fail(fmt::format("cannot lay out the rows of {}", path), "free some space");
   return {};
 }
 

@@ -17,16 +17,10 @@ namespace {
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
 constexpr std::size_t newline_bytes = 2;
 
-Result<> write_all(int fd, std::string_view bytes, const std::string& name) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      return fail(fmt::format("cannot lay out the rows of {}: {}", name, errno_text(errno)),
-                  "free some space, or name another folder for temporary files");
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
+Result<> lay_out(int fd, std::string_view bytes, const std::string& name) {
+  if (write_all(fd, bytes)) return {};
+  return fail(fmt::format("cannot lay out the rows of {}: {}", name, errno_text(errno)),
+              "free some space, or name another folder for temporary files");
 }
 
 std::string_view without_newline(std::string_view text) {
@@ -69,7 +63,7 @@ Result<bool> RecordReader::fill() {
     if (n < 0) return fail(fmt::format("cannot read {}: {}", source_.name, errno_text(errno)));
     std::string_view got(buffer_.get() + filled_, static_cast<std::size_t>(n));
     if (source_.copy >= 0)
-      if (auto copied = write_all(source_.copy, got, source_.name); !copied)
+      if (auto copied = lay_out(source_.copy, got, source_.name); !copied)
         return std::unexpected(copied.error());
     filled_ += got.size();
     return n > 0;
@@ -117,16 +111,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view mark = "\xEF\xBB\xBF";
 
-Result<> read_at(int fd, std::uint64_t offset, std::string& bytes, const std::string& name) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    ssize_t n = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(fmt::format("cannot read {}: {}", name, errno_text(errno)));
-    if (n == 0)
-      return fail(fmt::format("{} has become shorter since it was read", name), "leave the file as it is");
-    done += static_cast<std::size_t>(n);
-  }
+Result<> load(int fd, std::uint64_t offset, std::string& bytes, const std::string& name) {
+  auto done = read_at(fd, offset, bytes);
+  if (!done) return fail(fmt::format("cannot read {}: {}", name, errno_text(errno)));
+  if (*done < bytes.size())
+    return fail(fmt::format("{} has become shorter since it was read", name), "leave the file as it is");
   return {};
 }
 
@@ -146,7 +135,7 @@ Result<TextFile> open_text(const std::string& path) {
   TextFile file{std::move(fd), 0, static_cast<std::uint64_t>(info.st_size)};
   if (file.size >= mark.size()) {
     std::string first(mark.size(), '\0');
-    if (auto got = read_at(file.fd.get(), 0, first, path); !got) return std::unexpected(got.error());
+    if (auto got = load(file.fd.get(), 0, first, path); !got) return std::unexpected(got.error());
     if (first == mark) file.begin = mark.size();
   }
   ::lseek(file.fd.get(), static_cast<off_t>(file.begin), SEEK_SET);
@@ -217,7 +206,7 @@ Result<std::string> IndexedRows::raw(std::uint64_t number) const {
   if (number >= offsets_.size())
     return fail(fmt::format("{} has {} good rows; there is no number {}", name_, offsets_.size(), number));
   std::string text(lengths_[number], '\0');
-  if (auto got = read_at(fd_.get(), offsets_[number], text, name_); !got) return std::unexpected(got.error());
+  if (auto got = load(fd_.get(), offsets_[number], text, name_); !got) return std::unexpected(got.error());
   return text;
 }
 

@@ -21,17 +21,9 @@ namespace kw::near {
 
 // Return false and set errno on failure; a read past the end is EIO.
 inline bool read_at(const Fd& fd, void* to, std::size_t size, std::uint64_t from) {
-  char* at = static_cast<char*>(to);
-  while (size > 0) {
-    ssize_t n = ::pread(fd.get(), at, size, static_cast<off_t>(from));
-    if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = EIO;
-    if (n <= 0) return false;
-    at += n;
-    from += static_cast<std::uint64_t>(n);
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
+  auto done = kw::read_at(fd.get(), from, {static_cast<char*>(to), size});
+  if (done && *done < size) errno = EIO;
+  return done == size;
 }
 
 inline bool write_at(const Fd& fd, const void* bytes, std::size_t size, std::uint64_t to) {

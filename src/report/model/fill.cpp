@@ -137,11 +137,6 @@ void add_turn(const Turn& turn, std::size_t round, Trust least, std::size_t row,
   add(positive(judge_ms(verdict)), sums.judge_ms);
 }
 
-const json::object* object_at(const json::object& fields, std::string_view key) {
-  const json::value* value = fields.if_contains(key);
-  return value ? value->if_object() : nullptr;
-}
-
 std::string text(const json::object& fields, std::string_view key) {
   return text_at(fields, key).value_or("");
 }

@@ -1,5 +1,7 @@
 #include "report/model/index.h"
 
+#include <fmt/format.h>
+
 #include <boost/describe/class.hpp>
 #include <concepts>
 
@@ -58,6 +60,10 @@ json::object table_json(const Table& table) {
 
 }  // namespace
 
+std::string key_prefix(std::size_t source) {
+  return source == 0 ? std::string() : fmt::format("s{}/", source + 1);
+}
+
 std::size_t Rows::add() {
   return add_to(*this);
 }
@@ -76,8 +82,8 @@ std::size_t Turns::add() {
   return add_to(*this);
 }
 
-void Turns::add_from(const Turns& other, std::size_t turn) {
-  copy_to(*this, other, turn);
+void Turns::add_from(const Turns& other, std::size_t number) {
+  copy_to(*this, other, number);
 }
 
 json::object to_json(const Rows& rows) {

@@ -25,6 +25,9 @@ BOOST_DEFINE_ENUM_CLASS(SourceState, finished, unfinished, interrupted, damaged)
 
 BOOST_DEFINE_ENUM_CLASS(RowKind, trace, verdict, dataset)
 
+// "s2/" of the second input: it precedes the keys of its rows in a report of several. Empty of the first.
+std::string key_prefix(std::size_t source);
+
 // An input of the report.
 struct SourceFacts {
   std::string name;
@@ -92,7 +95,7 @@ struct Turns {
   NumberColumn generation_ms, judge_ms;
 
   std::size_t add();
-  void add_from(const Turns& other, std::size_t turn);
+  void add_from(const Turns& other, std::size_t number);
 };
 
 struct Contents {

@@ -61,11 +61,8 @@ struct Model::State {
   explicit State(ModelOptions given) : options(std::move(given)) {}
 
   void add(Found found) {
-    std::size_t number = sources.size() + 1;
-    SourceParts parts{.found = std::move(found),
-                      .name = {},
-                      .prefix = number == 1 ? "" : fmt::format("s{}/", number),
-                      .options = &options};
+    SourceParts parts{
+        .found = std::move(found), .name = {}, .prefix = key_prefix(sources.size()), .options = &options};
     parts.name = unique_name(shown_name(parts.found.path), names);
     reviews.add_log(review_log_path(parts.found.path), parts.prefix);
     sources.push_back(open(std::move(parts)));

@@ -100,18 +100,25 @@ Result<std::optional<PlacedObject>> ObjectFile::next() {
   return state_->lines ? state_->next_line() : state_->next_object();
 }
 
+Result<> each_object(const std::string& path, const std::function<Result<>(PlacedObject)>& take,
+                     const std::function<void(const Error&)>& damaged) {
+  auto file = ObjectFile::open(path);
+  if (!file) return damaged(file.error()), Result<>();
+  while (true) {
+    auto next = file->next();
+    if (!next) return damaged(next.error()), Result<>();
+    if (!*next) return {};
+    if (auto taken = take(std::move(**next)); !taken) return taken;
+  }
+}
+
 Result<json::object> read_object(const std::string& path, const ObjectPlace& place) {
   auto fd = open_to_read(path);
   if (!fd) return std::unexpected(fd.error());
   std::string text(place.bytes, '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    ssize_t n = ::pread(fd->get(), text.data() + filled, text.size() - filled,
-                        static_cast<off_t>(place.offset + filled));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(fmt::format("cannot read {} again: it has changed", path));
-    filled += static_cast<std::size_t>(n);
-  }
+  auto filled = read_at(fd->get(), place.offset, text);
+  if (filled != text.size())
+    return fail(fmt::format("cannot read {} again: {}", path, filled ? "it has changed" : errno_text(errno)));
   return parsed(text);
 }
 

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,11 @@ class ObjectFile {
   explicit ObjectFile(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// Calls `take` with each object. An unreadable file, or a fault after which there are no more objects, goes
+// to `damaged`; an error of `take` ends the reading.
+Result<> each_object(const std::string& path, const std::function<Result<>(PlacedObject)>& take,
+                     const std::function<void(const Error&)>& damaged);
 
 // The object at a place; an error if the file has changed.
 Result<boost::json::object> read_object(const std::string& path, const ObjectPlace& place);

@@ -266,20 +266,9 @@ class TraceFileSource : public TraceSource {
  protected:
   Result<> read_all(const Sink& sink) override {
     places_.clear();
-    auto file = ObjectFile::open(path());
-    if (!file) {
-      damaged(file.error().what);
-      return {};
-    }
-    while (true) {
-      auto next = file->next();
-      if (!next) {
-        damaged(next.error().what);
-        return {};
-      }
-      if (!*next) return {};
-      if (auto added = add_object(**next, sink); !added) return added;
-    }
+    return each_object(
+        path(), [&](const PlacedObject& object) { return add_object(object, sink); },
+        [&](const Error& error) { damaged(error.what); });
   }
 
  private:

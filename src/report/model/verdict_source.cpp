@@ -28,20 +28,9 @@ class VerdictSource : public Source {
  protected:
   Result<> read_all(const Sink& sink) override {
     places_.clear();
-    auto file = ObjectFile::open(path());
-    if (!file) {
-      damaged(file.error().what);
-      return {};
-    }
-    while (true) {
-      auto next = file->next();
-      if (!next) {
-        damaged(next.error().what);
-        return {};
-      }
-      if (!*next) return {};
-      if (auto added = add(std::move(**next), sink); !added) return added;
-    }
+    return each_object(
+        path(), [&](PlacedObject object) { return add(std::move(object), sink); },
+        [&](const Error& error) { damaged(error.what); });
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "report/page/chunks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <boost/json/serialize.hpp>
@@ -16,30 +15,16 @@ namespace {
 
 constexpr const char* when_full = "free some space, or set TMPDIR to another folder";
 
-Result<> write_all(const Fd& file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      return fail(fmt::format("cannot write the temporary file of the report: {}", errno_text(errno)),
-                  when_full);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
+Result<> store(const Fd& file, std::string_view bytes) {
+  if (write_all(file.get(), bytes)) return {};
+  return fail(fmt::format("cannot write the temporary file of the report: {}", errno_text(errno)), when_full);
 }
 
-Result<> read_all(const Fd& file, std::uint64_t at, std::string& bytes) {
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    ssize_t n =
-        ::pread(file.get(), bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(at + filled));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      return fail(fmt::format("cannot read the temporary file of the report: {}",
-                              n < 0 ? errno_text(errno) : "it is too short"));
-    filled += static_cast<std::size_t>(n);
-  }
-  return {};
+Result<> load(const Fd& file, std::uint64_t at, std::string& bytes) {
+  auto filled = read_at(file.get(), at, bytes);
+  if (filled == bytes.size()) return {};
+  return fail(fmt::format("cannot read the temporary file of the report: {}",
+                          filled ? "it is too short" : errno_text(errno)));
 }
 
 }  // namespace
@@ -77,7 +62,7 @@ Result<> ChunkPacker::finish() {
 Result<> ChunkPacker::close() {
   auto stored = deflated(open_);
   if (!stored) return std::unexpected(stored.error());
-  if (auto written = write_all(file_, *stored); !written) return written;
+  if (auto written = store(file_, *stored); !written) return written;
   chunks_.push_back({open_.size(), sha256_hex(open_), stored_bytes_, stored->size()});
   stored_bytes_ += stored->size();
   raw_bytes_ += open_.size();
@@ -89,7 +74,7 @@ Result<> ChunkPacker::each(const std::function<Result<>(std::size_t, std::string
   std::string stored;
   for (std::size_t number = 0; number < chunks_.size(); ++number) {
     stored.resize(chunks_[number].stored_bytes);
-    if (auto read = read_all(file_, chunks_[number].at, stored); !read) return read;
+    if (auto read = load(file_, chunks_[number].at, stored); !read) return read;
     if (auto used = use(number, stored); !used) return used;
   }
   return {};

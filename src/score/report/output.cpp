@@ -32,11 +32,6 @@ inline constexpr bool struct_json::empty_text_is_null<scoring::StaticFacts> = tr
 namespace kw::scoring {
 namespace {
 
-const json::object* object_at(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value ? value->if_object() : nullptr;
-}
-
 std::string text(const json::object& object, std::string_view key) {
   return string_at(object, key).value_or("");
 }

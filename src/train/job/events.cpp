@@ -166,16 +166,6 @@ std::string now() {
   return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(time)), ms);
 }
 
-bool write_all(const Fd& fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 // Whether the file ends without a line break.
 bool is_torn(const Fd& fd) {
   off_t size = ::lseek(fd.get(), 0, SEEK_END);
@@ -188,7 +178,7 @@ bool is_torn(const Fd& fd) {
 Result<EventLog> EventLog::open(const std::filesystem::path& file) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!fd) return fail(fmt::format("cannot write {}: {}", file.string(), errno_text(errno)));
-  if (is_torn(fd) && !write_all(fd, "\n"))
+  if (is_torn(fd) && !write_all(fd.get(), "\n"))
     return fail(fmt::format("cannot write {}: {}", file.string(), errno_text(errno)));
   return EventLog(file, std::move(fd));
 }
@@ -196,7 +186,7 @@ Result<EventLog> EventLog::open(const std::filesystem::path& file) {
 Result<> EventLog::add(boost::json::object event) {
   if (!fd_) return {};
   event["time"] = now();
-  if (write_all(fd_, boost::json::serialize(event) + "\n")) return {};
+  if (write_all(fd_.get(), boost::json::serialize(event) + "\n")) return {};
   int error = errno;
   fd_.reset();
   return fail(
