@@ -90,8 +90,10 @@ template <typename T>
 std::size_t cut(std::vector<T>& list, std::size_t max_bytes) {
   std::size_t bytes = 0;
   std::size_t kept = 0;
-  for (; kept < list.size(); ++kept)
-    if ((bytes += bytes_of(list[kept])) > max_bytes) break;
+  for (; kept < list.size(); ++kept) {
+    bytes += bytes_of(list[kept]);
+    if (bytes > max_bytes) break;
+  }
   const std::size_t gone = list.size() - kept;
   list.erase(list.begin() + static_cast<std::ptrdiff_t>(kept), list.end());
   return gone;

@@ -117,7 +117,9 @@ struct EvidenceLaunch {
   std::optional<std::string> whose;
   std::vector<std::uint64_t> grid;
   std::vector<std::uint64_t> block;
-  std::optional<double> start_ms;  // after the call's begin; null: not measured
+  // After the call's begin. Always null so far: launches are timed one after another, in a replay that has
+  // neither the gaps nor the overlaps of the call.
+  std::optional<double> start_ms;
   std::optional<double> time_ms;
 };
 

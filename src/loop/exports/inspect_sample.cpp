@@ -94,7 +94,7 @@ json::object error_json(const std::string& message) {
   return {{"message", message}, {"traceback", ""}, {"traceback_ansi", ""}};
 }
 
-json::value score_value(const char* scorer, double value) {
+json::value score_value(std::string_view scorer, double value) {
   if (scorer == speedup_scorer) return value;
   return value > 0 ? "C" : "I";
 }

@@ -231,7 +231,7 @@ void set_outcome(Verdict& verdict, const json::object& entry, const json::object
     verdict.status = *status;
   if (auto stage = from_string<Stage>(string_at(metadata, "stage").value_or(""))) verdict.stage = *stage;
   if (auto why = from_string<ErrorClass>(string_at(metadata, "error_class").value_or("")))
-    verdict.error_class = *why;
+    verdict.error_class = why;
   if (verdict.status == Status::skipped) verdict.fault.reset();
   if (verdict.status == Status::error) verdict.fault = Fault::infrastructure;
 }
