@@ -208,7 +208,7 @@ async::Task<int> Page::serve() {
     if (auto fetched = co_await service->fetch(session.stop); !fetched) co_return failed(fetched.error());
   if (auto listening = listen(); !listening) co_return failed(listening.error());
   if (service)
-    co_await service->follow(session.stop);
+    co_await service->follow(session.stop, complain);
   else
     co_await session.stop.wait();
   co_return 0;

@@ -1,5 +1,7 @@
 #include "view/live.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -37,19 +39,25 @@ void Live::publish(EditionPtr edition) {
 // Null if nothing has changed.
 async::Task<Result<EditionPtr>> Live::read(bool first) {
   const auto began = async::SteadyClock::now();
-  auto edition = co_await reader_.result_of<Result<EditionPtr>>(
-      [model = model_.get(), first, next = version() + 1]() -> Result<EditionPtr> {
-        if (first) {
-          if (auto read = model->read(); !read) return std::unexpected(read.error());
-        } else {
-          auto changed = model->refresh();
-          if (!changed) return std::unexpected(changed.error());
-          if (!*changed) return nullptr;
-        }
-        auto made = make_edition(model->index(), next);
-        if (!made) return std::unexpected(made.error());
-        return std::make_shared<const Edition>(std::move(*made));
-      });
+  Result<EditionPtr> edition;
+  try {
+    edition = co_await reader_.result_of<Result<EditionPtr>>(
+        [model = model_.get(), first, next = version() + 1]() -> Result<EditionPtr> {
+          if (first) {
+            if (auto read = model->read(); !read) return std::unexpected(read.error());
+          } else {
+            auto changed = model->refresh();
+            if (!changed) return std::unexpected(changed.error());
+            if (!*changed) return nullptr;
+          }
+          auto made = make_edition(model->index(), next);
+          if (!made) return std::unexpected(made.error());
+          return std::make_shared<const Edition>(std::move(*made));
+        });
+  } catch (const std::exception& thrown) {
+    // look() runs outside of a request: the exception of a library would end the program.
+    edition = fail(fmt::format("cannot read the inputs: {}", thrown.what()));
+  }
   auto ended = async::SteadyClock::now();
   next_look_ = ended + std::max<async::SteadyClock::duration>(shortest_pause, 4 * (ended - began));
   co_return edition;

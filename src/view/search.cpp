@@ -207,7 +207,7 @@ struct Search::State {
   std::size_t row = 0;
 };
 
-Search::Search(EditionPtr edition, SearchOptions options)
+Search::Search(EditionPtr edition, const SearchOptions& options)
     : state_(std::make_unique<State>(std::move(edition), options)) {}
 Search::~Search() = default;
 

@@ -19,7 +19,7 @@ struct SearchOptions {
 
 class Search {
  public:
-  Search(EditionPtr edition, SearchOptions options);
+  Search(EditionPtr edition, const SearchOptions& options);
   ~Search();
 
   // Searches some rows, for at most about 30 ms; returns JSON lines {"key", "turn", "field", "line", "text"}.

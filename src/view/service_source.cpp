@@ -71,15 +71,20 @@ Result<std::size_t> ServiceSource::take(const std::string& body) {
   auto next = answer ? string_at(*answer, "next") : std::nullopt;
   if (!list || !list->is_array() || !next)
     return fail(fmt::format("{} is no service of kernelwright", url_), "check the address");
+  std::error_code ignored;
+  const auto before = fs::file_size(file_, ignored);
   std::ofstream file(file_, std::ios::app);
   for (const json::value& each : list->get_array()) {
     const json::object* record = each.if_object();
     const json::value* verdict = record ? record->if_contains("verdict") : nullptr;
     if (verdict && verdict->is_object()) file << json::serialize(*verdict) << '\n';
   }
-  file.flush();
-  if (!file)
+  file.close();
+  if (!file) {
+    // The next fetch asks for the same part again.
+    fs::resize_file(file_, before, ignored);
     return fail(fmt::format("cannot write {}", file_.string()), "free space in the temporary folder");
+  }
   next_ = std::move(*next);
   return list->get_array().size();
 }
@@ -104,10 +109,14 @@ async::Task<Result<>> ServiceSource::fetch(async::Stop& stop) {
   co_return Result<>();
 }
 
-async::Task<> ServiceSource::follow(async::Stop& stop) {
+async::Task<> ServiceSource::follow(async::Stop& stop, OnFault fault) {
+  std::string last;
   while (!stop.requested()) {
     co_await async::pause(pause, stop);
-    if (!stop.requested()) (void)co_await fetch(stop);
+    if (stop.requested()) break;
+    auto fetched = co_await fetch(stop);
+    const std::string earlier = std::exchange(last, fetched ? std::string() : fetched.error().what);
+    if (!fetched && last != earlier && !stop.requested()) fault(fetched.error());
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,8 +24,10 @@ class ServiceSource {
 
   // Appends what has ended since. An error names the service.
   async::Task<Result<>> fetch(async::Stop& stop);
-  // Fetches every two seconds until the stop. The service may be away meanwhile.
-  async::Task<> follow(async::Stop& stop);
+  // Fetches every two seconds until the stop. The service may be away meanwhile: `fault` is told once of each
+  // new error in a row.
+  using OnFault = std::move_only_function<void(const Error&)>;
+  async::Task<> follow(async::Stop& stop, OnFault fault);
 
   const std::filesystem::path& file() const { return file_; }
 

@@ -19,7 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace json = boost::json;
 
-constexpr auto heartbeat = 15s;     // a line on a silent event stream, to notice clients that are gone
 constexpr auto look_pause = 500ms;  // between looks at the inputs
 constexpr auto interest = 10s;      // after the last request, the inputs are no longer looked at
 constexpr std::size_t longest_search_text = 1'000;
@@ -65,6 +64,12 @@ struct Asked {
 std::string changed_event(const Edition& edition) {
   json::object data{{"version", edition.version}, {"rows", edition.rows.size()}, {"state", edition.state}};
   return fmt::format("event: changed\nid: {}\ndata: {}\n\n", edition.version, json::serialize(data));
+}
+
+ReviewDesk desk_of(const Live& live) {
+  std::vector<std::filesystem::path> logs;
+  for (const std::string& path : live.paths()) logs.push_back(review_log_path(path));
+  return ReviewDesk(std::move(logs));
 }
 
 http::Response busy() {
@@ -175,16 +180,6 @@ async::Task<http::Response> Viewer::State::detail(const Asked& asked, std::share
   co_return json_response(200, std::move(**found));
 }
 
-namespace {
-
-ReviewDesk desk_of(const Live& live) {
-  std::vector<std::filesystem::path> logs;
-  for (const std::string& path : live.paths()) logs.push_back(review_log_path(path));
-  return ReviewDesk(std::move(logs));
-}
-
-}  // namespace
-
 async::Task<http::Response> Viewer::State::review_queue(const Asked& asked, std::shared_ptr<Live> live) {
   QueueRequest request;
   request.reviewer = asked.value("reviewer").value_or("");
@@ -208,17 +203,14 @@ async::Task<http::Response> Viewer::State::store_label(const Asked& asked, std::
   if (!edition) co_return refusal_response(refusal_of(edition.error(), 500));
   if (std::ranges::find((*edition)->rows, request->key, &RowFacts::key) == (*edition)->rows.end())
     co_return refusal_response(no_such("row"));
-  using Shown = ShownAnswer;
-  auto stored = co_await live->ask<Shown>(
-      [edition = *edition, request = *request, desk = desk_of(*live)](Model& model) -> Result<Shown> {
+  auto stored = co_await live->ask<void>(
+      [edition = *edition, request = *request, desk = desk_of(*live)](Model& model) -> Result<> {
         auto detail = model.detail(request.key);
         if (!detail) return std::unexpected(detail.error());
         if (!*detail) return fail("the row has no detail");
         auto shown = shown_answer(**detail);
         if (!shown) return std::unexpected(shown.error());
-        if (auto kept = desk.store(*edition, request, shown->answer); !kept)
-          return std::unexpected(kept.error());
-        return *shown;
+        return desk.store(*edition, request, shown->answer);
       });
   if (!stored) co_return refusal_response(refusal_of(stored.error(), 500));
   live->hurry();
@@ -232,14 +224,19 @@ async::Task<> Viewer::State::events(const Asked& asked, std::shared_ptr<Live> li
   co_await asked.responder.begin(secured({200, {{"Content-Type", "text/event-stream"}}, ""}));
   bool goes_on = co_await asked.responder.write("retry: 2000\n\n" + changed_event(**edition));
   std::uint64_t told = (*edition)->version;
+  const auto wait = std::min<std::chrono::milliseconds>(look_pause * 4, options.heartbeat);
+  auto heartbeat = async::Deadline::in(options.heartbeat);
   while (goes_on && !stopped && !live->is_stopped()) {
     using namespace boost::asio::experimental::awaitable_operators;
     last_request = async::SteadyClock::now();
-    co_await (live->newer_than(told, async::Deadline::in(look_pause * 4)) || asked.responder.until_gone());
+    co_await (live->newer_than(told, async::Deadline::in(wait)) || asked.responder.until_gone());
     auto newest = co_await live->edition();
     const bool is_new = newest && (*newest)->version > told;
+    goes_on = !asked.responder.gone();
+    if (!goes_on || (!is_new && !heartbeat.passed())) continue;
     if (is_new) told = (*newest)->version;
-    goes_on = is_new ? co_await asked.responder.write(changed_event(**newest)) : !asked.responder.gone();
+    goes_on = co_await asked.responder.write(is_new ? changed_event(**newest) : ":\n\n");
+    heartbeat = async::Deadline::in(options.heartbeat);
   }
 }
 

@@ -1,6 +1,7 @@
 // Viewer: answers the requests of `view`: the page, the index, details, events, search and review.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -19,6 +20,9 @@ struct ViewerOptions {
   MakePage page{};
   std::size_t most_streams = 64;    // event streams and searches at a time
   std::size_t most_under_way = 64;  // other requests at a time
+  // A comment on a silent event stream: a client that has vanished shows itself, and a proxy keeps the
+  // stream.
+  std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
   std::size_t most_body_bytes = std::size_t{64} << 10;
   bool may_label = true;              // false: the inputs have no place for labels
   std::optional<std::size_t> review;  // of --review: the page opens the queue of so many

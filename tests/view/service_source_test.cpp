@@ -9,6 +9,7 @@
 namespace kw::view::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A service that gives one part of its list after the other.
@@ -59,6 +60,21 @@ TEST(ServiceSource, AppendsVerdictsAndGoesOnWhereItStopped) {
   EXPECT_THAT(service.asked.at(0), HasSubstr("after=0-0"));
   EXPECT_THAT(service.asked.at(1), HasSubstr("after=5-2"));
   EXPECT_EQ(service.authorization, "Bearer secret");
+}
+
+TEST(ServiceSource, TellsAFaultOnce) {
+  Service service;
+  service.open();
+  service.status = 500;
+  std::vector<std::string> faults;
+  auto follow =
+      service.source->follow(service.stop, [&](const Error& error) { faults.push_back(error.what); });
+  async::spawn(service.loop, std::move(follow));
+  const auto deadline = async::Deadline::in(std::chrono::seconds(20));
+  while (service.asked.size() < 2 && !deadline.passed()) service.loop.run_for(std::chrono::milliseconds(100));
+  service.stop.request("the test has ended");
+  service.loop.run_for(std::chrono::milliseconds(100));
+  EXPECT_THAT(faults, ElementsAre(HasSubstr("answered 500")));
 }
 
 TEST(ServiceSource, RemovesItsFile) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,15 @@ class Rows {
     std::scoped_lock lock(mutex_);
     return version_;
   }
+  // From now on, reading throws.
+  void refuse(const std::string& why) {
+    std::scoped_lock lock(mutex_);
+    refusal_ = why;
+  }
+  void check_refusal() {
+    std::scoped_lock lock(mutex_);
+    if (!refusal_.empty()) throw std::runtime_error(refusal_);
+  }
   std::string index() {
     std::scoped_lock lock(mutex_);
     json::array keys(keys_.begin(), keys_.end());
@@ -60,6 +70,7 @@ class Rows {
   std::vector<std::string> standings_;
   std::map<std::string, std::string> details_;
   int version_ = 1;
+  std::string refusal_;
 };
 
 class RowsModel : public Model {
@@ -70,6 +81,7 @@ class RowsModel : public Model {
     return {};
   }
   Result<bool> refresh() override {
+    rows_->check_refusal();
     int before = seen_;
     seen_ = rows_->version();
     return seen_ != before;

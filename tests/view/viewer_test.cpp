@@ -10,6 +10,7 @@
 namespace kw::view::test {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -83,6 +84,34 @@ TEST(Events, TellOfANewRow) {
   EXPECT_THAT(seen,
               HasSubstr("event: changed\nid: 1\ndata: {\"version\":1,\"rows\":1,\"state\":\"unfinished\"}"));
   EXPECT_THAT(seen, HasSubstr("\"version\":2,\"rows\":2"));
+}
+
+TEST(Events, SendAHeartbeatWhileNothingChanges) {
+  World world;
+  world.options.heartbeat = std::chrono::milliseconds(20);
+  world.open();
+  std::string seen;
+  world.ask("GET", "/api/events", {}, "", [&](std::string_view piece) {
+    seen += piece;
+    return !seen.contains("\n\n:\n\n:\n\n");
+  });
+  EXPECT_THAT(seen, EndsWith("}\n\n:\n\n:\n\n"));
+}
+
+TEST(Inputs, WhoseReadingThrowsKeepTheirRows) {
+  World world;
+  world.rows->add("a", {});
+  world.open();
+  ASSERT_EQ(world.get("/api/index").status, 200);
+  world.rows->refuse("no more memory");
+  auto live = kw::test::run_task(world.loop, world.library->find(""));
+  ASSERT_TRUE(live);
+  auto look = [](std::shared_ptr<Live> at) -> async::Task<bool> {
+    co_await at->look();
+    co_return true;
+  };
+  EXPECT_TRUE(kw::test::run_task(world.loop, look(*live)));
+  EXPECT_THAT(world.get("/api/index").body, HasSubstr("\"a\""));
 }
 
 TEST(Events, OfTooManyClientsAreRefused) {
