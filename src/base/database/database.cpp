@@ -51,7 +51,7 @@ bool is_in_use(const std::filesystem::path& file) {
   std::filesystem::path path = file;
   path += ".lock";
   struct stat lock{};
-  if (::stat(path.c_str(), &lock) != 0) return false;
+  if (::stat(path.c_str(), &lock) != 0 || !S_ISREG(lock.st_mode)) return false;
   // "1: FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF". The device may be that below an overlay, and the
   // process that of another namespace: one of them has to agree.
   std::string inode = fmt::format(":{} ", lock.st_ino);

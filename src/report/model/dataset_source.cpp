@@ -68,6 +68,7 @@ class DatasetSource : public Source {
     std::error_code error;
     fs::path file = fs::path(path()) / "ANALYSIS.json";
     if (!fs::exists(file, error)) return;
+    if (!fs::is_regular_file(file, error)) return damaged("ANALYSIS.json: not a regular file");
     auto text = kw::read_file(file);
     auto value = text ? parse_json(*text) : std::unexpected(text.error());
     if (!value || !value->is_object())

@@ -100,8 +100,10 @@ Result<Found> found_in_file(const fs::path& path) {
 
 std::optional<SourceKind> kind_of_folder(const fs::path& path) {
   std::error_code error;
-  if (fs::exists(path / "run.db", error)) return SourceKind::run;
-  if (fs::exists(path / "ANALYSIS.json", error) || !dataset_files(path).empty()) return SourceKind::dataset;
+  // A pipe of such a name would wait for its writer.
+  if (fs::is_regular_file(path / "run.db", error)) return SourceKind::run;
+  if (fs::is_regular_file(path / "ANALYSIS.json", error) || !dataset_files(path).empty())
+    return SourceKind::dataset;
   return {};
 }
 
@@ -140,12 +142,12 @@ std::vector<fs::path> dataset_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (std::string_view kind : enum_words<corpus::RowKind>) {
-    if (fs::path rows = folder / fmt::format("{}.jsonl", kind); fs::exists(rows, error)) {
+    if (fs::path rows = folder / fmt::format("{}.jsonl", kind); fs::is_regular_file(rows, error)) {
       files.push_back(std::move(rows));
       continue;
     }
     for (const char* ending : {"_sft.csv", "_sft_validation.csv"})
-      if (fs::path rows = folder / fmt::format("{}{}", kind, ending); fs::exists(rows, error))
+      if (fs::path rows = folder / fmt::format("{}{}", kind, ending); fs::is_regular_file(rows, error))
         files.push_back(std::move(rows));
   }
   return files;

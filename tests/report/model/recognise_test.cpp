@@ -37,6 +37,12 @@ TEST_F(Recognised, NoPipeForWhoseWriterItWouldWait) {
   std::string pipe = folder.path("pipe.json");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_FALSE(recognise_inputs(pipe));
+  for (const char* name : {"run/run.db", "set/ANALYSIS.json", "set/fim.jsonl"}) {
+    std::string inner = folder.path(name);
+    std::filesystem::create_directories(std::filesystem::path(inner).parent_path());
+    ASSERT_EQ(::mkfifo(inner.c_str(), 0600), 0);
+    EXPECT_FALSE(recognise_inputs(std::filesystem::path(inner).parent_path())) << name;
+  }
 }
 
 TEST_F(Recognised, ResultsOfKernelBench) {
