@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <boost/json/serialize.hpp>
 #include <numeric>
 #include <set>
 #include <string>
@@ -255,18 +256,33 @@ void fill_dataset(const json::object& fields, Rows& rows) {
   if (auto judged = verdict_from_json(*verdict)) fill_judged(*judged, Trust::in_process, row, rows);
 }
 
-std::string licence_of(const json::object& fields) {
-  for (std::string_view key : {"licence", "license", "licenses"}) {
-    if (const json::object* object = object_at(fields, key)) return text(*object, "spdx");
-    if (std::string found = text(fields, key); !found.empty()) return found;
-    const json::value* list = fields.if_contains(key);
-    if (!list || !list->is_array()) continue;
-    std::string all;
-    for (const json::value& each : list->get_array())
-      if (each.is_string()) all += fmt::format("{}{}", all.empty() ? "" : ", ", each.get_string().c_str());
-    return all;
+namespace {
+
+// A licence in any form: its name, an object with its name, or a list of these. A structure without a name
+// is given as JSON, which is no permissive licence.
+std::string licence_words(const json::value& value) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_number()) return json::serialize(value);
+  if (const json::object* object = value.if_object()) {
+    std::string named = first_text(*object, {"spdx", "spdx_id", "key", "id", "name"});
+    return named.empty() && !object->empty() ? json::serialize(value) : named;
   }
-  return {};
+  std::string all;
+  if (const json::array* list = value.if_array())
+    for (const json::value& each : *list)
+      if (std::string words = licence_words(each); !words.empty())
+        all += fmt::format("{}{}", all.empty() ? "" : ", ", words);
+  return all;
+}
+
+}  // namespace
+
+std::string licence_of(const json::object& fields) {
+  for (std::string_view key : {"licence", "license", "licences", "licenses", "License"})
+    if (const json::value* value = fields.if_contains(key))
+      if (std::string found = licence_words(*value); !found.empty()) return found;
+  const json::object* metadata = object_at(fields, "metadata");
+  return metadata ? licence_of(*metadata) : std::string();
 }
 
 bool is_restricted(std::string_view licence) {

@@ -258,7 +258,7 @@ class TraceFileSource : public TraceSource {
   Result<json::object> detail(std::size_t row) override {
     auto fields = read_object(path(), places_[row]);
     if (!fields) return std::unexpected(fields.error());
-    auto trace = trace_from_json(*fields);
+    auto trace = trace_of(*fields);
     if (!trace) return std::unexpected(trace.error());
     return cleaned_detail(*trace, table_.rows.key[row]);
   }
@@ -272,13 +272,20 @@ class TraceFileSource : public TraceSource {
   }
 
  private:
+  // Other programs' traces name the licence in their own way.
+  static Result<Trace> trace_of(const json::object& fields) {
+    auto trace = trace_from_json(fields);
+    if (trace && trace->task.licence.empty()) trace->task.licence = licence_of(fields);
+    return trace;
+  }
+
   Result<> add_object(const PlacedObject& object, const Sink& sink) {
     auto bad = [&](const Error& error) {
       damaged(fmt::format("trace {}: {}", object.number, error.what));
       return Result<>();
     };
     if (!object.fields) return bad(object.fields.error());
-    auto trace = trace_from_json(*object.fields);
+    auto trace = trace_of(*object.fields);
     if (!trace) return bad(trace.error());
     auto row = add(*trace, sink);
     if (!row) return std::unexpected(row.error());

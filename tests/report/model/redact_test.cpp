@@ -111,6 +111,11 @@ TEST(Licences, AreFoundInEveryFormOfARow) {
   EXPECT_EQ(licence_of({{"license", "GPL-3.0-only"}}), "GPL-3.0-only");
   EXPECT_EQ(licence_of({{"licenses", boost::json::array{"MIT", "GPL-3.0-only"}}}), "MIT, GPL-3.0-only");
   EXPECT_EQ(licence_of({{"licence", nullptr}}), "");
+  EXPECT_EQ(licence_of({{"licence", boost::json::object()}, {"license", "GPL-3.0-only"}}), "GPL-3.0-only");
+  EXPECT_EQ(licence_of({{"licenses", {{{"name", "GPL-3.0-only"}}, {{"key", "MIT"}}}}}), "GPL-3.0-only, MIT");
+  EXPECT_EQ(licence_of({{"metadata", {{"license", "GPL-3.0-only"}}}}), "GPL-3.0-only");
+  EXPECT_TRUE(is_restricted(licence_of({{"license", {{"terms", "ask us"}}}})));
+  EXPECT_TRUE(is_restricted(licence_of({{"license", boost::json::array{std::string("MIT\0x", 5)}}})));
 }
 
 }  // namespace
