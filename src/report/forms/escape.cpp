@@ -1,5 +1,7 @@
 #include "report/forms/escape.h"
 
+#include <algorithm>
+
 #include "base/core/display.h"
 #include "base/core/text.h"
 #include "types/card.h"
@@ -29,6 +31,17 @@ std::string without_links(std::string_view text) {
   return plain;
 }
 
+// Without spaces at the beginning, those of other scripts included.
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view blanks[] = {" ",      "\t",     "\u00a0", "\u2002",
+                                         "\u2003", "\u2009", "\u202f", "\u3000"};
+  while (true) {
+    auto blank = std::ranges::find_if(blanks, [&](auto each) { return text.starts_with(each); });
+    if (blank == std::end(blanks)) return text;
+    text.remove_prefix(blank->size());
+  }
+}
+
 }  // namespace
 
 std::string markdown_text(std::string_view text) {
@@ -37,7 +50,7 @@ std::string markdown_text(std::string_view text) {
 
 std::string csv_text(std::string_view text) {
   std::string cell = visible_line(shorten(text, longest_cell_bytes));
-  std::string_view seen = trim(cell);
+  std::string_view seen = without_blanks(cell);
   // Also the wide forms, which some spreadsheets accept.
   for (std::string_view start : {"=", "+", "-", "@", "＝", "＋", "－", "＠"})
     if (seen.starts_with(start)) return "'" + cell;

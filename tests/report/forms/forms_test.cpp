@@ -24,8 +24,8 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST(CsvText, NoCellBeginsAFormula) {
-  for (const char* text :
-       {"=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1", "\n=1", "＝1", "\tx", "\rx"})
+  for (const char* text : {"=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1", "\n=1", "＝1", "\tx", "\rx",
+                           "\u00a0=1", "\u3000 =1"})
     EXPECT_THAT(csv_text(text), StartsWith("'")) << text;
   for (const char* text : {"plain", "a=b", "1-2", "", " x"}) EXPECT_EQ(csv_text(text), text);
 }
