@@ -22,7 +22,10 @@ export class Table {
     }
     this.names = [...this.columns.keys()];
     const count = source?.count;
-    this.count = typeof count === "number" && Number.isInteger(count) && count >= 0 && count < 1e8 ? count : 0;
+    // Not more than there are values: a few bytes would otherwise state rows that take all memory.
+    let longest = 0;
+    for (const values of this.columns.values()) longest = Math.max(longest, ("list" in values ? values.list : values.at).length);
+    this.count = typeof count === "number" && Number.isInteger(count) && count >= 0 ? Math.min(count, longest) : 0;
   }
 
   has(name: string): boolean {

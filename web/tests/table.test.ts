@@ -21,6 +21,7 @@ test("broken columns are null and stop nothing", () => {
   for (const name of ["at", "none", "text", "missing", "__proto__", "constructor"]) assert.deepEqual([0, 1, 2].map((row) => table.value(name, row)), [null, null, null]);
   assert.equal(new Table({ count: -1, columns: {} }).count, 0);
   assert.equal(new Table({ count: 1e12, columns: {} }).count, 0);
+  assert.equal(new Table({ count: 99_000_000, columns: { a: [1], b: { words: [], at: [0, 0] } } } as never).count, 2);
   assert.equal(new Table(undefined).count, 0);
 });
 
