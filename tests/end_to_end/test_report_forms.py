@@ -168,7 +168,7 @@ def test_two_runs_are_compared(report, tmp_path):
     assert done.code == 0, done.stderr
     text = (tmp_path / "x.md").read_text(encoding="utf-8")
     assert "## b.jsonl against a.jsonl" in text and "exact McNemar" in text and "| task 7 | 0.00 | 1.00 |" in text
-    assert "8 wins, 0 losses" in report(tmp_path / "a.jsonl", tmp_path / "b.jsonl").stdout
+    assert "8 of 8 tasks better, 0 worse" in report(tmp_path / "a.jsonl", tmp_path / "b.jsonl").stdout
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\x00\x01", '{"a": 1}'])
