@@ -110,7 +110,17 @@ export class Tab {
   /** No part of the page is wider than the window. */
   async fitsWidth() {
     const { wide, window } = await this.page.evaluate(() => ({ wide: document.documentElement.scrollWidth, window: innerWidth }));
-    assert.ok(wide <= window, `the page is ${wide} pixels wide in a window of ${window}`);
+    if (wide > window) {
+      const wider = await this.page.evaluate(() =>
+        [...document.querySelectorAll("body *")]
+          .filter((each) => !each.closest(".scroll-x") && each.checkVisibility())
+          .map((each) => ({ right: Math.round(each.getBoundingClientRect().right), name: `${each.tagName} ${each.className} "${each.textContent.slice(0, 60)}"` }))
+          .sort((a, b) => b.right - a.right)
+          .slice(0, 4)
+          .map((each) => `${each.right}: ${each.name}`),
+      );
+      assert.fail(`the page is ${wide} pixels wide in a window of ${window}: ${wider.join("; ")}`);
+    }
   }
 
   /** Findings of axe-core that are serious or critical. */

@@ -68,7 +68,7 @@ export function clocksOf(evidence: Fields | null): { agree: boolean; says: strin
   const [supervisor, tolerated] = [numberOf(check?.["supervisor_ms"]), numberOf(check?.["tolerated_ms"])];
   if (supervisor === null || tolerated === null) return null;
   const agree = supervisor <= tolerated;
-  return { agree, says: `The supervisor's clock saw ${seen(supervisor)} a call; up to ${duration(tolerated)} ${agree ? "agrees" : "would agree"}.` };
+  return { agree, says: `The supervisor's clock saw ${seen(supervisor)} a call; at most ${duration(tolerated)} is tolerated.` };
 }
 
 /** A difference of two waits: for short calls it can be below nothing. */
@@ -86,7 +86,7 @@ export function Clocks({ verdict, evidence }: { verdict: Fields; evidence: Field
         <NotRecorded why="a comparison of the two clocks" />
       ) : (
         <p>
-          <Outcome tone={compared.agree ? "good" : "warn"}>{compared.says}</Outcome>
+          <Outcome tone={compared.agree ? "good" : "warn"}>{compared.agree ? "The clocks agree." : "The clocks disagree."}</Outcome> {compared.says}
         </p>
       )}
       <Facts
