@@ -44,10 +44,14 @@ std::string_view stop_reason_word(const std::string& finish_reason) {
   return finish_reason == "length" ? "max_tokens" : "unknown";
 }
 
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 53;  // JavaScript's numbers
+
+std::int64_t token_count(std::int64_t said) { return std::clamp(said, std::int64_t{0}, kMostTokens); }
+
 json::value usage_json(const Usage& usage) {
   if (!usage.prompt_tokens && !usage.completion_tokens) return nullptr;
-  auto in = std::max<std::int64_t>(usage.prompt_tokens.value_or(0), 0);
-  auto out = std::max<std::int64_t>(usage.completion_tokens.value_or(0), 0);
+  auto in = token_count(usage.prompt_tokens.value_or(0));
+  auto out = token_count(usage.completion_tokens.value_or(0));
   json::object object{{"input_tokens", in}, {"output_tokens", out}, {"total_tokens", in + out}};
   if (usage.reasoning_tokens) object["reasoning_tokens"] = *usage.reasoning_tokens;
   return object;
@@ -55,9 +59,7 @@ json::value usage_json(const Usage& usage) {
 
 void add_usage(Usage& sum, const Usage& more) {
   auto add = [](std::optional<std::int64_t>& to, const std::optional<std::int64_t>& from) {
-    constexpr std::int64_t most = std::int64_t{1} << 53;  // JavaScript's numbers
-    if (from)
-      to = std::clamp(to.value_or(0) + std::clamp(*from, std::int64_t{0}, most), std::int64_t{0}, most);
+    if (from) to = token_count(to.value_or(0) + token_count(*from));
   };
   add(sum.prompt_tokens, more.prompt_tokens);
   add(sum.completion_tokens, more.completion_tokens);

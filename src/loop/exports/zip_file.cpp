@@ -27,13 +27,13 @@ struct ZipFile::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    // Fails the end records of an archive that was not finished: they would be written here.
-    if (!trouble) trouble = Error{"it was given up", ""};
+    given_up = true;
     if (archive != nullptr) archive_write_free(archive);
   }
 
   static la_ssize_t write(struct archive* archive, void* data, const void* bytes, std::size_t size) {
     auto* state = static_cast<State*>(data);
+    if (state->given_up) return static_cast<la_ssize_t>(size);
     if (!state->trouble) {
       auto written = state->file.write({static_cast<const char*>(bytes), size});
       if (written) return static_cast<la_ssize_t>(size);
@@ -74,6 +74,9 @@ struct ZipFile::State {
   NewFile file;
   struct archive* archive = nullptr;
   std::optional<Error> trouble;  // the first failed write
+  // Freeing an archive that was not finished writes its end records: they are dropped. A failed write in their
+  // place would make libarchive keep the compressor of an open member.
+  bool given_up = false;
 };
 
 ZipFile::ZipFile(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -169,11 +169,12 @@ TEST(InspectLog, IdsAreSafeNamesOfMembers) {
 }
 
 TEST(InspectLog, HostileTextStaysJson) {
+  using namespace std::string_literals;
   Trace t = three_turns();
   t.task.task_id = "../\xff\x00";
   t.task.name = "\xed\xa0\x80";
   Turn& first = t.rounds[0].turns[0];
-  first.completion = std::string("a\0b\xff\"\x1b[31m</script>\xe2\x80\xa8", 24);
+  first.completion = "a\0b\xff\"\x1b[31m</script>\xe2\x80\xa8"s;
   first.reasoning = "\xc3";
   first.model = "\xf0\x9f";
   first.answered_at = "whenever";
