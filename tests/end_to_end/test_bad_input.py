@@ -106,8 +106,8 @@ def test_a_bad_reference_is_a_verdict(bad_references):
 def test_a_reference_that_ends_its_process(verify, batch):
     _, verdicts, _ = verify("--batch", batch([{"id": "exits", "reference_code": EXITS, "kernel_code": KERNEL},
                                               victims.honest_row(1)]))
-    found = {verdict["id"]: (verdict["status"], verdict["correctness"]) for verdict in verdicts}
-    assert found == {"exits": ("error", None), "honest-1": ("correct", True)}
+    found = {verdict["id"]: (verdict["status"], verdict["fault"], verdict["correctness"]) for verdict in verdicts}
+    assert found == {"exits": ("error", "task", None), "honest-1": ("correct", None, True)}
 
 
 def assert_one_clear_error(outcome, path, *hints):

@@ -99,11 +99,12 @@ bool is_out_of_memory(const Ended& ended) {
 
 }  // namespace
 
-Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop)
+Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop, int oracles_lost)
     : settings_(std::move(settings)),
       writer_(job, settings_, context.environment),
       case_{context, job, settings_, stop, writer_.stage_times()},
       oracle_(case_),
+      oracles_lost_(oracles_lost),
       calls_(case_, oracle_),
       device_(context.leases, stop) {}
 
@@ -119,6 +120,9 @@ async::Task<> Attempt::run() {
   calls_.restart_clock();
   if (!case_.stop.requested()) co_await judge();
   co_await calls_.end();
+  lost_its_oracle_ = oracle_.process().broke();
+  // Each was a fresh process that had answered before it got the reference.
+  if (lost_its_oracle_ && oracles_lost_ + 1 >= tries) writer_.blame_the_task();
   if (oracle_.is_retired()) co_await oracle_.end_process();
   device_.give_back();
   co_await oracle_.give_back();
@@ -236,7 +240,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
     writer_.take(times, moved_bytes());
     if (times.seen.ended) co_return;
   }
-  const Provenance found = co_await replay.find_launches();
+  const Provenance found = co_await replay.find_launches(reference_);
   writer_.take(found);
   if (found.ended) co_return;
   co_await replays.end();

@@ -17,14 +17,18 @@ namespace kw::verify {
 // Python.
 std::optional<Blame> examine_statically(const Job& job);
 
+// Attempts at one verdict while the fault is the infrastructure's.
+inline constexpr int tries = 3;
+
 class InProcess;
 class ReplayPath;
 
 // One attempt at a verdict: the whole sequence, with its processes and leases.
 class Attempt {
  public:
-  // `settings` are those of this job, and `stop` stops this job alone.
-  Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop);
+  // `settings` are those of this job, and `stop` stops this job alone. `oracles_lost` counts the earlier
+  // tries that lost their oracles.
+  Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop, int oracles_lost = 0);
 
   // Runs the sequence and releases every process and lease.
   async::Task<> run();
@@ -32,6 +36,8 @@ class Attempt {
   // True after a stop: the verdict is not valid then.
   bool stopped() const { return case_.stop.requested(); }
   Verdict& verdict() { return writer_.verdict(); }
+  // Whether the oracle broke while the reference was in it.
+  bool lost_its_oracle() const { return lost_its_oracle_; }
 
  private:
   using Judge = std::function<async::Task<Evidence>(wire::Weights)>;
@@ -53,6 +59,8 @@ class Attempt {
   VerdictWriter writer_;
   Case case_;
   OracleSide oracle_;
+  int oracles_lost_;
+  bool lost_its_oracle_ = false;
   LiveCalls calls_;
   DeviceShare device_;
   ReferenceReplays::Found reference_;

@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int tries = 3;  // of attempts that fail by a fault of the infrastructure
 constexpr auto start_limit = 180s;
 
 // More spares would make contexts for later before the contexts that attempts wait for.
@@ -48,7 +47,7 @@ struct LocalVerifier::Lane {
                  .device = gpu == nullptr ? -1 : gpu->node,
                  .environment = seeing(gpu),
                  .limits = engine::Limits{.memory_bytes = of.options_.settings.memory_bytes * 2},
-                 .several_references = gpu != nullptr}),
+                 .spares = gpu == nullptr ? 0 : spares(width)}),
         runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, spares(width), true)),
         plain_runners(of.loop_, of.servers_.cuda, of.spare_runners(gpu, of.audits_at_once(width), false)),
         replayers(of.loop_, of.servers_.replayer, of.spare_replayers(gpu, spares(width))),
@@ -256,11 +255,13 @@ std::size_t LocalVerifier::width() const {
 async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job, async::Stop& stop) {
   const Settings settings = with_options(options_.settings, job.options);
   std::optional<Verdict> verdict;
+  int oracles_lost = 0;
   for (int left = tries; left > 0; --left) {
     Lane& lane = least_busy();
     Lane::Busy busy(lane);
-    Attempt attempt(lane.context, job, settings, stop);
+    Attempt attempt(lane.context, job, settings, stop, oracles_lost);
     co_await attempt.run();
+    if (attempt.lost_its_oracle()) ++oracles_lost;
     if (attempt.stopped() || stop.requested() || stop_.requested()) co_return std::nullopt;
     verdict = std::move(attempt.verdict());
     verdict->environment.protocol = protocol_with(job.options);

@@ -15,8 +15,6 @@ using async::Deadline;
 namespace {
 
 constexpr std::uint32_t certificate_sets = 5;
-constexpr std::uint64_t most_kept_arena_bytes = std::uint64_t{256}
-                                                << 20;  // of a task that no verdict uses now
 
 std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refusal) {
   return std::unexpected<Ended>(blame_task(refusal, stage));
@@ -81,16 +79,9 @@ wire::PrepareT OracleSide::request_for(std::uint64_t max_bytes, std::uint32_t ha
   return request;
 }
 
-// The player of another task's reference would fill the device.
-void OracleSide::forget_large_reference(const std::string& key) {
-  if (auto kept = std::static_pointer_cast<KeptReference>(oracle_->kept))
-    if (kept->key != key && kept->player->arena_bytes() > most_kept_arena_bytes) oracle_->kept.reset();
-}
-
 async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_t halvings) {
   StageTimer timer(case_.times, Stage::prepare);
   wire::PrepareT request = request_for(max_bytes, halvings);
-  forget_large_reference(request.task_key);
   auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
                                         Deadline::in(limit(prepare_limit)));
   if (!task) co_return refused_at(Stage::prepare, task.error());

@@ -50,7 +50,6 @@ class OracleSide {
 
  private:
   wire::PrepareT request_for(std::uint64_t max_bytes, std::uint32_t halvings) const;
-  void forget_large_reference(const std::string& key);
 
   Case case_;
   engine::OraclePool::Taken oracle_;

@@ -56,13 +56,6 @@ class Player {
 
   // Takes a replayer process and loads no recording.
   async::Task<Result<>> start(Queues queues = Queues::one);
-  // Takes the process of another player, which has none then. The first recording that is added replaces all
-  // that the process held.
-  void take_over(Player& other) {
-    replayer_ = std::move(other.replayer_);
-    queues_ = other.queues_;
-  }
-
   // Loads one more recording. ReplayFailure whose refusal is of class unsupported_candidate: it cannot be
   // replayed.
   async::Task<std::expected<void, ReplayFailure>> add(std::shared_ptr<const Tape> tape);
@@ -86,7 +79,6 @@ class Player {
   Queues queues() const { return queues_; }
   // Whether a faithful replay of the loaded recordings needs more queues than the context has.
   bool lacks_queues() const;
-  std::uint64_t arena_bytes() const { return spec_.arena_bytes; }
   const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
   std::uint32_t layers() const { return replayer_->layers(); }
 

@@ -181,14 +181,14 @@ async::Task<> ReplayPath::time_compiled_reference(Times& times) {
     times.findings.push_back("torch.compile of the reference was not timed: " + compiled.why_not);
 }
 
-async::Task<Provenance> ReplayPath::find_launches() {
+async::Task<Provenance> ReplayPath::find_launches(const ReferenceReplays::Found& reference) {
   StageTimer timer(case_.times, Stage::replay);
   co_await attesting_->done.wait();
   StaticReport report = examine(case_.job.candidate.code);
   Origins origins;
   origins.attested = attesting_->sha256;
   origins.jitted.insert(report.jitted.begin(), report.jitted.end());
-  origins.library = case_.context.tapes.library_cubins();
+  origins.library = reference.cubins;
   origins.native_code = calls_.is_native() || report.native_code;
   co_return co_await find_provenance(replays_.player(), origins, case_.settings.timing_trials > 0);
 }

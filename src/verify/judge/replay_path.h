@@ -20,7 +20,8 @@ class ReplayPath {
   // replays fail is dropped.
   async::Task<Times> time(DeviceShare& device, ReferenceReplays::Found& reference);
   // Finds the origin of the launches, and whether the result needs them.
-  async::Task<Provenance> find_launches();
+  // `reference` launches libraries' kernels only.
+  async::Task<Provenance> find_launches(const ReferenceReplays::Found& reference);
   // Further trials of a share of candidates, without the recorder in the process.
   async::Task<Evidence> audit(wire::Weights weights);
 

@@ -37,10 +37,6 @@ void ReferenceTapes::make_room() {
   entries_.resize(keep);
 }
 
-void ReferenceTapes::launched(const wire::ReplayableT& facts) {
-  for (const auto& launch : facts.launches) library_cubins_.insert(launch->cubin_sha256);
-}
-
 using async::Deadline;
 
 namespace {
@@ -105,28 +101,21 @@ async::Task<std::expected<Fd, engine::WorkerFailure>> ReferenceReplays::drawn() 
   co_return co_await oracle_.process().draw(std::move(request), Deadline::in(oracle_.limit(prepare_limit)));
 }
 
-// A replayer with this recording, whose replays are right. The process of an earlier reference is reused,
-// since a context costs more than most references, and no candidate's code ran in it.
+// A replayer with this recording, whose replays are right.
 async::Task<std::expected<std::shared_ptr<Player>, std::string>> ReferenceReplays::player_of(
-    std::shared_ptr<const Tape> tape, std::shared_ptr<Player> earlier) {
-  std::string why_not;
-  Queues queues = Queues::one;
-  for (bool done = false; !done;) {
-    const bool fresh = earlier == nullptr;
+    std::shared_ptr<const Tape> tape) {
+  for (Queues queues : {Queues::one, Queues::many}) {
     auto player = std::make_shared<Player>(case_.context, oracle_.process(), oracle_.spec(), reference_slot,
                                            case_.context.stop);
-    if (!fresh)
-      player->take_over(*std::exchange(earlier, nullptr));
-    else if (auto started = co_await player->start(queues); !started)
+    if (auto started = co_await player->start(queues); !started)
       co_return std::unexpected(started.error().what);
-    why_not = co_await checked(*player, tape);
+    std::string why_not = co_await checked(*player, tape);
     const bool lacks_queues = player->lacks_queues();
     if (why_not.empty() && !lacks_queues) co_return player;
     co_await player->end();
-    if (lacks_queues) queues = Queues::many;
-    done = fresh && !lacks_queues;
+    if (!lacks_queues) co_return std::unexpected(std::move(why_not));
   }
-  co_return std::unexpected(std::move(why_not));
+  std::unreachable();  // with many queues none lacks
 }
 
 // Judges replays. Returns the reason why they are wrong; empty: they are right.
@@ -147,25 +136,29 @@ async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_p
   co_return std::string{};
 }
 
+namespace {
+
+ReferenceReplays::Found found_with(std::shared_ptr<Player> player) {
+  ReferenceReplays::Found found{.player = std::move(player)};
+  for (const auto& launch : found.player->facts(0).launches) found.cubins.insert(launch->cubin_sha256);
+  return found;
+}
+
+}  // namespace
+
 async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
   const std::string key = oracle_.key();
-  std::shared_ptr<Player> earlier;
-  if (auto kept = std::static_pointer_cast<KeptReference>(std::exchange(oracle_.process().kept, nullptr))) {
-    if (kept->key == key) {
-      Found found{.player = kept->player};
-      oracle_.process().kept = std::move(kept);
-      co_return found;
-    }
-    earlier = std::move(kept->player);
-  }
+  auto& kept = oracle_.process().kept;
+  if (auto reference = std::static_pointer_cast<KeptReference>(kept); reference && reference->key == key)
+    co_return found_with(reference->player);
+  kept.reset();
   const ReferenceTapes::Entry* known = case_.context.tapes.find(key);
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(false);
   Found found;
   if (entry.tape) {
-    auto player = co_await player_of(entry.tape, std::move(earlier));
+    auto player = co_await player_of(entry.tape);
     if (player) {
-      case_.context.tapes.launched((*player)->facts(0));
-      found.player = std::move(*player);
+      found = found_with(std::move(*player));
       oracle_.process().kept = std::make_shared<KeptReference>(key, found.player);
     } else {
       entry = {nullptr, player.error()};
@@ -186,7 +179,7 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::compiled() {
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(true);
   if (!case_.stop.requested()) case_.context.tapes.put(key, entry);
   if (!entry.tape) co_return Found{.why_not = entry.why_not};
-  auto player = co_await player_of(entry.tape, nullptr);
+  auto player = co_await player_of(entry.tape);
   if (!player) co_return Found{.why_not = player.error()};
   co_return Found{.player = std::move(*player)};
 }

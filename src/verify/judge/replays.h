@@ -27,17 +27,12 @@ class ReferenceTapes {
   const Entry* find(const std::string& key);
   void put(const std::string& key, Entry entry);
 
-  // SHA-256 of the machine code that eager references launch: PyTorch's and its libraries'.
-  const std::set<std::string>& library_cubins() const { return library_cubins_; }
-  void launched(const wire::ReplayableT& facts);
-
  private:
   void make_room();
 
   static constexpr std::size_t most_kept = 1024;
   // Limits the state of references on the device, which is counted in pages.
   static constexpr std::uint64_t most_state_bytes = std::uint64_t{2} << 30;
-  std::set<std::string> library_cubins_;
   std::list<std::pair<std::string, Entry>> entries_;  // the last used is first
 };
 
@@ -51,6 +46,8 @@ class ReferenceReplays {
   struct Found {
     std::shared_ptr<Player> player = nullptr;  // null: it cannot be replayed
     std::string why_not = {};                  // the reason if `player` is null
+    // SHA-256 of the machine code that it launches: PyTorch's and its libraries'.
+    std::set<std::string> cubins = {};
   };
   // The reference without torch.compile. Its player stays with the oracle for the next candidate.
   async::Task<Found> eager();
@@ -62,8 +59,8 @@ class ReferenceReplays {
   async::Task<std::expected<engine::Recorded, std::string>> recorded_by(engine::Runner& runner,
                                                                         bool compiled);
   async::Task<std::expected<Fd, engine::WorkerFailure>> drawn();
-  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(std::shared_ptr<const Tape> tape,
-                                                                             std::shared_ptr<Player> earlier);
+  async::Task<std::expected<std::shared_ptr<Player>, std::string>> player_of(
+      std::shared_ptr<const Tape> tape);
   async::Task<std::string> checked(Player& player, std::shared_ptr<const Tape> tape);
 
   Case case_;

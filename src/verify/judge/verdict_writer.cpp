@@ -205,6 +205,13 @@ void VerdictWriter::forgive_at_reduced_shapes() {
   verdict_.error_detail.reset();
 }
 
+void VerdictWriter::blame_the_task() {
+  if (verdict_.fault != Fault::infrastructure) return;
+  verdict_.fault = Fault::task;
+  verdict_.error_class = ErrorClass::task_invalid;
+  verdict_.error = "the reference breaks every process that runs it: " + verdict_.error.value_or("");
+}
+
 void VerdictWriter::finish_evidence(const wire::CallSpecT& spec) {
   const bool kept =
       keeps_evidence_ == "all" || (keeps_evidence_ == "failed" && !correct_and_counts(verdict_));

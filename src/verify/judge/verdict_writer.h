@@ -42,6 +42,8 @@ class VerdictWriter {
   void finish_right(const wire::PreparedT& task, Kernels kernels);
   // Turns a wrong result at reduced shapes into `skipped`, since it proves nothing.
   void forgive_at_reduced_shapes();
+  // The fault of an infrastructure that breaks with this task alone is the task's.
+  void blame_the_task();
   // Adds the evidence record if the settings keep it for this verdict, and a task was prepared.
   void finish_evidence(const wire::CallSpecT& spec);
 

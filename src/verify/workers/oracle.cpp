@@ -3,12 +3,28 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/core/text.h"
+
 namespace kw::engine {
+namespace {
+
+SpareWorkers::Options fresh_ones(const OraclePool::Options& options) {
+  return {.count = options.spares,
+          .role = Role::oracle,
+          .device = options.device,
+          .limits = options.limits,
+          .environment = options.environment};
+}
+
+}  // namespace
 
 template <typename T>
 std::unexpected<WorkerFailure> Oracle::refusal(std::expected<T, WorkerFailure>& answer) {
-  // An oracle that was lost is not asked again; one that answered "failed" remains usable.
-  if (answer.error().lost) alive_ = false;
+  // An oracle that was lost or is broken is not asked again; one that refused its task remains usable.
+  const WorkerFailure& why = answer.error();
+  const bool stopped = why.lost && why.lost->why == Lost::Why::stopped;
+  broke_ = broke_ || (why.lost ? !stopped : why.failed->error_class == "infrastructure");
+  if (why.lost || broke_) alive_ = false;
   return std::unexpected(std::move(answer.error()));
 }
 
@@ -54,6 +70,11 @@ async::Task<> Oracle::end() {
   co_await worker_->end();
 }
 
+OraclePool::OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
+    : options_(std::move(options)),
+      fresh_(loop, server, fresh_ones(options_)),
+      places_(loop, options_.size) {}
+
 async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::string task_key,
                                                         async::Deadline deadline) {
   Taken taken;
@@ -62,10 +83,8 @@ async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::s
   auto known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->task_key() == task_key; });
   if (known == idle_.end())
     known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->text() == text; });
-  if (known == idle_.end() && options_.several_references) known = idle_.begin();
   if (known != idle_.end()) {
     taken.oracle_ = std::move(known->oracle_);
-    taken.oracle_->text_ = std::move(text);
     taken.verdicts_ = known->verdicts_;
     idle_.erase(known);
     co_return taken;
@@ -84,14 +103,15 @@ async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::s
 }
 
 async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(std::string text, async::Deadline deadline) {
-  SpawnRequest request;
-  request.role = Role::oracle;
-  request.device = options_.device;
-  request.limits = options_.limits;
-  request.environment = options_.environment;
-  std::shared_ptr<ForkServer> server = server_;
-  auto worker = co_await server->spawn(std::move(request), deadline);
+  auto worker = co_await fresh_.take(deadline);
   if (!worker) co_return std::unexpected(worker.error());
+  // It answers before it gets a reference: a process that fails from then on fails with the reference in it.
+  auto there = co_await exchange<wire::ForgetT>(**worker, wire::encode(wire::ForgetT()), {}, deadline);
+  if (!there) {
+    const WorkerFailure& why = there.error();
+    co_return fail("an oracle did not begin: " +
+                   (why.failed ? to_plain_text(why.failed->error) : why.lost->detail));
+  }
   auto oracle = std::make_unique<Oracle>(std::move(*worker));
   oracle->text_ = std::move(text);
   co_return oracle;
@@ -123,6 +143,7 @@ async::Task<> OraclePool::end_idle() {
 
 async::Task<> OraclePool::end() {
   co_await end_idle();
+  co_await fresh_.end();
 }
 
 }  // namespace kw::engine

@@ -1,5 +1,5 @@
 // The oracle: it holds the reference, inputs and expected outputs, and compares outputs. A pool keeps the
-// oracles of several references, since a GPU context costs more than most verdicts.
+// oracles of several references, one for each, since a GPU context costs more than most verdicts.
 #pragma once
 
 #include <memory>
@@ -44,6 +44,8 @@ class Oracle {
   const std::string& text() const { return text_; }
   const std::string& task_key() const { return task_key_; }
   bool alive() const { return alive_; }
+  // Whether it was lost, or said that it fails itself, after it had answered: while a reference ran in it.
+  bool broke() const { return broke_; }
   Worker& worker() { return *worker_; }
 
  private:
@@ -56,10 +58,11 @@ class Oracle {
   std::string text_;  // digest of the reference that it serves
   std::string task_key_;
   bool alive_ = true;
+  bool broke_ = false;
 };
 
-// Pool of oracles. A reference's code may change anything in its process, so without a GPU an oracle serves
-// one reference only; it stays for the next candidates until another reference needs its place.
+// Pool of oracles. A reference's code may change anything in its process, so an oracle serves one reference
+// only; it stays for the next candidates until another reference needs its place.
 class OraclePool {
  public:
   struct Options {
@@ -67,8 +70,7 @@ class OraclePool {
     int device = -1;  // N of /dev/nvidiaN
     std::vector<std::string> environment = {};
     Limits limits;
-    bool several_references =
-        false;  // one after the other in a process: on a GPU, where a context costs more
+    std::size_t spares = 0;                 // processes without a reference that are kept ready
     unsigned verdicts_before_renewal = 64;  // limits what a reference leaves behind in the process
   };
 
@@ -88,11 +90,10 @@ class OraclePool {
   };
 
   // Looks up the server at each spawn, since a dead server is replaced.
-  OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
-      : server_(server), options_(std::move(options)), places_(loop, options_.size) {}
+  OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options);
 
   // An oracle of this reference, by the digest `text`, if possible one that has the task loaded. Otherwise
-  // the one that was unused for longest gives way to a fresh one, or is taken itself if it may serve several.
+  // the one that was unused for longest gives way to a fresh one.
   async::Task<Result<Taken>> take(std::string text, std::string task_key, async::Deadline deadline);
   async::Task<> give_back(Taken taken);
   // Replaces an ended process by a fresh one. The place stays reserved: otherwise a waiter for a lease would
@@ -105,8 +106,8 @@ class OraclePool {
  private:
   async::Task<Result<std::unique_ptr<Oracle>>> spawn(std::string text, async::Deadline deadline);
 
-  const std::shared_ptr<ForkServer>& server_;
   Options options_;
+  SpareWorkers fresh_;
   async::Semaphore places_;
   std::vector<Taken> idle_;  // without a place; the one unused for longest is first
 };

@@ -249,7 +249,8 @@ async::Task<> FakeEngine::serve(std::shared_ptr<Worker> worker) {
 
 Reaction FakeEngine::reaction_to(const std::string& role, const std::string& name,
                                  const wire::BodyUnion& asked, Reaction usual) {
-  asked_.push_back(fmt::format("{} {}", name, wire::EnumNameBody(asked.type)));
+  if (asked.type != Body::Forget)
+    asked_.push_back(fmt::format("{} {}", name, wire::EnumNameBody(asked.type)));
   const int number = counts_[{role, asked.type}]++;
   for (const Rule& rule : rules_)
     if (rule.role == role && rule.message == asked.type && (rule.nth < 0 || rule.nth == number))
@@ -300,6 +301,8 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
   switch (asked.type) {
     case Body::Prepare:
       return {body(wire::PreparedT{}), files({wire::encode(spec)})};
+    case Body::Forget:  // the first message to an oracle
+      return {body(wire::ForgetT{}), {}};
     case Body::Draw:
       if (asked.AsDraw()->mapped) return {body(wire::DrawnT{}), {}};
       return {body(wire::DrawnT{}), files({"arena"})};

@@ -28,6 +28,59 @@ TEST(OracleLoss, AnOracleThatCannotBeStartedIsOurs) {
   EXPECT_EQ(verdict.stage, Stage::prepare);
 }
 
+TEST(OracleLoss, AnOracleThatDoesNotBeginIsOursInEachTry) {
+  for (const React& failure : {dies(SIGKILL), fails("prepare", "out_of_memory", "CUDA out of memory")}) {
+    VerdictWorld world;
+    world.fake.when("oracle", Body::Forget, failure);
+    for (int i = 0; i < tries; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
+    EXPECT_EQ(world.oracles_lost, 0);
+  }
+}
+
+TEST(OracleLoss, AReferenceThatBreaksItsProcessInEachTryIsTheTasks) {
+  for (const React& failure : {dies(SIGKILL), ends(Ending::closes), ends(Ending::garbles),
+                               fails("prepare", "infrastructure", "LookupError: a lie")})
+    for (Body message : {Body::Prepare, Body::Draw, Body::Judge}) {
+      VerdictWorld world;
+      world.settings.replay = false;
+      world.fake.when("oracle", message, failure);
+      for (int i = 1; i < tries; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
+      const Verdict verdict = world.run();
+      EXPECT_EQ(verdict.fault, Fault::task);
+      EXPECT_EQ(verdict.status, Status::error);
+      EXPECT_EQ(verdict.error_class, ErrorClass::task_invalid);
+      EXPECT_THAT(*verdict.error, HasSubstr("breaks every process"));
+      EXPECT_EQ(world.fake.count("oracle", Body::Spawn), tries);
+    }
+}
+
+TEST(OracleLoss, AReferenceThatDiesInAReplayIsTheTasks) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion& asked, Reaction& usual) {
+    if (asked.AsJudge()->strided) dies(SIGKILL)(asked, usual);
+  });
+  for (int i = 1; i < tries; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
+  EXPECT_EQ(world.run().fault, Fault::task);
+}
+
+TEST(OracleLoss, AFaultOfAnotherPartStaysOursAfterLostOracles) {
+  VerdictWorld world;
+  world.oracles_lost = tries - 1;
+  world.fake.when("runner", Body::Spawn, ends(Ending::closes));
+  EXPECT_EQ(world.run().fault, Fault::infrastructure);
+}
+
+TEST(OracleLoss, AStoppedJobLosesNoOracle) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Prepare, [&](const auto&, Reaction& usual) {
+    usual.ending = Ending::hangs;
+    world.job_stop.request("the client left");
+  });
+  world.run();
+  EXPECT_TRUE(world.stopped);
+  EXPECT_EQ(world.oracles_lost, 0);
+}
+
 TEST(OracleLoss, ATaskThatItRefusesIsTheTasks) {
   VerdictWorld world;
   world.fake.when("oracle", Body::Prepare, fails("prepare", "import_error", "no Model"));
@@ -166,12 +219,36 @@ TEST(OraclePool, AnOracleThatIsNotGivenBackKeepsNoPlace) {
 
 // An oracle's process belongs to the reference that ran in it.
 TEST(OraclePool, AnotherReferenceGetsAProcessOfItsOwn) {
-  VerdictWorld world(Device::cpu);
-  for (const char* reference : {"one", "two", "three", "two"}) {
-    world.job.task.reference_code = reference;
-    EXPECT_EQ(world.run().status, Status::correct);
+  for (Device device : {Device::cpu, Device::cuda}) {
+    VerdictWorld world(device);
+    for (const char* reference : {"one", "two", "three", "two"}) {
+      world.job.task.reference_code = reference;
+      EXPECT_EQ(world.run().status, Status::correct);
+    }
+    EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 3);  // two places; "one" has ended, "two" waited
   }
-  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 3);  // two places; "one" has ended, "two" waited
+}
+
+TEST(OraclePool, AnswersBeforeAReferenceIsInIt) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Forget,
+                  [&](const auto&, Reaction&) { EXPECT_EQ(world.fake.count("oracle", Body::Prepare), 0); });
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(world.fake.count("oracle", Body::Forget), 1);
+}
+
+TEST(OraclePool, KeepsProcessesReadyForOtherReferences) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 2, .limits = {}, .spares = 1});
+  run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
+    for (const char* text : {"one", "two"})
+      co_await from->give_back(std::move(*co_await from->take(text, text, async::Deadline::in(5s))));
+    co_await from->end();
+    co_return true;
+  }(&pool));
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 3);  // the first was forked on request
+  EXPECT_EQ(world.fake.count("oracle", Body::Forget), 2);
 }
 
 TEST(OraclePool, OtherOptionsOfOneReferenceShareItsProcess) {

@@ -120,5 +120,21 @@ TEST(Launches, OfCodeOfItsOwnAreUnattested) {
   EXPECT_EQ(verdict.counts, true);
 }
 
+// The reference of the first task launches "shared", that of the second something else.
+TEST(Launches, OfAnotherTasksReferenceAreNoLibrarys) {
+  VerdictWorld world;
+  std::string of_reference = "shared";
+  world.fake.when("runner", Body::Call, says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
+  world.fake.when("replayer", Body::LoadRecording, says<wire::ReplayableT>([&](auto& facts) {
+                    const bool is_reference = facts.launches[0]->name == "at6native_add";
+                    facts.launches[0]->name = "mine";
+                    facts.launches[0]->cubin_sha256 = is_reference ? of_reference : "shared";
+                  }));
+  EXPECT_EQ(first_launch_is(world), "library");
+  world.job.task.reference_code = "class Model:\n    other = 1\n";
+  of_reference = "another";
+  EXPECT_EQ(first_launch_is(world), "unattested");
+}
+
 }  // namespace
 }  // namespace kw::verify

@@ -23,23 +23,13 @@ TEST(Reference, OfTheSameTaskIsReplayedWhereItLies) {
   EXPECT_EQ(world.fake.count("replayer", Body::Spawn), 3);
 }
 
-TEST(Reference, OfAnotherTaskTakesOverTheReplayer) {
+TEST(Reference, OfAnotherTaskHasAReplayerOfItsOwn) {
   VerdictWorld world;
   world.run();
   world.job.task.reference_code = "class Model:\n    other = 1\n";
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.timing.instrument, "replay");
   EXPECT_EQ(world.fake.count("runner", Body::Load), 4);
-  EXPECT_EQ(world.fake.count("replayer", Body::Spawn), 3);
-}
-
-TEST(Reference, ThatAnEarlierReplayerRefusesGetsAFreshOne) {
-  VerdictWorld world;
-  world.run();
-  world.job.task.reference_code = "class Model:\n    other = 1\n";
-  world.fake.when("replayer", Body::LoadRecording, fails("replay", "infrastructure", "no memory"), 3);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.timing.instrument, "replay");
   EXPECT_EQ(world.fake.count("replayer", Body::Spawn), 4);
 }
 
@@ -51,15 +41,6 @@ TEST(Reference, ThatIsKnownIsNotRecordedAgainForAnotherOracle) {
   world.run();
   EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
   EXPECT_EQ(world.fake.count("runner", Body::Load), 3);
-}
-
-TEST(Reference, OfABigTaskLeavesTheDeviceForTheNext) {
-  VerdictWorld world;
-  world.fake.spec.arena_bytes = std::uint64_t{1} << 29;
-  world.run();
-  world.job.task.reference_code = "class Model:\n    other = 1\n";
-  world.run();
-  EXPECT_EQ(world.fake.count("replayer", Body::Spawn), 4);
 }
 
 TEST(Reference, OfSeveralStreamsHasAQueueForEach) {

@@ -38,8 +38,7 @@ void write_transcript(const std::string& exchange, const Verdict& verdict) {
 }  // namespace
 
 VerdictWorld::VerdictWorld(verify::Device device)
-    : oracles(loop, servers.oracle,
-              {.size = 2, .limits = {}, .several_references = device == verify::Device::cuda}),
+    : oracles(loop, servers.oracle, {.size = 2, .limits = {}}),
       context{.loop = loop,
               .stop = stop,
               .settings = settings,
@@ -113,12 +112,13 @@ void VerdictWorld::end_idle_oracles() {
 Verdict VerdictWorld::run() {
   start_servers();
   fake.forget_asked();
-  verify::Attempt attempt(context, job, settings, job_stop);
+  verify::Attempt attempt(context, job, settings, job_stop, oracles_lost);
   run_task(loop, [](verify::Attempt* of) -> async::Task<bool> {
     co_await of->run();
     co_return true;
   }(&attempt));
   stopped = attempt.stopped();
+  if (attempt.lost_its_oracle()) ++oracles_lost;
   write_transcript(exchange() + (stopped ? "\nstopped" : ""), attempt.verdict());
   return attempt.verdict();
 }

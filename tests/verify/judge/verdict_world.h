@@ -50,6 +50,7 @@ struct VerdictWorld {
   verify::ReferenceTapes tapes;
   verify::ClockFloor clock_floor;
   verify::Context context;
+  int oracles_lost = 0;  // by earlier tries
   bool stopped = false;  // whether the last run was stopped
 };
 
