@@ -108,8 +108,7 @@ def test_a_step_of_grpo_learns_from_verdicts(service, tiny, tmp_path, monkeypatc
     assert math.isfinite(logged["loss"]) and not torch.equal(before, trainer.model.lm_head.weight)
 
 
-def test_a_fault_of_ours_earns_nothing(service):
-    """Its oracle is killed at every try."""
+def test_a_reference_that_breaks_its_oracle_in_every_try_earns_nothing(service):
     over = threading.Event()
 
     def kill_oracles():
@@ -125,7 +124,7 @@ def test_a_fault_of_ours_earns_nothing(service):
     try:
         slow, told = f"import time\ntime.sleep(60)\n{REFERENCE}", {}
         rewards = KernelReward(service.url).kernel_reward(["p"], [RIGHT], reference_code=[slow], log_extra=told.__setitem__)
-        assert (rewards, told["verdict"]) == ([None], ["infrastructure"])
+        assert (rewards, told["verdict"]) == ([None], ["task_invalid"])
     finally:
         over.set()
         killer.join()
