@@ -143,6 +143,7 @@ Clock::Clock(Clock&& other) noexcept
       events_(std::move(other.events_)),
       joint_(std::exchange(other.joint_, nullptr)),
       floor_ms_(other.floor_ms_),
+      host_floor_ms_(other.host_floor_ms_),
       found_at_work_(other.found_at_work_) {}
 
 Clock::~Clock() {
@@ -172,6 +173,17 @@ Outcome<> Clock::find_floor_at_work(CUstream stream) {
   return std::exchange(found_at_work_, true) ? Outcome<>{} : find_floor(stream);
 }
 
+namespace {
+
+double mean_of_middle_half(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto out = static_cast<std::ptrdiff_t>(values.size() / 4);
+  return std::reduce(values.begin() + out, values.end() - out) /
+         static_cast<double>(static_cast<std::ptrdiff_t>(values.size()) - 2 * out);
+}
+
+}  // namespace
+
 Outcome<> Clock::find_floor(CUstream stream) {
   constexpr std::size_t tries = 64;  // one alone reads in steps of the device's clock
   const driver::Driver& driver = device_.driver();
@@ -180,20 +192,24 @@ Outcome<> Clock::find_floor(CUstream stream) {
   if (!begin || !end) return infrastructure("no events can be made");
   const double before_ms = std::exchange(floor_ms_, 0);
   std::vector<double> found;
+  std::vector<double> found_by_host;
   for (std::size_t i = 0; i < tries; ++i) {
     auto done =
         in_turn([&] { return device_.checked(device_.gate().close(stream), "closing the gate"); },
                 [&] { return device_.checked(driver.cuEventRecord(*begin, stream), "timing nothing"); },
                 [&] { return device_.checked(driver.cuEventRecord(*end, stream), "timing nothing"); });
+    const auto opened = SteadyClock::now();
     device_.gate().open();
     if (done) done = device_.checked(driver.cuStreamSynchronize(stream), "timing nothing");
+    found_by_host.push_back(ms_since(opened));
     auto ms = done ? between_ms(*begin, *end) : std::unexpected(done.error());
     if (!ms) return infrastructure(ms.error().error);
     found.push_back(*ms);
   }
-  std::ranges::sort(found);
-  floor_ms_ = std::reduce(found.begin() + tries / 4, found.end() - tries / 4) / (tries - 2.0 * (tries / 4));
+  floor_ms_ = mean_of_middle_half(std::move(found));
   if (before_ms > 0) floor_ms_ = std::min(floor_ms_, before_ms);
+  const double host_ms = mean_of_middle_half(std::move(found_by_host));
+  host_floor_ms_ = host_floor_ms_ > 0 ? std::min(host_floor_ms_, host_ms) : host_ms;
   return {};
 }
 

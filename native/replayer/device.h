@@ -2,6 +2,7 @@
 // a stream; and the device's clock. A spare process prepares all of it before it is needed.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -79,6 +80,12 @@ class Device {
   std::vector<Mapped> chunks_;  // declared last: destroyed before the range that contains them
 };
 
+using SteadyClock = std::chrono::steady_clock;
+
+inline double ms_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
+}
+
 // The device's clock: pairs of events, and events between streams.
 class Clock {
  public:
@@ -95,10 +102,12 @@ class Clock {
   // Milliseconds between two completed events, minus the floor; never below 0.
   Outcome<double> between_ms(CUevent begin, CUevent end) const;
   double floor_ms() const { return floor_ms_; }
+  // The same by the host's clock, from the gate's opening to the end of the wait for the stream.
+  double host_floor_ms() const { return host_floor_ms_; }
 
-  // Measures the floor: the time between two events behind the gate with nothing between them, as the mean of
-  // the middle half of several tries. An idle device reads more than a busy one, so it is measured again at
-  // work. It never grows, since foreign code has run by then.
+  // Measures both floors: the times of two events behind the gate with nothing between them, as the mean of
+  // the middle half of several tries. An idle device reads more than a busy one, so they are measured again
+  // at work. They never grow, since foreign code has run by then.
   Outcome<> find_floor(CUstream stream);
   // The same at the first call only, since it takes as long as many replays.
   Outcome<> find_floor_at_work(CUstream stream);
@@ -110,6 +119,7 @@ class Clock {
   std::vector<CUevent> events_;
   CUevent joint_ = nullptr;
   double floor_ms_ = 0;
+  double host_floor_ms_ = 0;
   bool found_at_work_ = false;
 };
 

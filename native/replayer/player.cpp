@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "before.h"
@@ -11,14 +10,8 @@
 namespace kw::replayer {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 // Keeps the reply within one packet.
 constexpr std::size_t max_launch_times = 6000;
-
-double ms_since(SteadyClock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
-}
 
 std::string name_of_operation(const Slot& slot, std::size_t operation) {
   const auto* launch =
@@ -50,8 +43,13 @@ Result<std::set<std::size_t>> left_out(const Slot& slot, const std::vector<std::
 void Player::note(CUresult result, const char* what) {
   if (first_) first_ = device_.checked(result, what);
   if (++enqueued_ < max_behind_gate || !device_.gate().closed()) return;
-  device_.gate().open();
+  open_gate();
   gated_ = false;
+}
+
+void Player::open_gate() {
+  opened_ = SteadyClock::now();
+  device_.gate().open();
 }
 
 void Player::note(CUresult result, const Job& job, std::size_t operation) {
@@ -112,14 +110,13 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
   gated_ = job.request.timed && job.slot.warm;
   if (gated_) note(device_.gate().close(stream), "closing the gate");
   note(driver.cuEventRecord(*begin, stream), "timing");
-  auto started = SteadyClock::now();
+  opened_ = SteadyClock::now();  // without a gate the work starts here
   for (std::uint32_t i = 0; i < std::max(job.request.repeats, 1U) && noted(); ++i) once(job);
   note(driver.cuEventRecord(*end, stream), "timing");
   reply.gated = gated_;
-  if (gated_) started = SteadyClock::now();
-  device_.gate().open();
+  if (gated_) open_gate();
   auto ended = device_.checked(driver.cuStreamSynchronize(stream), suspects(job.slot));
-  reply.host_ms = ms_since(started);
+  reply.host_ms = ms_since(opened_) - clock_.host_floor_ms();
   if (auto all = waited(job); !all || !ended) return all ? ended : all;
   auto ms = clock_.between_ms(*begin, *end);
   if (!ms) return std::unexpected(ms.error());
@@ -215,6 +212,7 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
     if (auto kept = guards.remember(guarded(slot.recording())); !kept) return std::unexpected(kept.error());
   wire::ReplayedT reply;
   reply.floor_ms = clock_.floor_ms();
+  reply.host_floor_ms = clock_.host_floor_ms();
   auto done = run(job, reply);
   // No work may stay behind the gate after a failure.
   device_.gate().open();

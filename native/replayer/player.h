@@ -38,6 +38,7 @@ class Player {
   void join(const Job& job);
   void note(CUresult result, const Job& job, std::size_t operation);
   void note(CUresult result, const char* what);
+  void open_gate();
   Outcome<> noted() const;
   Outcome<> waited(const Job& job);
 
@@ -46,6 +47,7 @@ class Player {
   Flush& flush_;
   std::size_t enqueued_ = 0;  // since the gate was closed
   bool gated_ = false;
+  SteadyClock::time_point opened_;  // when the work of a batch could start
   Outcome<> first_;
 };
 

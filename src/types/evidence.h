@@ -146,6 +146,13 @@ struct AuditCheck {
   std::size_t trials = 0;  // judged
 };
 
+// The timed replays of a kernel by two clocks of the replayer.
+struct ReplayClocks {
+  double device_ms = 0;     // the mean of the middle half, by the device's events
+  double host_ms = 0;       // the lower quartile, by the host's clock
+  double tolerated_ms = 0;  // of host_ms, with these device_ms
+};
+
 // The same calls by two clocks.
 struct ClockCheck {
   std::size_t calls = 0;
@@ -153,6 +160,7 @@ struct ClockCheck {
   FactSource device_source = FactSource::claim;  // of device_ms
   double supervisor_ms = 0;  // a call, by the supervisor's clock; its noise can make short calls negative
   double tolerated_ms = 0;   // of supervisor_ms, with these device_ms
+  std::optional<ReplayClocks> replays = {};  // none if the candidate's process was timed
 };
 
 struct EvidenceRecord {

@@ -50,7 +50,10 @@ std::optional<bool> fast_2(const Verdict& verdict) {
 
 std::optional<double> speedup_trusted(const Verdict& verdict, Trust least) {
   auto rank = [](Trust trust) { return trust == Trust::replay ? 2 : trust == Trust::in_process ? 1 : 0; };
-  return verdict.trust && rank(*verdict.trust) >= rank(least) ? verdict.speedup : std::nullopt;
+  if (!verdict.trust || rank(*verdict.trust) < rank(least)) return {};
+  const bool claimed = *verdict.trust == Trust::in_process && !verdict.speedup && verdict.reference_time_ms &&
+                       verdict.kernel_time_ms.value_or(0) > 0;
+  return claimed ? std::optional(*verdict.reference_time_ms / *verdict.kernel_time_ms) : verdict.speedup;
 }
 
 }  // namespace kw

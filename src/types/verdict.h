@@ -169,7 +169,7 @@ std::optional<bool> fast_1(const Verdict& verdict);
 std::optional<bool> fast_2(const Verdict& verdict);
 
 // The speed-up, if it has at least this trust: replay over in-process over the interpreter, which measures
-// no speed.
+// no speed. In-process times are claims: `speedup` is null beside them, and this computes it from them.
 std::optional<double> speedup_trusted(const Verdict& verdict, Trust least);
 
 // Every field of the schema, null if it does not apply; "schema" comes first, unknown fields last.

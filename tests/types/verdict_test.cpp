@@ -130,6 +130,19 @@ TEST(Verdict, AFailedOneIsNotCorrect) {
   EXPECT_EQ(correctness(v), false);
 }
 
+TEST(Verdict, AClaimedSpeedIsGivenOnRequestOnly) {
+  Verdict v;
+  v.trust = Trust::in_process;
+  v.reference_time_ms = 3;
+  v.kernel_time_ms = 2;
+  EXPECT_EQ(speedup_trusted(v, Trust::in_process), 1.5);
+  EXPECT_FALSE(speedup_trusted(v, Trust::replay));
+  v.trust = Trust::replay;  // it has times and no speed-up: they were refused
+  EXPECT_FALSE(speedup_trusted(v, Trust::replay));
+  v.speedup = 1.5;
+  EXPECT_EQ(speedup_trusted(v, Trust::replay), 1.5);
+}
+
 TEST(Verdict, Fast1LeavesOutExactlyOne) {
   EXPECT_EQ(fast_1(fast(1.0)), false);
 }

@@ -196,11 +196,11 @@ std::string advice(const Verdict& verdict) {
          "Let neighbouring lanes read neighbouring addresses, read each value once, and keep it right.\n";
 }
 
-std::string speed_part(const Verdict& verdict, const FeedbackContext& context) {
+std::string speed_part(const Verdict& verdict, double speedup, const FeedbackContext& context) {
   std::string text = fmt::format(
       "It is right, but not fast enough: {:.3g}x the reference's speed, and at least {:.3g}x "
       "is wanted.\n",
-      *verdict.speedup, context.target_speedup);
+      speedup, context.target_speedup);
   if (verdict.reference_time_ms && verdict.kernel_time_ms)
     text += fmt::format("On the device the reference takes {:.4g} ms and yours {:.4g} ms{}.\n",
                         *verdict.reference_time_ms, *verdict.kernel_time_ms,
@@ -216,7 +216,8 @@ std::string correct_part(const Verdict& verdict, const FeedbackContext& context)
   if (verdict.counts == false)
     return fmt::format("{}\n", verdict.counts_reason ? explain::words_of(*verdict.counts_reason).told
                                                      : "The result is right, but it does not count.");
-  if (verdict.speedup) return speed_part(verdict, context);
+  const auto speedup = verdict.speedup ? verdict.speedup : speedup_trusted(verdict, context.min_trust);
+  if (speedup) return speed_part(verdict, *speedup, context);
   return fmt::format("It is right. How fast it is could not be measured ({}); make it as fast as you can.\n",
                      shorten(cleaned(verdict.timing.why_null.value_or("no reason known")), 160)) +
          launches_part(verdict) + advice(verdict);

@@ -19,7 +19,7 @@ struct Settings {
   bool multi_turn = false;
   std::size_t max_turns = 4;  // of a conversation; 1 unless multi_turn
   double target_speedup = 1.0;
-  Trust min_trust = Trust::in_process;  // the least trust of a speed-up that is accepted
+  Trust min_trust = Trust::replay;  // the least trust of a speed-up that is accepted
   RequireSpeed require_speed = RequireSpeed::auto_;
   bool retry_failed = true;  // multi-turn: a second, new conversation if all turns were wrong
   std::size_t requests_in_flight = 10;

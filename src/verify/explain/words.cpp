@@ -283,8 +283,7 @@ std::string_view advice_of(Trust trust) {
       return "Nothing: this is the strongest evidence.";
     case Trust::in_process:
       return "Read `replay.why_not`: it names what keeps the candidate from being replayed. --min-trust "
-             "replay "
-             "leaves such times out.";
+             "in-process uses such times anyway.";
     case Trust::interpreter:
       return "Judge it on a GPU for times, and for faults that only a device shows.";
   }

@@ -103,9 +103,10 @@ struct Times {
   std::optional<double> compiled_ms = {};  // of the reference under torch.compile
   std::optional<Clocks> clocks = {};
   std::optional<ClockCheck> clock_check = {};
-  std::vector<std::string> findings = {};  // in addition to those of the judgements
-  std::string why_none = {};               // the reason if a side has no sample
-  Evidence seen = {};                      // the judgements of timed calls, and why they ended
+  std::optional<ReplayClocks> replay_clocks = {};  // of the kernel
+  std::vector<std::string> findings = {};          // in addition to those of the judgements
+  std::string why_none = {};                       // the reason if a side has no sample
+  Evidence seen = {};                              // the judgements of timed calls, and why they ended
 };
 
 }  // namespace kw::verify

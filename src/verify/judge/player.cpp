@@ -69,13 +69,48 @@ Outcome<std::string> words_of(const ReplayFailure& trouble) {
   return "the replayer was lost: " + refusal.lost->detail;
 }
 
-Ended broken_while_timed(const ReplayFailure& trouble) {
+namespace {
+
+constexpr const char* times_void = "a replay broke while it was timed";
+
+// None if it says nothing about the kernel.
+std::optional<ErrorClass> class_of_break(const ReplayFailure& trouble) {
+  if (trouble.of == ReplayFailure::Of::oracle) return {};
+  const engine::WorkerFailure& refusal = trouble.refusal;
+  if (!refusal.failed)
+    return refusal.lost->why == engine::Lost::Why::deadline ? std::optional(ErrorClass::timeout)
+                                                            : std::nullopt;
+  auto error_class = from_string<ErrorClass>(refusal.failed->error_class);
+  const bool kernels = error_class == ErrorClass::illegal_memory_access ||
+                       error_class == ErrorClass::runtime_error ||
+                       error_class == ErrorClass::out_of_resources;
+  return kernels ? error_class : std::nullopt;
+}
+
+}  // namespace
+
+async::Task<Ended> Player::broken_while_timed(ReplayFailure trouble) {
   const auto words = words_of(trouble);
-  if (!words) return words.error();
-  Blame blame = blame_infrastructure(
-      Stage::time, Error{"a replay that was right before broke while it was timed: " + *words, ""});
-  blame.times_void = "a replay broke while it was timed";
-  return blame;
+  if (!words) co_return words.error();
+  const std::string error = "a replay that was right before broke while it was timed: " + *words;
+  Blame blame = blame_infrastructure(Stage::time, Error{error, ""});
+  blame.times_void = times_void;
+  const auto error_class = class_of_break(trouble);
+  if (!error_class || tapes_.empty()) co_return blame;
+  co_await end();  // the probe needs its memory
+  Player probe(context_, oracle_, spec_, slot_, stop_);
+  bool works = false;
+  if (auto started = co_await probe.start(queues_)) {
+    auto loaded = co_await probe.add(tapes_.front());
+    works = loaded.has_value();
+  }
+  co_await probe.end();
+  if (stop_.requested()) co_return Stopped{};
+  if (!works) co_return blame;
+  blame.status = Status::failed;
+  blame.fault = Fault::kernel;
+  blame.error_class = *error_class;
+  co_return blame;
 }
 
 async::Task<Result<>> Player::start(Queues queues) {

@@ -39,8 +39,6 @@ struct ReplayFailure {
 };
 // The reason of a replayer's failure as text; a failure of the oracle ends the attempt.
 Outcome<std::string> words_of(const ReplayFailure& trouble);
-// The fault of a replay that was right before and fails later: the infrastructure's.
-Ended broken_while_timed(const ReplayFailure& trouble);
 
 // Hardware queues of a replayer's context. With one queue, streams may wait for one another, but the context
 // is made much sooner.
@@ -75,12 +73,16 @@ class Player {
 
   async::Task<> end();
 
+  // Whose fault the failure of a replay is that was right before. It is the kernel's if its launches failed
+  // or did not end, and a new process draws inputs and loads the recording afterwards: then the device works.
+  // Else it is the infrastructure's. Ends this player.
+  async::Task<Ended> broken_while_timed(ReplayFailure trouble);
+
   std::size_t tapes() const { return tapes_.size(); }
   Queues queues() const { return queues_; }
   // Whether a faithful replay of the loaded recordings needs more queues than the context has.
   bool lacks_queues() const;
   const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
-  std::uint32_t layers() const { return replayer_->layers(); }
 
  private:
   async::Task<std::expected<Fd, ReplayFailure>> draw(std::uint64_t seed, bool mapped);

@@ -41,7 +41,7 @@ async::Task<bool> time_each(Player& player, Provenance& found) {
   how.each_launch = true;
   auto played = co_await player.play(std::move(how));
   if (!played) {
-    found.ended = broken_while_timed(played.error());
+    found.ended = co_await player.broken_while_timed(played.error());
     co_return false;
   }
   double all_ms = 0;

@@ -10,6 +10,7 @@
 #include "base/core/files.h"
 #include "code/syntax/static_findings.h"
 #include "verify/judge/devices.h"
+#include "verify/judge/outside_clock.h"
 #include "verify/judge/replay_timer.h"
 #include "verify/judge/statistics.h"
 
@@ -162,9 +163,12 @@ async::Task<Outcome<>> ReplayPath::time_by_events(const std::string& why_not_rep
 async::Task<Outcome<>> ReplayPath::compare_with_outside_clock(Times& times) {
   if (times.kernel_ms.empty()) co_return Outcome<>{};
   auto clocks = co_await compare_clocks(replays_.player(), std::max(median(times.kernel_ms), 1e-3));
-  if (!clocks) co_return std::unexpected(broken_while_timed(clocks.error()));
+  if (!clocks) co_return std::unexpected(co_await replays_.player().broken_while_timed(clocks.error()));
   times.clock_check = clocks->check;
-  if (!clocks->finding.empty()) times.findings.push_back(std::move(clocks->finding));
+  times.clock_check->replays = times.replay_clocks;
+  if (clocks->finding.empty()) co_return Outcome<>{};
+  times.findings.push_back(std::move(clocks->finding));
+  times.kernel_ms.assign(1, clocks->check.supervisor_ms);
   co_return Outcome<>{};
 }
 

@@ -26,28 +26,11 @@ constexpr std::size_t precise_processes = 4;  // if more than the usual precisio
 constexpr double short_call_ms = 0.05;        // such a call's time depends on the process
 constexpr double long_call_ms = 1.0;          // such a call is timed alone on the device
 
-constexpr double batch_ms = 20.0;
-constexpr std::uint32_t most_repeats = 256;
-constexpr double longest_in_batch_ms = 500.0;
-constexpr double preparation_ms = 100.0;  // at most, before a replay: poison, state, the cache
-constexpr double clocks_agree = 1.25;  // greatest ratio of the supervisor's time of a batch to the device's
-
 wire::ReplayT timed_replay() {
   wire::ReplayT how;
   how.timed = true;
   how.flush_l2 = true;
   return how;
-}
-
-ComparedClocks compared(std::uint32_t calls, double device_ms, double outside_ms) {
-  const double tolerated_ms = clocks_agree * device_ms + 2.0 / calls + 0.02;
-  ComparedClocks clocks{{calls, device_ms, FactSource::replay, outside_ms, tolerated_ms}, {}};
-  if (outside_ms > tolerated_ms)
-    clocks.finding = fmt::format(
-        "clocks disagree: {} calls in a row take {:.4f} ms each by the device's events and {:.4f} ms by the "
-        "supervisor's clock",
-        calls, device_ms, outside_ms);
-  return clocks;
 }
 
 }  // namespace
@@ -58,15 +41,24 @@ double sample_ms(const wire::ReplayedT& facts, std::optional<double> floor_ms) {
 
 async::Task<Times> ReplayTimer::sample() {
   if (auto done = co_await sample_all(); !done) times_.seen.ended = std::move(done.error());
+  times_.kernel_ms = take_believed(Side::kernel, kernel_);
+  times_.reference_ms = take_believed(Side::reference, theirs_);
   co_return std::move(times_);
+}
+
+std::vector<double> ReplayTimer::take_believed(Side side, const SampleClocks& clocks) {
+  Believed believed = believe(clocks, side);
+  if (side == Side::kernel && !believed.samples_ms.empty()) times_.replay_clocks = believed.clocks;
+  if (!believed.finding.empty()) times_.findings.push_back(std::move(believed.finding));
+  return std::move(believed.samples_ms);
 }
 
 async::Task<Outcome<>> ReplayTimer::sample_all() {
   engine::Lease turn;
   if (!device_.is_alone()) turn = co_await case_.context.timing_turns.share();
   auto limit = async::Deadline::in(replay_timing_limit);
-  const auto& own = times_.kernel_ms;
-  const auto& theirs = times_.reference_ms;
+  const auto& own = kernel_.device_ms;
+  const auto& theirs = theirs_.device_ms;
   for (std::uint32_t round = 0; own.empty() || !limit.passed(); ++round) {
     if (auto done = co_await sample_once(); !done) co_return done;
     bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
@@ -99,7 +91,7 @@ async::Task<Outcome<>> ReplayTimer::sample_once() {
     reference = std::move(theirs->facts);
   }
   // Alternates processes and recordings, since the addresses of its memory affect a kernel's time.
-  const std::size_t turn = times_.kernel_ms.size();
+  const std::size_t turn = kernel_.device_ms.size();
   wire::ReplayT how = timed_replay();
   how.slot = static_cast<std::uint32_t>(turn / own_.processes() % own_.tapes().size());
   auto own = co_await played_right(own_.player(turn % own_.processes()), std::move(how));
@@ -108,14 +100,19 @@ async::Task<Outcome<>> ReplayTimer::sample_once() {
     case_.context.clock_floor.add(own->floor_ms);
     times_.floor_ms = case_.context.clock_floor.ms();
   }
-  if (reference) times_.reference_ms.push_back(sample_ms(*reference, times_.floor_ms));
-  times_.kernel_ms.push_back(sample_ms(*own, times_.floor_ms));
+  if (reference) add(theirs_, *reference);
+  add(kernel_, *own);
   co_return Outcome<>{};
+}
+
+void ReplayTimer::add(SampleClocks& clocks, const wire::ReplayedT& facts) const {
+  clocks.device_ms.push_back(sample_ms(facts, times_.floor_ms));
+  clocks.host_ms.push_back(std::max(0.0, facts.host_ms));
 }
 
 // If the reference's replayer is lost, the oracle times the reference instead.
 Outcome<> ReplayTimer::lose_reference(const ReplayFailure& trouble) {
-  times_.reference_ms.clear();
+  theirs_ = {};
   auto words = words_of(trouble);
   reference_ = {.why_not = words.value_or("")};
   if (!words) return std::unexpected(words.error());
@@ -131,7 +128,7 @@ async::Task<Outcome<>> ReplayTimer::start_beside() {
       co_return std::unexpected<Ended>(blame_infrastructure(Stage::time, started.error()));
     for (const auto& tape : own_.tapes())
       if (auto added = co_await player.add(tape); !added)
-        co_return std::unexpected(broken_while_timed(added.error()));
+        co_return std::unexpected(co_await player.broken_while_timed(added.error()));
     // Not timed, since the first replay of a process includes its set-up.
     for (std::uint32_t slot = 0; slot < player.tapes(); ++slot) {
       wire::ReplayT how;
@@ -147,9 +144,9 @@ async::Task<Outcome<>> ReplayTimer::start_beside() {
 async::Task<Outcome<wire::ReplayedT>> ReplayTimer::played_right(Player& player, wire::ReplayT how) {
   const std::size_t recording = how.slot;
   auto played = co_await player.play(std::move(how));
-  if (!played) co_return std::unexpected(broken_while_timed(played.error()));
+  if (!played) co_return std::unexpected(co_await player.broken_while_timed(played.error()));
   auto judged = co_await player.judge(*played);
-  if (!judged) co_return std::unexpected(broken_while_timed(judged.error()));
+  if (!judged) co_return std::unexpected(co_await player.broken_while_timed(judged.error()));
   times_.seen.judgements.push_back(
       {.judged = std::move(*judged), .purpose = TrialPurpose::timing, .recording = recording});
   const wire::JudgedT& last = times_.seen.judgements.back().judged;
@@ -158,8 +155,8 @@ async::Task<Outcome<wire::ReplayedT>> ReplayTimer::played_right(Player& player, 
 }
 
 bool ReplayTimer::both_settled(std::size_t least, Precision wanted) const {
-  return is_settled(times_.kernel_ms, least, wanted) &&
-         (!reference_.player || is_settled(times_.reference_ms, least, wanted));
+  return is_settled(kernel_.device_ms, least, wanted) &&
+         (!reference_.player || is_settled(theirs_.device_ms, least, wanted));
 }
 
 bool ReplayTimer::is_enough(bool beside_neighbours) const {
@@ -180,12 +177,12 @@ bool ReplayTimer::makes_do_with_less() const {
 
 // The samples disagree so far that neighbours on the device must be the cause.
 bool ReplayTimer::is_wild() const {
-  return times_.kernel_ms.size() >= patience && !both_settled(patience, tolerated(wild));
+  return kernel_.device_ms.size() >= patience && !both_settled(patience, tolerated(wild));
 }
 
 void ReplayTimer::forget_samples() {
-  times_.kernel_ms.clear();
-  times_.reference_ms.clear();
+  kernel_ = {};
+  theirs_ = {};
 }
 
 async::Task<CompiledTime> sample_compiled(Player& player, std::optional<double> floor_ms) {
@@ -202,24 +199,6 @@ async::Task<CompiledTime> sample_compiled(Player& player, std::optional<double> 
   co_await player.end();
   time.ms = midmean(samples_ms);
   co_return time;
-}
-
-async::Task<std::expected<ComparedClocks, ReplayFailure>> compare_clocks(Player& player, double single_ms) {
-  auto repeats = static_cast<std::uint32_t>(std::clamp(batch_ms / single_ms, 2.0, double{most_repeats}));
-  // For a long call a single replay shows whether the clocks agree; a batch would take minutes.
-  wire::ReplayT one;
-  one.timed = true;
-  auto alone = co_await player.play(std::move(one));
-  if (!alone) co_return std::unexpected(std::move(alone.error()));
-  if (single_ms > longest_in_batch_ms)
-    co_return compared(1, alone->facts.device_ms, alone->wall_ms - preparation_ms);
-  wire::ReplayT many;
-  many.timed = true;
-  many.repeats = repeats;
-  auto batch = co_await player.play(std::move(many));
-  if (!batch) co_return std::unexpected(std::move(batch.error()));
-  double outside_ms = (batch->wall_ms - alone->wall_ms) / (repeats - 1);
-  co_return compared(repeats, std::max(batch->facts.device_ms / repeats, single_ms), outside_ms);
 }
 
 }  // namespace kw::verify

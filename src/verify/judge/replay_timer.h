@@ -1,11 +1,12 @@
 // Samples of a replayed call and of its reference by the same instrument, taken in turns until they agree or
-// there are enough.
+// there are enough. Each is taken by two clocks.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "verify/judge/context.h"
+#include "verify/judge/outside_clock.h"
 #include "verify/judge/replays.h"
 #include "verify/judge/statistics.h"
 
@@ -24,6 +25,8 @@ class ReplayTimer {
  private:
   async::Task<Outcome<>> sample_all();
   async::Task<Outcome<>> sample_once();
+  void add(SampleClocks& clocks, const wire::ReplayedT& facts) const;
+  std::vector<double> take_believed(Side side, const SampleClocks& clocks);
   Outcome<> lose_reference(const ReplayFailure& trouble);
   async::Task<Outcome<>> start_beside();
   async::Task<Outcome<wire::ReplayedT>> played_right(Player& player, wire::ReplayT how);
@@ -38,6 +41,8 @@ class ReplayTimer {
   DeviceShare& device_;
   CandidateReplays& own_;
   ReferenceReplays::Found& reference_;
+  SampleClocks kernel_;
+  SampleClocks theirs_;  // the reference's
   Times times_;
 };
 
@@ -50,13 +55,5 @@ struct CompiledTime {
   std::string why_not;  // the reason if there is no time; else empty
 };
 async::Task<CompiledTime> sample_compiled(Player& player, std::optional<double> floor_ms);
-
-// Compares a batch's time by the device's events with that by the supervisor's clock, minus one replay with
-// its preparation. Code on the device can overwrite events, but not the supervisor's clock.
-struct ComparedClocks {
-  ClockCheck check;
-  std::string finding;  // if the two disagree, else empty
-};
-async::Task<std::expected<ComparedClocks, ReplayFailure>> compare_clocks(Player& player, double single_ms);
 
 }  // namespace kw::verify

@@ -131,8 +131,15 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
     timing.why_null = "the kernel's time read zero or less";
     return;
   }
-  verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
-  timing.why_null.reset();
+  // The candidate's process can falsify its times. speedup_trusted() computes a speed-up from them on
+  // request.
+  if (verdict_.trust == Trust::in_process) {
+    timing.why_null =
+        "only the candidate's own process measured its time (trust in-process), and could falsify it";
+  } else {
+    verdict_.speedup = *verdict_.reference_time_ms / *verdict_.kernel_time_ms;
+    timing.why_null.reset();
+  }
   auto least_ms = least_traffic_ms(verdict_.environment.gpu.value_or(""), moved_bytes);
   if (!least_ms) return;
   timing.roofline_share = *least_ms / *verdict_.kernel_time_ms;

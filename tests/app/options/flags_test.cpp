@@ -57,7 +57,7 @@ TEST(Flags, Values) {
   Words words;
   EXPECT_EQ(words.parse({"--device", "cuda:1", "--tolerance", "rtol=1e-3,atol=0.1", "--weights",
                          "constructor", "--tf32", "on", "--memory", "2G", "--limit", "3", "--min-trust",
-                         "replay", "--shapes", "given"}),
+                         "in-process", "--shapes", "given"}),
             "");
   EXPECT_EQ(words.settings.devices.ordinal, 1);
   EXPECT_EQ(words.settings.tolerance.name, "custom");
@@ -67,7 +67,7 @@ TEST(Flags, Values) {
   EXPECT_TRUE(words.settings.tf32);
   EXPECT_EQ(words.settings.memory_bytes, std::uint64_t{2} << 30);
   EXPECT_EQ(words.output.limit, 3U);
-  EXPECT_EQ(words.settings.min_trust, Trust::replay);
+  EXPECT_EQ(words.settings.min_trust, Trust::in_process);
 }
 
 class BadWords : public testing::TestWithParam<std::pair<std::vector<std::string>, std::string>> {};

@@ -57,10 +57,11 @@ TEST(StopRule, WithoutSpeedRightIsEnoughUnlessSpeedIsRequired) {
 }
 TEST(StopRule, ASpeedThatIsNotBelievedIsNotMeasured) {
   Settings settings = multi_turn();
-  settings.min_trust = Trust::replay;
-  EXPECT_EQ(after(1, "slow", settings), "success_correct");
+  EXPECT_EQ(after(1, "claimed slow", settings), "success_correct");
   settings.require_speed = RequireSpeed::always;
-  EXPECT_EQ(after(1, "fast", settings), "go on");
+  EXPECT_EQ(after(1, "claimed fast", settings), "go on");
+  settings.min_trust = Trust::in_process;
+  EXPECT_EQ(after(1, "claimed fast", settings), "success_fast");
 }
 TEST(StopRule, WhatDoesNotCountIsNoSuccess) {
   EXPECT_EQ(after(1, "library fast"), "go on");

@@ -56,7 +56,7 @@ Verdict verdict_on(const Job& job) {
   verdict.timing.why_null = "no GPU";
   if (says("fast") || says("slow")) {
     verdict.speedup = says("fast") ? 2.0 : 0.5;
-    verdict.trust = Trust::in_process;
+    verdict.trust = says("claimed") ? Trust::in_process : Trust::replay;
     verdict.timing.why_null.reset();
   }
   auto lacks = [&](CountsReason reason) {

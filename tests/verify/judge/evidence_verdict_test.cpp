@@ -223,6 +223,10 @@ TEST(ReplayEvidence, HoldsBothClocks) {
   EXPECT_EQ(record.clock_check->device_source, FactSource::replay);
   EXPECT_GT(record.clock_check->device_ms, 0);
   EXPECT_GT(record.clock_check->calls, 1U);
+  ASSERT_TRUE(record.clock_check->replays);
+  EXPECT_DOUBLE_EQ(record.clock_check->replays->device_ms, 0.08);
+  EXPECT_DOUBLE_EQ(record.clock_check->replays->host_ms, 0.08);
+  EXPECT_DOUBLE_EQ(record.clock_check->replays->tolerated_ms, 1.15 * 0.08 + 0.0015);
 }
 
 TEST(InProcessEvidence, CallsTheCandidatesClockAClaim) {
@@ -231,6 +235,7 @@ TEST(InProcessEvidence, CallsTheCandidatesClockAClaim) {
   const EvidenceRecord record = world.record();
   ASSERT_TRUE(record.clock_check);
   EXPECT_EQ(record.clock_check->device_source, FactSource::claim);
+  EXPECT_FALSE(record.clock_check->replays);
   ASSERT_TRUE(record.launches);
   EXPECT_EQ(record.launches->front().source, FactSource::claim);
   EXPECT_EQ(decoy(record, "without_launches"), CheckOutcome::wrong);

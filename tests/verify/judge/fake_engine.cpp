@@ -355,6 +355,7 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
       launches_skipped_ = !how.skip.empty();
       wire::ReplayedT answer = replayed(how);
       if (worker.of_references.at(how.slot)) answer.device_ms *= 2;
+      answer.host_ms = answer.device_ms;
       return {body(std::move(answer)), {}};
     }
     case Body::Attest: {

@@ -44,7 +44,9 @@ TEST(InProcess, ARightCandidateIsTimedByItsOwnEvents) {
   EXPECT_EQ(verdict.trust, Trust::in_process);
   EXPECT_EQ(verdict.timing.instrument, "cuda-events");
   EXPECT_EQ(verdict.timing.kernel_samples_ms.size(), 40U);
-  EXPECT_DOUBLE_EQ(verdict.speedup.value_or(0), 2);
+  EXPECT_FALSE(verdict.speedup);
+  EXPECT_DOUBLE_EQ(speedup_trusted(verdict, Trust::in_process).value_or(0), 2);
+  EXPECT_FALSE(speedup_trusted(verdict, Trust::replay));
   EXPECT_EQ(verdict.replay->why_not, "this build has no recorder");
 }
 

@@ -25,10 +25,12 @@ React replays(ReplayChange change) {
   };
 }
 
-// The durations of all replays, those of the reference included.
+// The durations of all replays, those of the reference included, by both clocks.
 React each_takes(double ms) {
-  return replays(
-      [=](const wire::ReplayT& how, wire::ReplayedT& facts) { facts.device_ms = ms * how.repeats; });
+  return replays([=](const wire::ReplayT& how, wire::ReplayedT& facts) {
+    facts.device_ms = ms * how.repeats;
+    facts.host_ms = facts.device_ms;
+  });
 }
 
 // The reaction to the nth timed single replay, from 0: reference and candidate alternate.
@@ -81,6 +83,7 @@ TEST(ReplayTiming, OfMorePrecisionBesideOthersMakesDoWithLess) {
   int turn = 0;
   world.fake.when("replayer", Body::Replay, replays([&](const auto&, wire::ReplayedT& facts) {
                     facts.device_ms = 1.0 * (1 + 0.001 * (++turn % 5));
+                    facts.host_ms = facts.device_ms;
                   }));
   EXPECT_LE(world.run().timing.kernel_samples_ms.size(), 40U);
 }
@@ -124,7 +127,44 @@ INSTANTIATE_TEST_SUITE_P(
                       Beside{"Wrong", "oracle", Body::Judge, 15, judges_wrong(), Status::incorrect}),
     [](const auto& info) { return info.param.name; });
 
-TEST(ReplayTiming, AReplayThatBreaksThenIsOurs) {
+TEST(ReplayTiming, AKernelThatFaultsThenIsAtFault) {
+  for (const char* error_class : {"illegal_memory_access", "runtime_error", "out_of_resources"}) {
+    VerdictWorld world;
+    world.fake.when("replayer", Body::Replay, nth_timed(5, fails("replay", error_class, "a fault")));
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.status, Status::failed);
+    EXPECT_EQ(verdict.fault, Fault::kernel);
+    EXPECT_EQ(to_string(verdict.error_class.value_or(ErrorClass::infrastructure)), error_class);
+    EXPECT_EQ(verdict.error, "a replay that was right before broke while it was timed: a fault");
+    EXPECT_EQ(verdict.timing.why_null, "a replay broke while it was timed");
+  }
+}
+
+TEST(ReplayTiming, AKernelThatHangsThenIsAtFault) {
+  VerdictWorld world;
+  world.settings.timeout = 300ms;
+  world.fake.when("replayer", Body::Replay, nth_timed(5, ends(Ending::hangs)));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.fault, Fault::kernel);
+  EXPECT_EQ(verdict.error_class, ErrorClass::timeout);
+}
+
+TEST(ReplayTiming, AFaultThenIsOursWhereTheDeviceNoLongerWorks) {
+  struct Probe {
+    Body message;
+    int nth;
+    React react;
+  };
+  for (const Probe& probe : {Probe{Body::Spawn, 2, ends(Ending::closes)},
+                             Probe{Body::LoadRecording, 3, fails("replay", "infrastructure", "no device")}}) {
+    VerdictWorld world;
+    world.fake.when("replayer", Body::Replay, nth_timed(5, fails("replay", "runtime_error", "a fault")));
+    world.fake.when("replayer", probe.message, probe.react, probe.nth);
+    EXPECT_EQ(world.run().fault, Fault::infrastructure) << wire::EnumNameBody(probe.message);
+  }
+}
+
+TEST(ReplayTiming, AReplayerThatBreaksThenIsOurs) {
   VerdictWorld world;
   world.fake.when("replayer", Body::Replay, nth_timed(5, fails("replay", "infrastructure", "a fault")));
   const Verdict verdict = world.run();
@@ -176,6 +216,7 @@ TEST(ReplayTiming, OfWildSamplesIsTakenAgainAloneOnTheDevice) {
   int turn = 0;
   world.fake.when("replayer", Body::Replay, replays([&](const auto&, wire::ReplayedT& facts) {
                     facts.device_ms = ++turn % 3 == 0 ? 0.9 : 0.1;
+                    facts.host_ms = facts.device_ms;
                   }));
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::correct);
@@ -216,7 +257,47 @@ TEST(ReplayTiming, AReferenceWithoutSamplesGivesNoSpeedUp) {
   EXPECT_EQ(world.run().timing.why_null, "no replay ended within the time for timing");
 }
 
-// ---- the outside clock
+// ---- the host's clock
+
+// The candidate's replays and those of its reference, which takes twice as long.
+bool is_reference(const wire::ReplayT& how, const wire::ReplayedT& facts) {
+  return facts.device_ms > 0.1 * how.repeats;
+}
+
+TEST(HostClock, ReplacesEventsThatMakeAKernelFaster) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, replays([](const auto& how, wire::ReplayedT& facts) {
+                    if (!is_reference(how, facts)) facts.device_ms = 0.008 * how.repeats;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_DOUBLE_EQ(verdict.kernel_time_ms.value_or(0), 0.08);
+  EXPECT_DOUBLE_EQ(verdict.speedup.value_or(0), 2);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: a replay of the kernel takes 0.0080 ms"));
+}
+
+TEST(HostClock, ReplacesEventsThatMakeAReferenceSlower) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, replays([](const auto& how, wire::ReplayedT& facts) {
+                    if (is_reference(how, facts)) facts.device_ms *= 10;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_DOUBLE_EQ(verdict.reference_time_ms.value_or(0), 0.16);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: a replay of the reference"));
+}
+
+TEST(HostClock, ThatWaitsForABusyHostChangesNothing) {
+  VerdictWorld world;
+  int turn = 0;
+  world.fake.when("replayer", Body::Replay, replays([&](const auto&, wire::ReplayedT& facts) {
+                    facts.host_ms += ++turn % 3 == 0 ? 0.001 : 0.3;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
+  EXPECT_DOUBLE_EQ(verdict.speedup.value_or(0), 2);
+}
+
+// ---- the supervisor's clock
 
 React batches(React react) {
   return [=](const wire::BodyUnion& asked, Reaction& usual) {
@@ -233,7 +314,21 @@ React alone(React react) {
 TEST(Clocks, ABatchThatTakesLongerOutsideIsAFinding) {
   VerdictWorld world;
   world.fake.when("replayer", Body::Replay, batches(waits(300ms)));
-  EXPECT_TRUE(VerdictWorld::finds(world.run(), "clocks disagree: "));
+  const Verdict verdict = world.run();
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: 250 calls in a row"));
+  EXPECT_GT(verdict.kernel_time_ms.value_or(0), 1);
+  EXPECT_LT(verdict.speedup.value_or(1), 0.2);
+}
+
+TEST(Clocks, ANeighbourThatDelaysOneBatchChangesNothing) {
+  VerdictWorld world;
+  auto seen = std::make_shared<int>(0);
+  world.fake.when("replayer", Body::Replay, batches([=](const wire::BodyUnion& asked, Reaction& usual) {
+                    if ((*seen)++ == 0) waits(300ms)(asked, usual);
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: "));
+  EXPECT_DOUBLE_EQ(verdict.kernel_time_ms.value_or(0), 0.08);
 }
 
 TEST(Clocks, ThatAgreeAreNoFinding) {

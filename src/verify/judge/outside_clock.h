@@ -1,0 +1,43 @@
+// Compares the times that the device's events give with clocks of the host. Device code can overwrite the
+// stamps of events, but no clock of the host.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "verify/judge/player.h"
+
+namespace kw::verify {
+
+// Samples of one side: the same replays by two clocks. Each time is less the floor of its clock.
+struct SampleClocks {
+  std::vector<double> device_ms = {};  // by the device's events
+  std::vector<double> host_ms = {};    // by the replayer's host clock
+};
+
+enum class Side { kernel, reference };
+
+// The samples that may be believed, and the finding if they are not those of the events (else empty). The
+// host's clock replaces the events where these make a kernel faster, or a reference slower, than that clock
+// allows.
+struct Believed {
+  std::vector<double> samples_ms;
+  std::string finding;
+  ReplayClocks clocks;
+};
+Believed believe(const SampleClocks& clocks, Side side);
+
+// The greatest host time of a replay that agrees with this device time: 15% and 1.5 us more. The wait for the
+// stream's end has noise of this size on a busy host.
+double tolerated_host_ms(double device_ms);
+
+// Compares a batch's time by the device's events with that by the supervisor's clock, minus one replay with
+// its preparation.
+struct ComparedClocks {
+  ClockCheck check;
+  std::string finding;  // if the two disagree in each of three tries, else empty
+};
+async::Task<std::expected<ComparedClocks, ReplayFailure>> compare_clocks(Player& player, double single_ms);
+
+}  // namespace kw::verify
