@@ -115,8 +115,8 @@ std::string verdict_id(const OpenTrace& open, std::size_t turn) {
 std::string feedback_on(const OpenTrace& open, const Settings& settings) {
   const Turn& turn = open.conversation().turns.back();
   return build_feedback(*turn.verdict, turn.code,
-                        FeedbackContext{settings.style, settings.target_speedup, settings.min_trust,
-                                        turn.finish_reason == "length"});
+                        FeedbackContext{settings.style, settings.target_speedup,
+                                        turn.finish_reason == "length", settings.min_trust});
 }
 
 bool end_conversation(OpenTrace& open, StopReason reason, std::string error, const Settings& settings) {

@@ -16,8 +16,8 @@ inline constexpr std::size_t feedback_limit = 1800;
 struct FeedbackContext {
   PromptStyle style = PromptStyle::wrapper;
   double target_speedup = 1.0;
-  Trust min_trust = Trust::replay;  // the least trust of a speed that is told
   bool cut_short = false;           // the answer ended at its length limit
+  Trust min_trust = Trust::replay;  // the least trust of a speed that is told
 };
 
 // The event, its place and size; then the expected form of the next answer. Plain text without paths.
