@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -204,6 +205,15 @@ def test_the_place_of_a_kernel_is_in_its_machine_code(server):
     elsewhere = text[:end] + '\n  } loc("kernel.py":1:0)' + text[text.index("\n", end + 1):]
     found = attested(server.spawn(), b"\n".join([line.encode(), changed(line, ttir=elsewhere).encode()]))
     assert len(set(texts(found.sha256))) == 2
+
+
+def test_code_without_a_place_is_left_out(server):
+    line = broker.line_of(compiled("add"), "")
+    text = re.sub(r"^(#loc\d*) = .*", r"\1 = loc(unknown)", json.loads(line)["ttir"], flags=re.MULTILINE)
+    text = re.sub(r"loc\([^#()]*\(.*?\)\)", "loc(unknown)", text)
+    assert __file__ not in text
+    found = attested(server.spawn(), changed(line, ttir=text).encode())
+    assert (texts(found.names), texts(found.sha256), texts(found.brought)) == ([], [], [])
 
 
 @pytest.mark.parametrize("place", ['"{}":1:0', '"name"("{}":1:0)', 'fused["{}":1:0, "kernel.py":1:0]',

@@ -5,8 +5,8 @@ candidate's process gives. The texts come from such a process, so a child serves
 IR that crashes the compiler ends the child, and none of that candidate's kernels is attested.
 
 The IR names the file that defines the kernel. Triton writes that name into the cubin's line table too, so an IR with
-another name has another hash, unless the candidate turned line tables off. By this file the broker tells a candidate's
-kernels from those of installed packages and of torch.compile.
+another name has another hash, and an IR without one is not lowered. By this file the broker tells a candidate's kernels
+from those of installed packages and of torch.compile.
 """
 import functools
 import hashlib
@@ -202,6 +202,8 @@ def _compiled(path, capability, options):
     from triton import compile as compile_ir
     from triton.backends.compiler import GPUTarget
     kernel = compile_ir(path, target=GPUTarget("cuda", capability, _WARP), options=options)
+    if not defining_files(kernel.asm[_first_stage(kernel)]):
+        raise Unfit("the IR names no file")
     digest = hashlib.sha256(kernel.asm["cubin"]).hexdigest()
     return Lowered(clip(kernel.name, NAME_LIMIT), digest, is_brought_kernel(kernel))
 
