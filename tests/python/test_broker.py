@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -11,9 +12,13 @@ import triton.language as tl
 from fork_client import Server, memory_file
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon._runtime import GluonASTSource
 
 from kernelwright._engine import broker, wire
-from kernelwright._engine.cuda_launches import Launches
+from kernelwright._engine.cuda_launches import Launches, _Counted
+from kernelwright._engine.launches import LaunchLog
 from kernelwright._engine.wire import made, text, texts
 
 TARGET = GPUTarget("cuda", 90, 32)
@@ -49,6 +54,13 @@ def far(v, k):
 @triton.jit
 def calling_kernel(x, out):
     tl.store(out, far(tl.load(x), 3.0))
+
+
+@gluon.jit
+def gluon_kernel(x, out, n, BLOCK: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([4], [32], [8], [0])
+    at = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout=layout)
+    gl.store(out + at, gl.load(x + at, mask=at < n) * 2.0, mask=at < n)
 
 
 @triton.jit
@@ -94,14 +106,19 @@ def compiled(case):
     return triton.compile(source, target=TARGET, options=options)
 
 
+def compiled_gluon():
+    signature = {"x": POINTER, "out": POINTER, "n": "i32", "BLOCK": "constexpr"}
+    return triton.compile(GluonASTSource(gluon_kernel, signature, {"BLOCK": 1024}), target=TARGET, options={"num_warps": 8})
+
+
 def digest(kernel):
     return hashlib.sha256(kernel.asm["cubin"]).hexdigest()
 
 
-def attested(runner, data, capability=90):
+def attested(runner, data, capability=90, wanted=()):
     fd = memory_file(data)
     try:
-        return runner.ask(made(wire.AttestT, capability=capability), [fd])
+        return runner.ask(made(wire.AttestT, capability=capability, wanted=list(wanted)), [fd])
     finally:
         os.close(fd)
 
@@ -111,7 +128,7 @@ def changed(line, **facts):
 
 
 def test_equal_cubins_come_out_of_the_same_ir(server):
-    launches, kernels = Launches(None), [compiled(each) for each in CASES]
+    launches, kernels = Launches(None), [compiled_gluon(), *(compiled(each) for each in CASES)]
     for kernel in kernels:
         launches.launched(digest(kernel), kernel)
     found = attested(server.spawn(), launches.lowered())
@@ -119,7 +136,95 @@ def test_equal_cubins_come_out_of_the_same_ir(server):
     pairs = set(zip(texts(found.names), texts(found.sha256)))
     assert {(kernel.name, digest(kernel)) for kernel in kernels} <= pairs
     assert len(pairs) <= len(kernels) + 2  # specialised warps have several results
-    assert all(f"{os.path.basename(__file__)}" in kernel.asm["ttir"] for kernel in kernels)
+    assert all(f"{os.path.basename(__file__)}" in kernel.asm["ttir"] for kernel in kernels[1:])
+
+
+def test_only_wanted_kernels_are_compiled(server):
+    kernels = [compiled("add"), compiled("calling")]
+    data = "\n".join(broker.line_of(each, digest(each)) for each in kernels).encode()
+    found = attested(server.spawn(), data, wanted=[digest(kernels[1]), "f" * 64])
+    assert (texts(found.names), texts(found.sha256)) == (["calling_kernel"], [digest(kernels[1])])
+
+
+def test_an_answer_comes_before_all_time_is_spent(monkeypatch):
+    monkeypatch.setattr(broker, "BUDGET_S", -1)
+    assert list(broker.lowered(broker.line_of(compiled("add"), "").encode(), 90)) == []
+
+
+def generated_file():
+    """A file as torch.compile names it."""
+    from torch._inductor import codecache
+    return codecache.get_path(codecache.code_hash("import triton"), "py")[2]
+
+
+def of(file, name="add_kernel"):
+    """The line of a kernel that another file defines, and that file's place in the IR."""
+    line = broker.line_of(compiled("add"), "")
+    text = json.loads(line)["ttir"].replace("add_kernel", name)
+    assert f'"{__file__}"' in text
+    return changed(line, ttir=text.replace(f'"{__file__}"', f'"{file}"'))
+
+
+@pytest.mark.parametrize("file, name, brought", [
+    ("kernel.py", "add_kernel", False), ("kernel.py", "triton_poi_fused_add_relu_0", False),
+    ("<generated relu>", "add_relu", False), ("/tmp/kernelwright-abc/mine.py", "add_kernel", False),
+    ("GENERATED", "triton_poi_fused_add_relu_0", True), ("GENERATED", "triton_", True),
+    ("GENERATED", "triton_red_fused_sum_1", True), ("GENERATED", "triton_tem_fused_mm_0", True),
+    ("GENERATED", "add_kernel", False), ("GENERATED", "triton_softmax_kernel", False),
+    (torch.__file__, "_sampled_addmm_kernel", True), (triton.__file__, "add_kernel", True),
+    (os.path.join(os.path.dirname(os.__file__), "x.py"), "add_kernel", True),
+])
+def test_packages_and_torch_compile_bring_their_kernels(server, file, name, brought):
+    file = generated_file() if file == "GENERATED" else file
+    found = attested(server.spawn(), of(file, name).encode())
+    assert texts(found.names) == [name]
+    assert (len(texts(found.sha256)), len(texts(found.brought))) == ((0, 1) if brought else (1, 0))
+
+
+@pytest.mark.parametrize("file, counted", [("kernel.py", 1), ("GENERATED", 0), (torch.__file__, 0)])
+def test_only_launches_of_the_candidates_kernels_are_counted_and_skipped(file, counted):
+    kernel, made_with = compiled("add"), []
+    file = generated_file() if file == "GENERATED" else file
+    kernel.asm["ttir"] = kernel.asm["ttir"].replace(f'"{__file__}"', f'"{file}"')
+    kernel.name, kernel.n_regs, kernel.n_spills = "triton_poi_fused_add_0", 16, 0
+    launches = Launches(LaunchLog())
+    launch = _Counted(launches, kernel, lambda *arguments: made_with.append(arguments))
+    launch(1, 1, 1, "stream")
+    launches.skip = True
+    launch(2, 1, 1, "stream")
+    assert made_with == [(1, 1, 1, "stream"), (2, 1, 1, "stream")][:2 - counted]
+    assert launches.log.launches == 2 * counted
+    assert len(launches.lowered().splitlines()) == 1
+
+
+def test_the_place_of_a_kernel_is_in_its_machine_code(server):
+    line = broker.line_of(compiled("add"), "")
+    text = json.loads(line)["ttir"]
+    begin = text.index("tt.func public @")
+    end = text.index("\n  } loc(", begin)
+    elsewhere = text[:end] + '\n  } loc("kernel.py":1:0)' + text[text.index("\n", end + 1):]
+    found = attested(server.spawn(), b"\n".join([line.encode(), changed(line, ttir=elsewhere).encode()]))
+    assert len(set(texts(found.sha256))) == 2
+
+
+def test_code_without_a_place_is_left_out(server):
+    line = broker.line_of(compiled("add"), "")
+    text = re.sub(r"^(#loc\d*) = .*", r"\1 = loc(unknown)", json.loads(line)["ttir"], flags=re.MULTILINE)
+    text = re.sub(r"loc\([^#()]*\(.*?\)\)", "loc(unknown)", text)
+    assert __file__ not in text
+    found = attested(server.spawn(), changed(line, ttir=text).encode())
+    assert (texts(found.names), texts(found.sha256), texts(found.brought)) == ([], [], [])
+
+
+@pytest.mark.parametrize("place", ['"{}":1:0', '"name"("{}":1:0)', 'fused["{}":1:0, "kernel.py":1:0]',
+                                   'callsite("kernel.py":1:0 at "{}":1:0)'])
+def test_a_place_is_found_in_every_form(server, place):
+    line = broker.line_of(compiled("add"), "")
+    text = json.loads(line)["ttir"]
+    end = text.index("\n  } loc(", text.index("tt.func public @"))
+    elsewhere = text[:end] + f"\n  }} loc({place.format(torch.__file__)})" + text[text.index("\n", end + 1):]
+    found = attested(server.spawn(), changed(line, ttir=elsewhere).encode())
+    assert texts(found.sha256) == [] and len(texts(found.brought)) == 1
 
 
 def test_a_broker_does_without_pytorch(server):
@@ -197,7 +302,7 @@ def test_the_latest_kernels_are_kept():
 
 
 def test_kernels_without_triton_ir_are_none_of_ours():
-    class Gluon:
-        asm = {"ttgir": "module {}"}
-    assert broker.line_of(Gluon, "") is None
+    class Assembled:
+        asm = {"ptx": ".version 8.0", "cubin": b""}
+    assert broker.line_of(Assembled, "") is None
     assert torch.cuda.is_initialized() is False

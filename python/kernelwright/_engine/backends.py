@@ -84,7 +84,9 @@ class Cuda(_Backend):
 
     name = "cuda"
     guarded = False
-    environment = {**_Backend.environment, "CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+    # torch.compile would launch past Triton, and then the broker is not told what was compiled.
+    environment = {**_Backend.environment, "CUDA_DEVICE_MAX_CONNECTIONS": "1",
+                   "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER": "0"}
 
     def prepare(self):
         """Make the imports and hashes that a first launch needs."""

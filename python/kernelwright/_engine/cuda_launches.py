@@ -33,16 +33,23 @@ class Launches:
 
 
 class _Counted:
-    """Wraps a kernel's launcher and counts its calls."""
+    """Wraps a kernel's launcher and counts its calls.
+
+    Launches of packages' kernels and of torch.compile's are made as PyTorch's own are: not counted and never skipped.
+    """
 
     def __init__(self, launches, kernel, launcher):
         self._launches, self._kernel, self._launcher = launches, kernel, launcher
+        self._brought = broker.is_brought_kernel(kernel)
         metadata = kernel.metadata
         self._name, self._warps = kernel.name, metadata.num_warps
         self._facts = {"registers": kernel.n_regs, "spills": kernel.n_spills, "shared": metadata.shared,
                        "cubin": hashlib.sha256(kernel.kernel).hexdigest(), "ms": -1.0}
 
     def __call__(self, x, y, z, *rest):
+        if self._brought:
+            self._launches.launched(self._facts["cubin"], self._kernel)
+            return self._launcher(x, y, z, *rest)
         self._launches.log.begin(self._name, (x, y, z), max(x, 0) * max(y, 0) * max(z, 0), self._warps)
         self._launches.launched(self._facts["cubin"], self._kernel)
         try:

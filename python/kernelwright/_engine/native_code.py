@@ -7,6 +7,7 @@ import torch
 from .errors import Unsupported
 
 BUILDERS = ("load", "load_inline")
+SOURCES = ("sources", "cpp_sources", "cuda_sources")  # of a builder, after the extension's name
 WITHOUT_NVCC = ("_compile_kernel", "compile_kernel")  # functions of torch.cuda
 
 
@@ -31,10 +32,15 @@ def _noted(backend, build):
     return noted
 
 
+def _passes_sources(args, kwargs):
+    given = [*args[1:3], *(kwargs.get(name) for name in SOURCES)]
+    return any(str(text).strip() for each in given if each for text in (each if isinstance(each, (list, tuple)) else [each]))
+
+
 def _watched(backend, build, cpp_extension):
     @functools.wraps(build)
     def watched(*args, **kwargs):
-        backend.native_code = True
+        backend.native_code = backend.native_code or _passes_sources(args, kwargs)
         if cpp_extension.CUDA_HOME is None and shutil.which("nvcc") is None:
             raise Unsupported("compiling CUDA C++ without nvcc")
         return build(*args, **kwargs)

@@ -96,21 +96,6 @@ std::set<std::string> names_used(Node root) {
   return used;
 }
 
-bool is_native(std::string_view path) {
-  return path == "load_inline" || path.ends_with(".load_inline") || path.find("cpp_extension") != path.npos;
-}
-
-void find_native_code(Node root, const Aliases& aliases, StaticReport& report) {
-  for (const auto& [name, path] : aliases)
-    if (is_native(path)) report.native_code = true;
-  walk(root, [&](Node node) {
-    if (!node.is("call")) return true;
-    auto path = dotted_path(node.field("function"));
-    if (path && is_native(resolved(aliases, *path))) report.native_code = true;
-    return true;
-  });
-}
-
 }  // namespace
 
 bool is_jitted(Node decorated, const Aliases& aliases) {

@@ -25,6 +25,7 @@ std::string_view last_part(std::string_view path);
 void find_bindings(Node root, StaticReport& report);
 void find_forbidden(Node root, const Aliases& aliases, StaticReport& report);
 void find_jitted(Node root, const Aliases& aliases, StaticReport& report);
+void find_native_code(Node root, const Aliases& aliases, StaticReport& report);
 void find_torch_on_values(Node root, const Aliases& aliases, StaticReport& report);
 
 // Whether the list, an array of constants, has this word.

@@ -31,9 +31,11 @@ struct StaticReport {
   std::set<std::string> names;  // bound at the top level, also inside if, try, with, for and while
   bool open = false;            // more names may exist: star import, exec, globals()
   std::vector<StaticFinding> forbidden;
-  std::vector<std::string> jitted;      // functions under a Triton decorator
-  bool native_code = false;             // load_inline or cpp_extension: CUDA or C++ in the source
-  std::vector<StaticFinding> findings;  // explanations only, never a reason for a verdict
+  std::vector<std::string> jitted;  // functions under a Triton decorator
+  // It passes CUDA or C++ sources to load_inline or another builder of PyTorch's, or may do so.
+  bool native_code = false;
+  std::set<std::string> native_kernels;  // names of __global__ functions in its texts
+  std::vector<StaticFinding> findings;   // explanations only, never a reason for a verdict
   // PyTorch operations on a kernel's own values in code that is certainly compiled: Triton's compiler
   // refuses them.
   std::vector<StaticFinding> torch_on_values;

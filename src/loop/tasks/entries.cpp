@@ -124,7 +124,8 @@ Result<> check_order(const Job& job, const PairNames& names, const StaticReport&
   // A kernel without a decorator may still be compiled by a call of triton.jit.
   bool may_launch = !kernel.jitted.empty() || kernel.native_code || !is_certain(kernel) ||
                     job.candidate.code.contains("import triton") ||
-                    job.candidate.code.contains("from triton");
+                    job.candidate.code.contains("from triton") ||
+                    job.candidate.code.contains("cpp_extension");
   if (reference.jitted.empty() || may_launch) return {};
   return fail(fmt::format("the reference, {}, contains the Triton kernel `{}`, and the kernel, {}, contains "
                           "none",

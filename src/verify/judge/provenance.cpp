@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/async/loop.h"
 #include "base/core/text.h"
@@ -15,35 +16,61 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Prefixes and parts of the mangled names of kernels of PyTorch and of its libraries.
-constexpr std::array<std::string_view, 30> library_words{
-    "at6native", "at4cuda",       "at_cuda",      "cutlass",     "cublas",      "cudnn",
-    "cusolver",  "cusparse",      "cufft",        "ampere_",     "sm80_",       "sm90_",
-    "nvjet",     "hopper_",       "volta_",       "turing_",     "maxwell_",    "cub3",
-    "CUB_",      "thrust",        "splitKreduce", "gemv",        "gemmk1",      "flash",
-    "fmha_",     "pytorch_flash", "triton_poi_",  "triton_red_", "triton_per_", "triton_tem_"};
+// Prefixes and parts of the mangled names of kernels of PyTorch and of its libraries. They decide only where
+// a candidate builds native code, since such code cannot be attested.
+constexpr std::array<std::string_view, 27> library_words{
+    "at6native", "at4cuda", "at_cuda",  "cutlass", "cublas",        "cudnn",  "cusolver",
+    "cusparse",  "cufft",   "ampere_",  "sm80_",   "sm90_",         "nvjet",  "hopper_",
+    "volta_",    "turing_", "maxwell_", "cub3",    "CUB_",          "thrust", "splitKreduce",
+    "gemv",      "gemmk1",  "flash",    "fmha_",   "pytorch_flash", "triton_"};
 
-constexpr auto broker_limit = 60s;
-
-std::vector<Launch> launches_of(const wire::ReplayableT& facts, const Origins& origins) {
-  std::vector<Launch> launches;
-  for (const auto& from : facts.launches) {
-    Launch& launch = launches.emplace_back(launch_of(*from));
-    launch.whose = whose(from->name, from->cubin_sha256, origins);
-    launch.block = from->block;
-  }
-  return launches;
+bool has_library_word(std::string_view kernel) {
+  return std::ranges::any_of(library_words, [&](std::string_view word) { return kernel.contains(word); });
 }
 
-async::Task<bool> time_each(Player& player, Provenance& found) {
+// A function of the source with that mangled name, in no namespace or in one without such a word, is its own.
+bool is_named_like_a_library(const std::string& kernel, const std::set<std::string>& native_kernels) {
+  if (!has_library_word(kernel)) return false;
+  return std::ranges::none_of(native_kernels, [&](const std::string& name) {
+    const std::string mangled = fmt::format("{}{}", name.size(), name);
+    if (kernel == name || kernel.starts_with("_Z" + mangled)) return true;
+    const std::size_t at = kernel.find(mangled);
+    if (at == std::string::npos || at == 0 || is_digit(kernel[at - 1])) return false;
+    return !has_library_word(kernel.substr(0, at)) && !has_library_word(kernel.substr(at + mangled.size()));
+  });
+}
+
+constexpr auto broker_limit = 120s;  // longer than BUDGET_S of _engine/broker.py
+
+// One recording's launches.
+struct Examined {
+  std::uint32_t recording = 0;
+  std::vector<Launch> launches = {};
+  std::vector<std::uint32_t> own = {};  // numbers of launches
+  std::optional<double> triton_share = {};
+};
+
+Examined examined(const wire::ReplayableT& facts, std::uint32_t recording, const Origins& origins) {
+  Examined found{.recording = recording};
+  for (std::uint32_t i = 0; i < facts.launches.size(); ++i) {
+    const wire::LaunchT& from = *facts.launches[i];
+    Launch& launch = found.launches.emplace_back(launch_of(from));
+    const std::string_view origin = whose(from.name, from.cubin_sha256, origins);
+    launch.whose = origin;
+    launch.block = from.block;
+    if (is_own(origin, origins)) found.own.push_back(i);
+  }
+  return found;
+}
+
+async::Task<std::optional<Ended>> time_each(Player& player, Examined& found) {
+  if (found.launches.empty()) co_return std::nullopt;
   wire::ReplayT how;
+  how.slot = found.recording;
   how.order = wire::Order::serial;
   how.each_launch = true;
   auto played = co_await player.play(std::move(how));
-  if (!played) {
-    found.ended = co_await player.broken_while_timed(played.error());
-    co_return false;
-  }
+  if (!played) co_return co_await player.broken_while_timed(played.error());
   double all_ms = 0;
   double own_ms = 0;
   for (std::size_t i = 0; i < std::min(found.launches.size(), played->facts.launch_ms.size()); ++i) {
@@ -53,37 +80,49 @@ async::Task<bool> time_each(Player& player, Provenance& found) {
     if (launch.whose == "candidate") own_ms += *launch.time_ms;
   }
   if (all_ms > 0) found.triton_share = own_ms / all_ms;
-  co_return true;
+  co_return std::nullopt;
 }
 
 // Without some launches the others may fault, which proves nothing.
-async::Task<> replay_without_own(Player& player, Provenance& found) {
+async::Task<std::expected<CheckOutcome, Ended>> replay_without_own(Player& player, const Examined& of) {
   wire::ReplayT how;
-  for (std::uint32_t i = 0; i < found.launches.size(); ++i)
-    if (found.launches[i].whose != "library") how.skip.push_back(i);
-  found.own_launches = how.skip.size();
-  if (how.skip.empty()) co_return;
+  how.slot = of.recording;
+  how.skip = of.own;
   auto played = co_await player.play(std::move(how));
-  found.decoy_check.outcome = CheckOutcome::failed;
-  if (!played) {
-    if (was_stopped(played.error().refusal)) found.ended = Stopped{};
+  if (!played && was_stopped(played.error().refusal)) co_return std::unexpected<Ended>(Stopped{});
+  if (!played) co_return CheckOutcome::failed;
+  auto judged = co_await player.judge(*played, true);
+  if (!judged) co_return CheckOutcome::failed;
+  co_return judged->right ? CheckOutcome::right : CheckOutcome::wrong;
+}
+
+// The recordings begin with the least favourable one; one in which the own launches are decoys decides.
+async::Task<> look_for_decoys(Player& player, const std::vector<Examined>& recordings, Provenance& found) {
+  for (const Examined& each : recordings) {
+    auto outcome = co_await replay_without_own(player, each);
+    if (!outcome) {
+      found.ended = outcome.error();
+      co_return;
+    }
+    if (found.decoy_check.outcome != CheckOutcome::failed) found.decoy_check.outcome = *outcome;
+    if (*outcome != CheckOutcome::right) continue;
+    found.decoy_check.outcome = CheckOutcome::right;
+    found.decoy = true;
+    found.launches = each.launches;
     co_return;
   }
-  auto judged = co_await player.judge(*played, true);
-  if (!judged) co_return;
-  found.decoy = judged->right;
-  found.decoy_check.outcome = judged->right ? CheckOutcome::right : CheckOutcome::wrong;
 }
 
 }  // namespace
 
 std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins) {
-  bool jitted = origins.jitted.contains(kernel);
-  if (jitted) return origins.attested.contains(cubin_sha256) ? "candidate" : "unattested";
   if (origins.library.contains(cubin_sha256)) return "library";
-  if (std::ranges::any_of(library_words, [&](std::string_view word) { return kernel.contains(word); }))
-    return "library";
-  return origins.native_code ? "unattested" : "library";
+  if (origins.attested.contains(cubin_sha256)) return "candidate";
+  return is_named_like_a_library(kernel, origins.native_kernels) ? "library" : "unattested";
+}
+
+bool is_own(std::string_view origin, const Origins& origins) {
+  return origin == "candidate" || (origin == "unattested" && origins.native_code);
 }
 
 Launch launch_of(const wire::LaunchT& from) {
@@ -97,27 +136,44 @@ Launch launch_of(const wire::LaunchT& from) {
   return launch;
 }
 
+namespace {
+
+// The cubins of all launches; of more than fit a message, the first.
+std::vector<std::string> launched_cubins(const Player& player) {
+  constexpr std::size_t most = 400;
+  std::set<std::string> found;
+  for (std::size_t recording = 0; recording < player.tapes(); ++recording)
+    for (const auto& launch : player.facts(recording).launches)
+      if (found.size() < most) found.insert(launch->cubin_sha256);
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
 // The coroutine shares all that it needs.
 std::shared_ptr<Attesting> start_attesting(Context& context, std::shared_ptr<const Tape> tape,
-                                           std::uint32_t capability) {
+                                           const Player& player) {
   auto attesting = std::make_shared<Attesting>(context.loop);
   if (!context.servers.broker) {
     attesting->done.set();
     return attesting;
   }
+  wire::AttestT wanted;
+  wanted.capability = player.facts(0).compute_capability;
+  wanted.wanted = launched_cubins(player);
   auto ask = [](std::shared_ptr<Attesting> to, std::shared_ptr<const Tape> of,
                 std::shared_ptr<engine::ForkServer> broker, engine::Limits limits,
-                std::uint32_t compute_capability) -> async::Task<> {
+                wire::AttestT question) -> async::Task<> {
     try {
-      to->sha256 = co_await engine::attested(std::move(broker), std::move(limits), of->recorded.kernels.get(),
-                                             compute_capability, async::Deadline::in(broker_limit));
-    } catch (const std::exception&) {
-      // Without an answer nothing is attested.
+      to->answer = co_await engine::attested(std::move(broker), std::move(limits), of->recorded.kernels.get(),
+                                             std::move(question), async::Deadline::in(broker_limit));
+    } catch (const std::exception& error) {
+      to->answer = std::unexpected(engine::NoAttestation{error.what(), false});
     }
     to->done.set();
   };
   async::spawn(context.loop,
-               ask(attesting, std::move(tape), context.servers.broker, context.limits, capability));
+               ask(attesting, std::move(tape), context.servers.broker, context.limits, std::move(wanted)));
   return attesting;
 }
 
@@ -142,26 +198,36 @@ LaunchList recorded_launches(const Player& player) {
 
 namespace {
 
-// Only the launches of the first recording are timed.
-void add_origins(Provenance& found, const Player& player, const Origins& origins) {
+// The recordings are in their order.
+void add_origins(LaunchList& list, const std::vector<Examined>& recordings) {
   std::size_t next = 0;
-  for (std::size_t recording = 0; recording < player.tapes(); ++recording)
-    for (const auto& from : player.facts(recording).launches)
-      found.launch_list.launches[next++].whose = whose(from->name, from->cubin_sha256, origins);
-  for (std::size_t i = 0; i < found.launches.size(); ++i)
-    found.launch_list.launches[i].time_ms = found.launches[i].time_ms;
+  for (const Examined& each : recordings)
+    for (const Launch& launch : each.launches) {
+      list.launches[next].whose = launch.whose;
+      list.launches[next++].time_ms = launch.time_ms;
+    }
 }
 
 }  // namespace
 
 async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed) {
   Provenance found;
-  found.launches = launches_of(player.facts(0), origins);
   found.launch_list = recorded_launches(player);
-  const bool is_timed = !timed || found.launches.empty() || co_await time_each(player, found);
-  add_origins(found, player, origins);
-  if (!is_timed) co_return found;
-  co_await replay_without_own(player, found);
+  std::vector<Examined> recordings;
+  for (std::uint32_t i = 0; i < player.tapes(); ++i)
+    recordings.push_back(examined(player.facts(i), i, origins));
+  for (Examined& each : recordings)
+    if (timed && !found.ended) found.ended = co_await time_each(player, each);
+  add_origins(found.launch_list, recordings);
+  std::ranges::sort(recordings, {}, [](const Examined& each) {
+    return std::tuple(each.own.size(), each.triton_share.value_or(0), each.recording);
+  });
+  const Examined& least = recordings.front();
+  found.launches = least.launches;
+  found.own_launches = least.own.size();
+  for (const Examined& each : recordings)
+    if (each.triton_share) found.triton_share = std::min(found.triton_share.value_or(1), *each.triton_share);
+  if (found.own_launches > 0 && !found.ended) co_await look_for_decoys(player, recordings, found);
   co_return found;
 }
 

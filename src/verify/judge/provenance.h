@@ -1,6 +1,7 @@
 // Provenance of a candidate's launches: the candidate's own kernels, or a library's.
 #pragma once
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <set>
@@ -18,25 +19,29 @@ struct Attesting {
   explicit Attesting(async::Loop& loop) : done(loop) {}
 
   async::Event done;
-  std::set<std::string> sha256;
+  std::expected<engine::Attestation, engine::NoAttestation> answer =
+      std::unexpected(engine::NoAttestation{"there is no compile broker", false});
 };
 
-// Asks the compile broker to compile the candidate's kernels, beside the replays, since both take equally
-// long. The attempt may end without the answer.
+// Asks the compile broker to compile the kernels of the player's recordings, beside the replays, since both
+// take equally long. `tape` is the last recording: its file holds the kernels of the earlier ones too. The
+// attempt may end without the answer.
 std::shared_ptr<Attesting> start_attesting(Context& context, std::shared_ptr<const Tape> tape,
-                                           std::uint32_t capability);
+                                           const Player& player);
 
 struct Origins {
   std::set<std::string> attested = {};  // SHA-256 of cubins that the compile broker made of its Triton code
-  std::set<std::string> jitted = {};    // names of the @triton.jit functions in its source
-  std::set<std::string> library = {};   // SHA-256 of cubins that references launched
-  bool native_code = false;             // the candidate contains CUDA C++
+  std::set<std::string> library = {};   // SHA-256 of cubins that its reference launched, or others brought
+  bool native_code = false;             // it built CUDA or C++ of its own
+  std::set<std::string> native_kernels = {};  // names of the __global__ functions in its source
 };
 
-// "candidate": Triton's, attested, and a @triton.jit of the source. "library": launched by a reference too,
-// or with a name of PyTorch's or its libraries' kernels, or of no possible origin but PyTorch. "unattested":
-// the candidate's own kernel without attestation, such as CUDA C++.
+// "library": launched by the reference too, of an installed package, or of torch.compile. "candidate":
+// attested, and no library's. Neither depends on a name. Of all others, those with a name of PyTorch's or its
+// libraries' kernels are "library", the rest "unattested".
 std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins);
+// Whether a launch of this origin is work of the candidate's own: CUDA C++ cannot be attested.
+bool is_own(std::string_view origin, const Origins& origins);
 
 // A launch without its origin, its block and its time.
 Launch launch_of(const wire::LaunchT& from);
@@ -44,18 +49,19 @@ Launch launch_of(const wire::LaunchT& from);
 // The launches of the player's recordings, without origin and time.
 LaunchList recorded_launches(const Player& player);
 
-// The launches of a recording: their origin, their times, and whether the result needs those that are not a
-// library's.
+// The launches of a call: their origin, their times, and whether the result needs the candidate's own.
 struct Provenance {
-  std::vector<Launch> launches;
-  std::optional<double> triton_share;  // the share of device time in the candidate's attested kernels
-  std::size_t own_launches = 0;        // of kernels that are not a library's
-  bool decoy = false;                  // the result is right without these launches
+  std::vector<Launch> launches = {};        // of the recording with the fewest own launches, or with decoys
+  std::optional<double> triton_share = {};  // the share of device time in the candidate's attested kernels
+  std::size_t own_launches = 0;
+  bool decoy = false;  // the result is right without the own launches
   DecoyCheck decoy_check{.name = "without_own_launches"};
-  LaunchList launch_list;  // of all recordings
-  std::optional<Ended> ended;
+  LaunchList launch_list = {};  // of all recordings
+  std::string finding = {};
+  std::optional<Ended> ended = {};
 };
-// Of the player's first recording. The replay without the own launches comes last, since it may fault.
+// Every recording of the player is examined, and the least favourable one decides: the others may be a show.
+// The replays without own launches come last, since they may fault.
 async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed);
 
 }  // namespace kw::verify

@@ -82,8 +82,7 @@ async::Task<Outcome<std::string>> ReplayPath::load_and_judge(Evidence& seen) {
   auto why_not = co_await end_calls_and_load();
   if (why_not && why_not->empty()) {
     seen.launch_list = recorded_launches(replays_.player());
-    attesting_ = start_attesting(case_.context, replays_.tapes().front(),
-                                 replays_.player().facts(0).compute_capability);
+    attesting_ = start_attesting(case_.context, replays_.tapes().back(), replays_.player());
     why_not = co_await replays_.judge(case_.settings.correctness_trials, call_count_, seen);
   }
   case_.times[Stage::replay] += async::ms_since(began);
@@ -185,16 +184,35 @@ async::Task<> ReplayPath::time_compiled_reference(Times& times) {
     times.findings.push_back("torch.compile of the reference was not timed: " + compiled.why_not);
 }
 
+namespace {
+
+// Without a broker an honest kernel cannot be told from a library's.
+Ended unattested_by_us(const std::string& why) {
+  Blame blame =
+      blame_infrastructure(Stage::replay, Error{"the compile broker could not be started: " + why, ""});
+  blame.times_void = "the origin of the kernels is unknown";
+  return blame;
+}
+
+}  // namespace
+
 async::Task<Provenance> ReplayPath::find_launches(const ReferenceReplays::Found& reference) {
   StageTimer timer(case_.times, Stage::replay);
   co_await attesting_->done.wait();
+  const auto& answer = attesting_->answer;
+  if (!answer && !answer.error().started) co_return Provenance{.ended = unattested_by_us(answer.error().why)};
   StaticReport report = examine(case_.job.candidate.code);
   Origins origins;
-  origins.attested = attesting_->sha256;
-  origins.jitted.insert(report.jitted.begin(), report.jitted.end());
   origins.library = reference.cubins;
-  origins.native_code = calls_.is_native() || report.native_code;
-  co_return co_await find_provenance(replays_.player(), origins, case_.settings.timing_trials > 0);
+  if (answer) {
+    origins.attested = answer->own;
+    origins.library.insert(answer->brought.begin(), answer->brought.end());
+  }
+  origins.native_code = calls_.is_native() && report.native_code;
+  origins.native_kernels = std::move(report.native_kernels);
+  Provenance found = co_await find_provenance(replays_.player(), origins, case_.settings.timing_trials > 0);
+  if (!answer) found.finding = "no kernel could be attested: " + answer.error().why;
+  co_return found;
 }
 
 async::Task<Evidence> ReplayPath::audit(wire::Weights weights) {

@@ -152,6 +152,7 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
 void VerdictWriter::take(const Provenance& found) {
   verdict_.launches = found.launches;
   verdict_.triton_share = found.triton_share;
+  if (!found.finding.empty()) add_finding(found.finding);
   evidence_.take(found);
   if (found.ended) end(*found.ended);
 }

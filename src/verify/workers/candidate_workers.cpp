@@ -105,20 +105,26 @@ async::Task<std::expected<wire::ReplayedT, WorkerFailure>> Replayer::replay(wire
   co_return std::move(answer->message);
 }
 
-async::Task<std::set<std::string>> attested(std::shared_ptr<ForkServer> server, Limits limits, int kernels,
-                                            std::uint32_t capability, async::Deadline deadline) {
+async::Task<std::expected<Attestation, NoAttestation>> attested(std::shared_ptr<ForkServer> server,
+                                                                Limits limits, int kernels,
+                                                                wire::AttestT wanted,
+                                                                async::Deadline deadline) {
   SpawnRequest request;
   request.role = Role::broker;
   request.limits = limits;
   auto worker = co_await server->spawn(std::move(request), deadline);
-  if (!worker) co_return std::set<std::string>{};
-  wire::AttestT ask;
-  ask.capability = capability;
+  if (!worker) co_return std::unexpected(NoAttestation{worker.error().what, false});
   auto answer =
-      co_await exchange<wire::AttestedT>(**worker, wire::encode(std::move(ask)), {kernels}, deadline);
+      co_await exchange<wire::AttestedT>(**worker, wire::encode(std::move(wanted)), {kernels}, deadline);
   co_await (*worker)->end();
-  if (!answer) co_return std::set<std::string>{};
-  co_return std::set<std::string>(answer->message.sha256.begin(), answer->message.sha256.end());
+  if (!answer) {
+    const WorkerFailure& failure = answer.error();
+    co_return std::unexpected(
+        NoAttestation{failure.failed ? to_plain_text(failure.failed->error) : failure.lost->detail, true});
+  }
+  const wire::AttestedT& made = answer->message;
+  co_return Attestation{.own = {made.sha256.begin(), made.sha256.end()},
+                        .brought = {made.brought.begin(), made.brought.end()}};
 }
 
 }  // namespace kw::engine

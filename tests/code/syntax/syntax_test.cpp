@@ -125,8 +125,43 @@ TEST(Jitted, OneThatIsNeverUsedIsAFinding) {
   ASSERT_EQ(report.findings.size(), 1U);
   EXPECT_EQ(report.findings.front().what, "the jitted function k is never used");
 }
-TEST(Jitted, NativeCodeIsSeen) {
-  EXPECT_TRUE(examine("from torch.utils.cpp_extension import load_inline\n").native_code);
+
+bool is_native(const std::string& code) {
+  return examine(
+             "import functools\nfrom torch.utils import cpp_extension as ce\n"
+             "from torch.utils.cpp_extension import load, load_inline\nimport torch\n" +
+             code)
+      .native_code;
+}
+
+TEST(NativeCode, IsWhatSourcesArePassedFor) {
+  EXPECT_TRUE(is_native("m = load_inline('m', cpp_sources='', cuda_sources=CUDA, functions=['f'])\n"));
+  EXPECT_TRUE(is_native("m = load_inline('m', '', 'int x;')\n"));
+  EXPECT_TRUE(is_native("m = load_inline(name='m', cpp_sources=[\"int x;\"])\n"));
+  EXPECT_TRUE(is_native("m = load_inline(**options())\n"));
+  EXPECT_TRUE(is_native("m = ce.load('m', sources=[written('a.cu')])\n"));
+  EXPECT_TRUE(is_native("m = load('m', ['a.cu'])\n"));
+  EXPECT_TRUE(is_native("k = torch.cuda._compile_kernel('__global__ void f() {}', 'f')\n"));
+}
+TEST(NativeCode, MayBeWhatABuilderIsPassedOnFor) {
+  EXPECT_TRUE(is_native("build = functools.partial(load_inline, name='m')\n"));
+  EXPECT_TRUE(is_native("build = ce.load_inline\n"));
+  EXPECT_TRUE(is_native("build = getattr(ce, 'load' + '_inline')\n"));
+}
+TEST(NativeCode, IsNoMention) {
+  EXPECT_FALSE(is_native(""));
+  EXPECT_FALSE(is_native("has_tools = ce.CUDA_HOME is not None\n"));
+  EXPECT_FALSE(is_native("m = load_inline('m', cpp_sources='', cuda_sources='', functions=['f'])\n"));
+  EXPECT_FALSE(is_native("m = load_inline('m', [''], [], ['f'])\n"));
+  EXPECT_FALSE(is_native("# load_inline('m', CUDA)\nx = 'load_inline(1, CUDA)'\n"));
+  EXPECT_FALSE(is_native("state = torch.load('weights.pt')\n"));
+}
+TEST(NativeCode, NamesItsKernels) {
+  const StaticReport report = examine(
+      "A = '''__global__ void gemv_rows(const float* x) {}\ntemplate <int N>\n__global__ void "
+      "__launch_bounds__(256, 2)\n  scan_part(int n) {}'''\nB = 'extern \"C\" __global__ void f(int) {}'\n"
+      "C = '__global__'\n");
+  EXPECT_EQ(report.native_kernels, (std::set<std::string>{"f", "gemv_rows", "scan_part"}));
 }
 
 std::string kernel(const std::string& body) {

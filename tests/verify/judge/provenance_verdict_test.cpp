@@ -1,4 +1,5 @@
 // The origin of the replayed launches, and whether the result needs them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -76,23 +77,64 @@ TEST(Broker, AttestsWhatItCompiles) {
   EXPECT_EQ(first_launch_is(world), "candidate");
 }
 
-TEST(Broker, AttestsNothingWhereItIsNotThere) {
+TEST(Broker, IsAskedForTheCubinsOfAllRecordings) {
   VerdictWorld world;
-  world.start_servers();
-  world.servers.broker.reset();
-  EXPECT_EQ(first_launch_is(world), "unattested");
+  std::vector<std::string> wanted;
+  world.fake.when("replayer", Body::LoadRecording, launches("second", "f00d"), 2);
+  world.fake.when("broker", Body::Attest,
+                  [&](const wire::BodyUnion& asked, Reaction&) { wanted = asked.AsAttest()->wanted; });
+  world.run();
+  EXPECT_THAT(wanted, ::testing::ElementsAre("c0ffee", "f00d"));
 }
 
-TEST(Broker, AttestsNothingWhereItCannotBeStarted) {
-  VerdictWorld world;
-  world.fake.when("broker", Body::Spawn, ends(Ending::closes));
-  EXPECT_EQ(first_launch_is(world), "unattested");
+React attests(std::vector<std::string> own, std::vector<std::string> brought) {
+  return says<wire::AttestedT>([=](auto& answer) {
+    answer.sha256 = own;
+    answer.brought = brought;
+  });
 }
 
-TEST(Broker, AttestsNothingWhereItFails) {
+TEST(Broker, MakesALibrarysOfWhatWasBrought) {
   VerdictWorld world;
-  world.fake.when("broker", Body::Attest, fails("compile", "infrastructure", "no"));
-  EXPECT_EQ(first_launch_is(world), "unattested");
+  world.fake.when("broker", Body::Attest, attests({}, {"c0ffee"}));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.launches->front().whose, "library");
+  EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
+}
+
+TEST(Broker, IsNeededForTheNameOfAJittedFunctionToo) {
+  VerdictWorld world;
+  world.fake.when("broker", Body::Attest, attests({}, {}));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.launches->front().whose, "unattested");
+  EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
+}
+
+TEST(Broker, WhoseAbsenceIsNoFaultOfTheKernel) {
+  VerdictWorld absent;
+  absent.start_servers();
+  absent.servers.broker.reset();
+  VerdictWorld closed;
+  closed.fake.when("broker", Body::Spawn, ends(Ending::closes));
+  for (VerdictWorld* world : {&absent, &closed}) {
+    const Verdict verdict = world->run();
+    EXPECT_EQ(verdict.fault, Fault::infrastructure);
+    EXPECT_THAT(verdict.error.value_or(""), ::testing::HasSubstr("the compile broker could not be started"));
+    EXPECT_FALSE(verdict.speedup);
+  }
+}
+
+// The candidate's own IR may end it.
+TEST(Broker, ThatFailsAttestsNothing) {
+  for (const React& failing :
+       {fails("compile", "infrastructure", "no"), dies(SIGSEGV), ends(Ending::closes)}) {
+    VerdictWorld world;
+    world.fake.when("broker", Body::Attest, failing);
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.launches->front().whose, "unattested");
+    EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
+    EXPECT_TRUE(VerdictWorld::finds(verdict, "no kernel could be attested"));
+  }
 }
 
 TEST(Broker, ThatAnswersLateIsWaitedFor) {
@@ -111,20 +153,39 @@ TEST(Launches, ThatCannotBeTimedOneByOneAreOurs) {
   EXPECT_FALSE(verdict.speedup);
 }
 
-TEST(Launches, OfCodeOfItsOwnAreUnattested) {
-  VerdictWorld world;
+void builds_native_code(VerdictWorld& world) {
+  world.job.candidate.code +=
+      "from torch.utils.cpp_extension import load_inline\nm = load_inline('m', cuda_sources='int x;')\n";
   world.fake.when("runner", Body::Call, says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
+}
+
+TEST(Launches, OfCodeOfItsOwnAreUnattestedAndCount) {
+  VerdictWorld world;
+  builds_native_code(world);
   for (int nth : {1, 2}) world.fake.when("replayer", Body::LoadRecording, launches("mine", "f"), nth);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.launches->front().whose, "unattested");
   EXPECT_EQ(verdict.counts, true);
 }
 
+TEST(Launches, OfUnknownCodeCountOnlyWhereNativeCodeIsInTheSourceAndWasBuilt) {
+  VerdictWorld claims;
+  claims.fake.when("runner", Body::Call, says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
+  VerdictWorld mentions;
+  mentions.job.candidate.code += "from torch.utils.cpp_extension import load_inline\nload_inline('m', CPP)\n";
+  for (VerdictWorld* world : {&claims, &mentions}) {
+    for (int nth : {1, 2}) world->fake.when("replayer", Body::LoadRecording, launches("mine", "f"), nth);
+    const Verdict verdict = world->run();
+    EXPECT_EQ(verdict.launches->front().whose, "unattested");
+    EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
+  }
+}
+
 // The reference of the first task launches "shared", that of the second something else.
 TEST(Launches, OfAnotherTasksReferenceAreNoLibrarys) {
   VerdictWorld world;
   std::string of_reference = "shared";
-  world.fake.when("runner", Body::Call, says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
+  builds_native_code(world);
   world.fake.when("replayer", Body::LoadRecording, says<wire::ReplayableT>([&](auto& facts) {
                     const bool is_reference = facts.launches[0]->name == "at6native_add";
                     facts.launches[0]->name = "mine";
@@ -134,6 +195,56 @@ TEST(Launches, OfAnotherTasksReferenceAreNoLibrarys) {
   world.job.task.reference_code = "class Model:\n    other = 1\n";
   of_reference = "another";
   EXPECT_EQ(first_launch_is(world), "unattested");
+}
+
+// ---- of the second recording
+
+TEST(Recordings, OneWithoutOwnLaunchesDoesNotCount) {
+  for (int nth : {1, 2}) {
+    VerdictWorld world;
+    world.fake.when("replayer", Body::LoadRecording, launches("at6native_x", "f"), nth);
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
+    EXPECT_EQ(verdict.launches->front().name, "at6native_x");
+    EXPECT_DOUBLE_EQ(verdict.triton_share.value_or(-1), 0);
+  }
+}
+
+TEST(Recordings, OneWithDecoysDoesNotCount) {
+  for (std::uint32_t slot : {0U, 1U}) {
+    VerdictWorld world;
+    std::uint32_t last = 0;
+    bool skipped = false;
+    world.fake.when("replayer", Body::Replay, [&](const wire::BodyUnion& asked, Reaction&) {
+      last = asked.AsReplay()->slot;
+      skipped = !asked.AsReplay()->skip.empty();
+    });
+    world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion&, Reaction& usual) {
+      if (skipped && last == slot) usual.answer.AsJudged()->right = true;
+    });
+    EXPECT_EQ(world.run().counts_reason, CountsReason::decoy) << slot;
+  }
+}
+
+// A launch that is neither own nor known stays, so that a decoy beside it is one.
+TEST(Recordings, OnlyOwnLaunchesAreLeftOut) {
+  VerdictWorld world;
+  std::vector<std::uint32_t> skipped;
+  for (int nth : {1, 2})
+    world.fake.when("replayer", Body::LoadRecording, says<wire::ReplayableT>([](auto& facts) {
+                      for (const char* cubin : {"f00d", "c0ffee"}) {
+                        auto& added =
+                            facts.launches.emplace_back(std::make_unique<wire::LaunchT>(*facts.launches[0]));
+                        added->cubin_sha256 = cubin;
+                      }
+                      facts.launches[0]->cubin_sha256 = "f";
+                    }),
+                    nth);
+  world.fake.when("replayer", Body::Replay, [&](const wire::BodyUnion& asked, Reaction&) {
+    if (!asked.AsReplay()->skip.empty()) skipped = asked.AsReplay()->skip;
+  });
+  EXPECT_EQ(world.run().counts, true);
+  EXPECT_THAT(skipped, ::testing::ElementsAre(2));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(ReplayVerdict, TheReferenceIsRecordedFirstThenTheCandidateThenBothArePlayed
       "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
       "replayer 1 Spawn, oracle 0 Draw, replayer 1 LoadRecording, oracle 0 Draw, replayer 1 LoadRecording, "
       "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, "
-      "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge");
+      "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge");
 }
 
 TEST(ReplayVerdict, WhatCannotBeRightIsNeverStarted) {

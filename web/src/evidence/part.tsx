@@ -28,7 +28,7 @@ export const HELP = {
     page: "verdict.md#evidence-record",
   },
   launches: {
-    text: "All device work of one call. A kernel is the candidate's own if the compile broker reproduces its machine code from the candidate's source; a library's if the reference launches it too or its name is known; unattested otherwise.",
+    text: "All device work of one call. A kernel is a library's if the reference launches it too, if a package or torch.compile brought it, or if its name is known; the candidate's own if the compile broker reproduces its machine code from the candidate's Triton code; unattested otherwise.",
     page: "gpu-path.md#provenance-of-kernels",
   },
   timing: {
