@@ -105,9 +105,9 @@ class Clock {
   // The same by the host's clock, from the gate's opening to the end of the wait for the stream.
   double host_floor_ms() const { return host_floor_ms_; }
 
-  // Measures both floors: the times of two events behind the gate with nothing between them, as the mean of
-  // the middle half of several tries. An idle device reads more than a busy one, so they are measured again
-  // at work. They never grow, since foreign code has run by then.
+  // Measures both floors: the times of two events behind the gate with nothing between them. The device's is
+  // the mean of the middle half of several tries, the host's the least of them. An idle device reads more
+  // than a busy one, so they are measured again at work. They never grow, since foreign code has run by then.
   Outcome<> find_floor(CUstream stream);
   // The same at the first call only, since it takes as long as many replays.
   Outcome<> find_floor_at_work(CUstream stream);

@@ -149,7 +149,7 @@ struct AuditCheck {
 // The timed replays of a kernel by two clocks of the replayer.
 struct ReplayClocks {
   double device_ms = 0;     // the mean of the middle half, by the device's events
-  double host_ms = 0;       // the lower quartile, by the host's clock
+  double host_ms = 0;       // the least, by the host's clock
   double tolerated_ms = 0;  // of host_ms, with these device_ms
 };
 

@@ -20,7 +20,8 @@ enum class Side { kernel, reference };
 
 // The samples that may be believed, and the finding if they are not those of the events (else empty). The
 // host's clock replaces the events where these make a kernel faster, or a reference slower, than that clock
-// allows.
+// allows. Other processes delay a replay on a shared device, so only samples that were taken alone on it can
+// replace others.
 struct Believed {
   std::vector<double> samples_ms;
   std::string finding;
@@ -28,12 +29,12 @@ struct Believed {
 };
 Believed believe(const SampleClocks& clocks, Side side);
 
-// The greatest host time of a replay that agrees with this device time: 15% and 1.5 us more. The wait for the
-// stream's end has noise of this size on a busy host.
+// The greatest host time of a replay that agrees with this device time: 15% and 6 us more. The wait for the
+// stream's end takes about 3 us longer after a replay than after an empty recording.
 double tolerated_host_ms(double device_ms);
 
 // Compares a batch's time by the device's events with that by the supervisor's clock, minus one replay with
-// its preparation.
+// its preparation. Other processes can delay the batch.
 struct ComparedClocks {
   ClockCheck check;
   std::string finding;  // if the two disagree in each of three tries, else empty

@@ -34,7 +34,7 @@ class ReplayPath {
   std::string keep_recording(const engine::Recorded& recorded, std::size_t number) const;
   async::Task<Outcome<>> sample(DeviceShare& device, ReferenceReplays::Found& reference, Times& times);
   async::Task<Outcome<>> time_by_events(const std::string& why_not_replayed, Times& times);
-  async::Task<Outcome<>> compare_with_outside_clock(Times& times);
+  async::Task<Outcome<>> compare_with_outside_clock(DeviceShare& device, Times& times);
   async::Task<> time_compiled_reference(Times& times);
   async::Task<Outcome<>> call_unrecorded(Evidence& seen);
 

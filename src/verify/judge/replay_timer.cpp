@@ -69,10 +69,11 @@ async::Task<Outcome<>> ReplayTimer::sample_all() {
       if (auto started = co_await start_beside(); !started) co_return started;
       continue;
     }
-    if (is_enough(makes_do_with_less() && !long_call)) break;
-    bool all = own.size() >= case_.settings.timing_trials;
-    if (all && (device_.is_alone() || !(long_call || is_wild()))) break;
-    if (!device_.is_alone() && (long_call || all)) {
+    const bool all = own.size() >= case_.settings.timing_trials;
+    const bool ends = is_enough(makes_do_with_less() && !long_call) ||
+                      (all && (device_.is_alone() || !(long_call || is_wild())));
+    if (ends && (device_.is_alone() || !clocks_disagree())) break;
+    if (!device_.is_alone() && (long_call || all || ends)) {
       turn.give_back();  // a waiting attempt holds a share of the device
       co_await device_.drain();
       limit = async::Deadline::in(replay_timing_limit);  // the wait for the device does not count
@@ -178,6 +179,12 @@ bool ReplayTimer::makes_do_with_less() const {
 // The samples disagree so far that neighbours on the device must be the cause.
 bool ReplayTimer::is_wild() const {
   return kernel_.device_ms.size() >= patience && !both_settled(patience, tolerated(wild));
+}
+
+// Neighbours on the device can be the cause.
+bool ReplayTimer::clocks_disagree() const {
+  return !believe(kernel_, Side::kernel).finding.empty() ||
+         !believe(theirs_, Side::reference).finding.empty();
 }
 
 void ReplayTimer::forget_samples() {

@@ -35,6 +35,7 @@ class ReplayTimer {
   Precision tolerated(Precision times) const;
   bool makes_do_with_less() const;
   bool is_wild() const;
+  bool clocks_disagree() const;
   void forget_samples();
 
   Case case_;

@@ -32,13 +32,6 @@ double median(std::vector<double> samples) {
   return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
 }
 
-double lower_quartile(std::vector<double> samples) {
-  if (samples.empty()) return 0;
-  const auto place = samples.begin() + static_cast<std::ptrdiff_t>(trimmed(samples.size()));
-  std::ranges::nth_element(samples, place);
-  return *place;
-}
-
 double midmean(std::vector<double> samples) {
   if (samples.empty()) return 0;
   std::ranges::sort(samples);

@@ -9,8 +9,6 @@
 namespace kw::verify {
 
 double median(std::vector<double> samples);
-// A quarter of the samples are below it; 0 of none.
-double lower_quartile(std::vector<double> samples);
 
 // Mean of the middle half: floor(n/4) samples are left out at each end. It is robust to outliers, and can lie
 // between the instrument's steps, where a median is always on one of them.

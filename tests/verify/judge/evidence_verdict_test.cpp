@@ -225,7 +225,7 @@ TEST(ReplayEvidence, HoldsBothClocks) {
   ASSERT_TRUE(record.clock_check->replays);
   EXPECT_DOUBLE_EQ(record.clock_check->replays->device_ms, 0.08);
   EXPECT_DOUBLE_EQ(record.clock_check->replays->host_ms, 0.08);
-  EXPECT_DOUBLE_EQ(record.clock_check->replays->tolerated_ms, 1.15 * 0.08 + 0.0015);
+  EXPECT_DOUBLE_EQ(record.clock_check->replays->tolerated_ms, 1.15 * 0.08 + 0.006);
 }
 
 TEST(InProcessEvidence, CallsTheCandidatesClockAClaim) {

@@ -19,12 +19,6 @@ TEST(Median, OfAnEvenCountLiesBetween) {
   EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
 }
 
-TEST(LowerQuartile, LeavesAQuarterBelow) {
-  EXPECT_EQ(lower_quartile({8, 1, 7, 2, 6, 3, 5, 4}), 3);
-  EXPECT_EQ(lower_quartile({7}), 7);
-  EXPECT_EQ(lower_quartile({}), 0);
-}
-
 TEST(Midmean, IsTheMeanOfTheMiddleHalf) {
   EXPECT_EQ(midmean({1000, 1, 2, 3, 4, 5, 6, -1000}), (2 + 3 + 4 + 5) / 4.0);
   EXPECT_EQ(midmean({7}), 7);
