@@ -26,7 +26,9 @@ class OracleSide {
   struct Drawn {
     Fd arena;
     std::uint32_t trial = 0;
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;  // never shown to a candidate's process
+    // The seed of the random numbers in the call. The oracle computes it as well (_engine/seeds.py).
+    std::uint64_t call_seed() const;
   };
   async::Task<Outcome<Drawn>> draw(std::uint32_t trial);
   async::Task<Outcome<wire::JudgedT>> judge(std::uint32_t trial, std::uint64_t seed,

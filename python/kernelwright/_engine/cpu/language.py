@@ -4,7 +4,6 @@ Triton patches the language at each launch, and only the modules that a kernel's
 language for nothing else, so it is patched once, before candidates are imported. Names imported from it are then
 the interpreted ones too, and launches start faster.
 """
-import inspect
 import types
 
 import numpy as np
@@ -45,19 +44,6 @@ def _find_def(self, lines):
     return next((at for at, line in enumerate(lines, 1) if line.strip().startswith("def ")), 0)
 
 
-def _compile_and_exec(self, tree):
-    # Only the one name that rewritten code needs enters the candidate's module: more names would hide a missing import.
-    # Closures are copied in, because a rewritten function has no cells.
-    code = compile(tree, filename=self.filename, mode="exec", dont_inherit=True)
-    scope = self.fn.__globals__
-    if self.fn.__closure__:
-        scope = {**scope, **inspect.getclosurevars(self.fn).nonlocals}
-    scope.setdefault("interpreter_semantic", interpreter.interpreter_semantic)
-    local = dict(self.kwargs)
-    exec(code, scope, local)
-    return local[self.fn.__name__]
-
-
 def install():
     """Patch the language for the lifetime of this process."""
     host = types.SimpleNamespace(__globals__={"tl": tl, "core": tl.core})
@@ -69,7 +55,6 @@ def install():
     for owner in (tl, tl.core):
         owner.dot_scaled = _refuse_dot_scaled
     interpreter.FunctionRewriter._find_def = _find_def
-    interpreter.FunctionRewriter._compile_and_exec = _compile_and_exec
     for module in (tl.standard, tl.random):
         for function in list(vars(module).values()):
             if isinstance(function, interpreter.InterpretedFunction):
