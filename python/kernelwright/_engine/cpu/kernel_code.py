@@ -11,7 +11,6 @@ call, global name, attribute and item in a kernel passes through a `Checks`:
 import ast
 import builtins
 import contextlib
-import enum
 import functools
 import inspect
 import secrets
@@ -26,34 +25,33 @@ from triton.runtime.jit import BoundConstexprFunction, ConstexprFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ..errors import NoDeviceCode
+from .language import device_print
 
 Handle = interpreter.TensorHandle
-ALLOWED_BUILTINS = ("len", "list", "range", "float", "int", "bool", "str", "tuple", "isinstance", "getattr", "hasattr",
-                    "print", "min", "max", "abs", "sum", "enumerate", "zip", "reversed", "slice", "divmod", "round")
+ALLOWED_BUILTINS = ("len", "list", "range", "float", "int", "bool", "str", "tuple", "isinstance", "hasattr", "min",
+                    "max", "abs", "sum", "enumerate", "zip", "reversed", "slice", "divmod", "round")
 # Data that a launch must pass as an argument.
 DATA = (np.ndarray, torch.Tensor, torch.UntypedStorage, torch.TypedStorage, memoryview, Handle,
         interpreter.BlockPointerHandle, interpreter.TensorDescHandle)
-# A class of constants may define these.
-PASSIVE = frozenset(("__init__", "__new__", "__post_init__", "__repr__", "__str__", "__hash__", "__setattr__", "__delattr__",
-                     "__replace__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getstate__", "__setstate__",
-                     "__init_subclass__", "__class_getitem__", "__copy__", "__deepcopy__", "__annotate__",
-                     "__annotate_func__", "__conform__"))
-COMPARISONS = frozenset(("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"))  # a dataclass makes them
+# Operators that may get a tensor, or give one. What other methods give is checked.
+COMPARISONS = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+OPERATORS = COMPARISONS | {"__neg__", "__pos__", "__abs__", "__invert__", "__iter__", "__next__"} | {
+    f"__{side}{name}__" for side in ("", "r", "i") for name in (
+        "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or",
+        "xor")}
 REFUSED_NODES = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom, ast.Await,
                  ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Lambda)
 _getsource = inspect.getsourcelines
 
 
-def _is_active(owner):
+def _has_operators(owner):
     """Whether an operator on an instance of this class may run code of the class."""
     for each in owner.__mro__:
         if each.__module__ in ("builtins", "enum", "typing", "torch"):
             continue
-        passive = PASSIVE | COMPARISONS if "__dataclass_fields__" in vars(each) else PASSIVE
-        for name, member in vars(each).items():
-            is_special = name.startswith("__") and name.endswith("__")
-            if isinstance(member, property) or (is_special and name not in passive and inspect.isroutine(member)):
-                return True
+        operators = OPERATORS - COMPARISONS if "__dataclass_fields__" in vars(each) else OPERATORS
+        if any(inspect.isroutine(vars(each).get(name)) for name in operators):
+            return True
     return False
 
 
@@ -78,6 +76,10 @@ class Checks:
 
     def call(self, function, *args, **options):
         """The result of a call in a kernel."""
+        if function is getattr:
+            return self.value(getattr(*args))
+        if function is print:
+            return device_print(*args, **options)
         if type(function) is self._kernels or self.is_trusted(function):
             return function(*args, **options)
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
@@ -98,13 +100,15 @@ class Checks:
     def value(self, found):
         """A value that a kernel read from elsewhere than its own variables; refuses what a compiler cannot have."""
         kind = type(found)
-        if kind in self._fine or id(kind) in self._trusted or issubclass(kind, (np.generic, enum.Enum)):
+        if kind in self._fine:
             return found
         if isinstance(found, DATA):
-            raise NoDeviceCode(f"it reads a {kind.__name__} that is no argument of its launch")
-        if not isinstance(found, type) and _is_active(kind):
-            raise NoDeviceCode(f"it uses an object of {kind.__module__}.{kind.__qualname__}, a class with operators or "
-                               "properties of its own")
+            raise NoDeviceCode(f"it reads a value of type {kind.__name__}, which a device does not have")
+        if id(kind) in self._trusted or issubclass(kind, np.generic):
+            return found
+        if not isinstance(found, type) and _has_operators(kind):
+            raise NoDeviceCode(f"it uses an object of {kind.__module__}.{kind.__qualname__}, a class with operators of "
+                               "its own")
         return found
 
     def arguments(self, values):

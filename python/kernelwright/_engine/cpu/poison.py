@@ -14,8 +14,8 @@ import torch
 
 MODES = ("nan", "zeros", "data", "mixed")
 M_PERTURB = -6
-# Floats and integers of these bytes are NaN, large, or of usual size.
-BYTES = (0xFF, 0x7F, 0x41, 0x3E, 0xC1, 0xBD)
+# Floats and integers of these bytes are large or of usual size. 0xFF would switch the filling off.
+BYTES = (0x7F, 0xFE, 0x41, 0x3E, 0xC1, 0xBD)
 ALLOCATORS = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
                         "new_empty_strided", "new"))
 _state = {"mode": "nan", "generator": None}

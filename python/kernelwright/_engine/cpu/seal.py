@@ -31,7 +31,7 @@ def _is_code(value):
 
 def _is_ours(value):
     module = getattr(value, "__module__", None)
-    return type(value) is functools.partial or value is print or (
+    return type(value) is functools.partial or (
         isinstance(module, str) and module.startswith(("triton.", OWN)))
 
 
