@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "verdict_world.h"
+#include "verify/judge/oracle_side.h"
 
 namespace kw::verify {
 namespace {
@@ -65,6 +66,46 @@ TEST(CpuVerdict, ThreeTrialsMeetEachKindOfPoison) {
   world.settings.correctness_trials = 3;
   EXPECT_EQ(world.run().status, Status::correct);
   EXPECT_THAT(poisons, testing::UnorderedElementsAre("nan", "data", "zeros"));
+}
+
+// Memory that the first call allocates may be kept, and nothing fills it again.
+TEST(CpuVerdict, NoFirstTrialIsPoisonedWithZeros) {
+  for (int times = 0; times < 8; ++times) {
+    CpuWorld world;
+    world.seeds = SecretSeeds("secret " + std::to_string(times));
+    std::vector<std::string> loads, calls;
+    world.fake.when("runner", Body::Open, [&](const wire::BodyUnion& asked, Reaction&) {
+      if (asked.AsOpen()->mode == wire::Mode::interpret) loads.push_back(asked.AsOpen()->poison);
+    });
+    world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+      if (!asked.AsCall()->poison.empty()) calls.push_back(asked.AsCall()->poison);
+    });
+    EXPECT_EQ(world.run().status, Status::correct);
+    EXPECT_THAT(loads, testing::ElementsAre("mixed"));
+    ASSERT_FALSE(calls.empty());
+    EXPECT_NE(calls[0], "zeros");
+  }
+}
+
+TEST(CpuVerdict, NoRunnerGetsTheSeedOfInputs) {
+  CpuWorld world;
+  std::vector<std::uint64_t> drawn, expected, called;
+  world.fake.when("oracle", Body::Draw, [&](const wire::BodyUnion& asked, Reaction&) {
+    drawn.push_back(asked.AsDraw()->seed);
+    expected.push_back(OracleSide::Drawn{.seed = drawn.back()}.call_seed());
+  });
+  world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+    if (!asked.AsCall()->previous) called.push_back(asked.AsCall()->seed);
+  });
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(called, expected);
+  EXPECT_THAT(called, testing::Each(testing::Not(testing::AnyOfArray(drawn))));
+}
+
+// tests/python/test_seeds.py has the same numbers.
+TEST(CpuVerdict, TheOracleComputesTheSeedOfACallAsWell) {
+  EXPECT_EQ((OracleSide::Drawn{.seed = 1}.call_seed()), 1932990599294486697U);
+  EXPECT_EQ((OracleSide::Drawn{.seed = 0x7fffffffffffffffU}.call_seed()), 6904615902175672179U);
 }
 
 TEST(CpuVerdict, AResultThatALaterCallChangesIsIncorrect) {
