@@ -117,7 +117,8 @@ async::Task<Evidence> CpuPath::interpret(wire::Weights weights) {
 
 async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   // Three trials in a row meet each kind of poison: one kind hides what the others show. Zeros are never the
-  // first: memory that the first call allocates may be kept, and hopes for zeros would come true in all calls.
+  // first: memory that the first call allocates may be kept, and hopes for zeros would come true in all
+  // calls.
   static constexpr const char* orders[][3] = {
       {"nan", "data", "zeros"}, {"nan", "zeros", "data"}, {"data", "nan", "zeros"}, {"data", "zeros", "nan"}};
   const auto& poisons = orders[case_.context.seeds.next() % std::size(orders)];
@@ -128,7 +129,8 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   double longest_ms = 0;
   for (std::uint32_t k = 0; k < case_.settings.correctness_trials; ++k) {
     auto began = async::SteadyClock::now();
-    if (auto right = co_await calls_.trial(k, {.poison = poisons[k % 3]}, budget, seen); !right) co_return right;
+    if (auto right = co_await calls_.trial(k, {.poison = poisons[k % 3]}, budget, seen); !right)
+      co_return right;
     longest_ms = std::max(longest_ms, async::ms_since(began));
     if (k == 0) first_seed = calls_.seed();
     if (k != 1) continue;
