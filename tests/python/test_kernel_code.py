@@ -161,6 +161,15 @@ def go():
     assert facts["ok"] and facts["raised"] == ["Replaced"]
 
 
+def test_it_is_noticed_although_the_grid_replaces_it(interpret):
+    facts = interpret(source().replace("kernel[(1,)]", "kernel[replacing]") + """
+def replacing(meta):
+    interpreter.InterpreterBuilder.create_masked_store = lambda *args: None
+    return (1,)
+""")
+    assert facts["error_class"] == "forbidden"
+
+
 @pytest.mark.parametrize("change", [
     "tl.relu = kernel", "np.float_ = np.float64", "tl.math.fma = tl.math.exp", "tl.sigmoid = kernel",
     "torch.relu = lambda x: x", "torch.erf = lambda x: x"])

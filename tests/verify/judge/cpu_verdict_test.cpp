@@ -44,7 +44,7 @@ TEST(CpuVerdict, ARightCandidateIsCompiledOnceAndInterpreted) {
             "runner 0 Spawn, oracle 0 Draw, runner 0 Open, runner 0 Load, runner 0 Call, oracle 0 Judge, "
             "runner 1 Spawn, oracle 0 Draw, runner 1 Open, runner 1 Load, runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
-            // the first result after the second call, then in another order, without launches, and spoilt
+            // the first result after the last trial, then in another order, without launches, and spoilt
             "runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge");
@@ -110,7 +110,8 @@ TEST(CpuVerdict, TheOracleComputesTheSeedOfACallAsWell) {
 
 TEST(CpuVerdict, AResultThatALaterCallChangesIsIncorrect) {
   CpuWorld world;
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 3);
+  world.settings.correctness_trials = 3;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 4);  // after the compile stage's and the trials'
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::incorrect);
   EXPECT_THAT(verdict.error.value_or(""), testing::HasSubstr("changed when a later call was made"));

@@ -55,8 +55,6 @@ def _run(self, *args, grid, warmup=False, **options):
 
 
 def _launched(self, *args, grid, **options):
-    _seal.check()
-    function = _code.of(self.fn)
     for hook in self.pre_run_hooks:
         hook(*args, **options)
     known = {name: value for name, value in options.items() if name in self.arg_names}
@@ -70,6 +68,9 @@ def _launched(self, *args, grid, **options):
     with bounds.launch(self.__name__, {name: value for name, value in bound.items() if name not in constants}):
         values = {name: value if name in constants else interpreter._implicit_cvt(value)
                   for name, value in bound.items()}
+        # All code of the candidate that a launch runs on the host has run: hooks, the grid, data_ptr().
+        _seal.check()
+        function = _code.of(self.fn)
         _code.checks.arguments(bound[name] for name in constants)
         _log.begin(self.__name__, sizes, programs, options.get("num_warps", 4))
         try:
