@@ -11,7 +11,7 @@ def of_call(seed):
     """The seed of the random numbers that reference and candidate draw in a call, from the seed of the call's inputs.
 
     A runner gets this one alone, and cannot compute the other from it. The supervisor computes it as well (call_seed in
-    verify/judge/context.h).
+    verify/judge/oracle_side.h).
     """
     return int.from_bytes(_sha256(b"kernelwright call" + seed.to_bytes(8, "little")).digest()[:8], "little") >> 1
 

@@ -130,7 +130,7 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   StageTimer timer(case_.times, Stage::run);
   wire::CallT request;
   request.trial = trial;
-  request.seed = drawn_.call_seed();
+  request.seed = call_seed(drawn_.seed);
   request.budget_ms = static_cast<double>(budget.count());
   request.effect = how.effect;
   request.poison = std::move(how.poison);
@@ -198,7 +198,7 @@ async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial,
   Fd arena = std::exchange(drawn_.arena, {});
   wire::RecordT request;
   request.trial = trial;
-  request.seed = drawn_.call_seed();
+  request.seed = call_seed(drawn_.seed);
   request.budget_ms = static_cast<double>(case_.settings.timeout.count());
   request.input_address = recording::arena_address;
   auto began = async::SteadyClock::now();

@@ -23,9 +23,9 @@ std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refu
 
 }  // namespace
 
-std::uint64_t OracleSide::Drawn::call_seed() const {
+std::uint64_t call_seed(std::uint64_t inputs_seed) {
   std::string message = "kernelwright call";
-  for (int shift = 0; shift < 64; shift += 8) message += static_cast<char>(seed >> shift);
+  for (int shift = 0; shift < 64; shift += 8) message += static_cast<char>(inputs_seed >> shift);
   const std::string digest = sha256_bytes(message);
   std::uint64_t value = 0;
   for (int at = 7; at >= 0; --at)

@@ -92,7 +92,7 @@ TEST(CpuVerdict, NoRunnerGetsTheSeedOfInputs) {
   std::vector<std::uint64_t> drawn, expected, called;
   world.fake.when("oracle", Body::Draw, [&](const wire::BodyUnion& asked, Reaction&) {
     drawn.push_back(asked.AsDraw()->seed);
-    expected.push_back(OracleSide::Drawn{.seed = drawn.back()}.call_seed());
+    expected.push_back(call_seed(drawn.back()));
   });
   world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
     if (!asked.AsCall()->previous) called.push_back(asked.AsCall()->seed);
@@ -104,8 +104,8 @@ TEST(CpuVerdict, NoRunnerGetsTheSeedOfInputs) {
 
 // tests/python/test_seeds.py has the same numbers.
 TEST(CpuVerdict, TheOracleComputesTheSeedOfACallAsWell) {
-  EXPECT_EQ((OracleSide::Drawn{.seed = 1}.call_seed()), 1932990599294486697U);
-  EXPECT_EQ((OracleSide::Drawn{.seed = 0x7fffffffffffffffU}.call_seed()), 6904615902175672179U);
+  EXPECT_EQ(call_seed(1), 1932990599294486697U);
+  EXPECT_EQ(call_seed(0x7fffffffffffffffU), 6904615902175672179U);
 }
 
 TEST(CpuVerdict, AResultThatALaterCallChangesIsIncorrect) {
