@@ -108,8 +108,7 @@ class Runner:
 
     def load(self, code, task, **more):
         """Load a candidate for a Task."""
-        opened = self.open(task, with_arena=more.pop("with_arena", True), poison_seed=more.pop("poison_seed", None),
-                           poison=more.pop("poison", "nan"))
+        opened = self.open(task, with_arena=more.pop("with_arena", True), poison=more.pop("poison", "nan"))
         if not isinstance(opened, wire.OpenedT):
             return opened
         return self.ask(made(wire.LoadT, **{"file_name": "kernel.py", **more}), [memory_file(code.encode())])

@@ -61,9 +61,9 @@ class Backend:
 
     def __init__(self, recorder):
         self.recorder, self.log = recorder, LaunchLog()
-        self.poison = lambda mode, seed: None
+        self.poison = lambda mode: None
         self.scope = contextlib.nullcontext
-        self.having = lambda effect, seed: contextlib.nullcontext()
+        self.having = lambda effect: contextlib.nullcontext()
         self.lowered = lambda: b'{"name": "k"}\n'
 
     def synchronize(self):

@@ -44,6 +44,36 @@ def test_poison_zeros(interpret):
     assert interpret("def go():\n    return torch.empty(3).tolist()\n", poison="zeros")["value"] == [0, 0, 0]
 
 
+def test_mixed_poison_has_no_zero(interpret):
+    found = interpret("""
+def go():
+    kinds = torch.float32, torch.bfloat16, torch.float64, torch.int8, torch.int64, torch.uint8, torch.uint32, torch.complex64
+    made = [torch.empty(1000, dtype=each) for each in kinds]
+    bits = [each.view(torch.uint8).view(1000, -1) for each in made]
+    return [bool((each != 0).any(1).all()) for each in bits], [len(set(map(tuple, each.tolist()))) for each in bits]
+""", poison="mixed")["value"]
+    assert all(found[0]) and min(found[1]) > 1
+
+
+def test_mixed_poison_has_nan_in_other_places_each_time(interpret):
+    source = "def go():\n    return torch.empty(1000).isnan().nonzero().view(-1).tolist()\n"
+    first, second = (interpret(source, poison="mixed", seed=seed)["value"] for seed in (1, 2))
+    assert 300 < len(first) < 700 and first != second
+
+
+def test_memory_of_other_allocators_is_not_zero(interpret):
+    assert interpret("""
+import threading
+import numpy as np
+def go():
+    made = [torch.FloatTensor(100000), torch.from_numpy(np.empty(100000, np.float32)), torch.ones(1).resize_(100000)[1:]]
+    worker = threading.Thread(target=lambda: made.append(torch.empty(100000)))
+    worker.start()
+    worker.join()
+    return [int((each == 0).sum()) for each in made]
+""", poison="zeros")["value"] == [0, 0, 0, 0]
+
+
 def test_poison_data_is_drawn_from_its_seed(interpret):
     source = "def go():\n    return torch.empty(3).tolist()\n"
     first, second = (interpret(source, poison="data", seed=seed)["value"] for seed in (1, 2))

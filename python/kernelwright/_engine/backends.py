@@ -29,9 +29,9 @@ class _Backend:
         """The context of everything that the candidate does."""
         return self._shim.candidate_scope()
 
-    def poison(self, mode, seed):
+    def poison(self, mode):
         """Sets how later allocations of the candidate are filled."""
-        self._shim.set_poison(mode or "nan", seed)
+        self._shim.set_poison(mode or "nan", unpredictable())
 
     def synchronize(self):
         """Waits for work that the candidate left running."""
@@ -41,8 +41,8 @@ class _Backend:
         return b""
 
     @contextlib.contextmanager
-    def having(self, effect, seed):
-        """The context of a call whose launches have this wire.Effect; `seed` decides what is random about it."""
+    def having(self, effect):
+        """The context of a call whose launches have this wire.Effect."""
         yield
 
 
@@ -59,9 +59,9 @@ class Interpret(_Backend):
         self._shim = interpret
 
     @contextlib.contextmanager
-    def having(self, effect, seed):
+    def having(self, effect):
         """Launches are run as usual, skipped, spoilt or reordered."""
-        with self._shim.having(effect, seed):
+        with self._shim.having(effect, unpredictable()):
             yield
 
 
@@ -135,7 +135,7 @@ class Cuda(_Backend):
         """An empty context: the candidate uses the device directly."""
         return contextlib.nullcontext()
 
-    def poison(self, mode, seed):
+    def poison(self, mode):
         """Does nothing: the allocator decides."""
 
     def synchronize(self):
@@ -144,7 +144,7 @@ class Cuda(_Backend):
         torch.cuda.synchronize()
 
     @contextlib.contextmanager
-    def having(self, effect, seed):
+    def having(self, effect):
         """Launches are recorded and, where the effect is `skipped`, not run."""
         from . import wire
         self._launches.skip = effect == wire.Effect.skipped
@@ -152,6 +152,11 @@ class Cuda(_Backend):
             yield
         finally:
             self._launches.skip = False
+
+
+def unpredictable():
+    """A seed that no message and no generator shows."""
+    return int.from_bytes(os.urandom(8), "little")
 
 
 BACKENDS = {each.name: each for each in (Interpret, Compile, Cuda)}

@@ -16,7 +16,7 @@ def _remember(exc):
 
 
 def take_raised():
-    """The OutOfBounds and Unsupported exceptions since the last call, whether or not the candidate caught them."""
+    """The judge's own exceptions since the last call, whether or not the candidate caught them."""
     found = list(_raised)
     _raised.clear()
     return found
@@ -43,6 +43,22 @@ class Unsupported(Exception):
         _remember(self)
 
 
+class NoDeviceCode(Exception):
+    """A kernel does what no compiler makes code for: the interpreter alone could run it."""
+
+    def __init__(self, what):
+        super().__init__(f"the kernel does not compile for a device: {what}")
+        _remember(self)
+
+
+class Replaced(Exception):
+    """The candidate replaced a part of the interpreter, which then computes something else than a device."""
+
+    def __init__(self, what):
+        super().__init__(f"the candidate replaced {what}, with which its kernels are interpreted")
+        _remember(self)
+
+
 def _loaded(module, name):
     """A class of a library, if the library is loaded: describe() must not import anything."""
     found = getattr(sys.modules.get(module), name, None)
@@ -64,6 +80,10 @@ def classify(exc):
         return "out_of_bounds"
     if _is(exc, Unsupported):
         return "unsupported_candidate"
+    if _is(exc, NoDeviceCode):
+        return "compile_error"
+    if _is(exc, Replaced):
+        return "forbidden"
     if _is(exc, _loaded("triton.runtime.errors", "OutOfResources")):
         return "out_of_resources"
     if _is(exc, _loaded("triton.compiler.errors", "CompilationError"), _loaded("triton.runtime.errors", "PTXASError")):

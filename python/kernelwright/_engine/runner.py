@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from . import as_reference, convention, errors, packets, recording, source, timing, wire
+from . import as_reference, convention, errors, packets, recording, seeds, source, timing, wire
 from .arena import open_arena
 from .cuda_driver import AddressTaken
 from .guard import Guard, Stop
@@ -22,7 +22,7 @@ from .wire import made, text
 
 LOAD, CONSTRUCT, CALL = 1, 2, 3
 PAGE_BYTES = 4096
-_close, _now = os.close, time.perf_counter
+_close, _now, _seed_everything = os.close, time.perf_counter, seeds.seed_everything
 
 
 def serve(channel, backend, device=-1):
@@ -89,7 +89,7 @@ class Runner:
         self._spec = wire.from_bytes("CallSpec", _contents(fds[0]))
         self._attach(fds[1])
         self._open(fds[2:])
-        self._backend.poison(text(message.poison), message.poisonSeed)
+        self._backend.poison(text(message.poison))
         errors.take_raised()
         return made(wire.OpenedT)
 
@@ -155,7 +155,7 @@ class Runner:
         self._open(fds)
         timer = self._timer(message.flushL2) if message.timed and self._device >= 0 else None
         if text(message.poison):
-            self._backend.poison(text(message.poison), message.seed)
+            self._backend.poison(text(message.poison))
         value, returned = self._called(message, message.effect, timer or self._untimed)
         self._keep(value)
         returned.outputs = self._placed(value, returned)
@@ -200,8 +200,8 @@ class Runner:
         self._stage[0] = CALL
         run, log = self._ready(), self._backend.log
         log.reset()
-        torch.manual_seed(message.seed)
-        with self._guarding("run"), torch.no_grad(), self._backend.having(effect, message.seed):
+        _seed_everything(message.seed)
+        with self._guarding("run"), torch.no_grad(), self._backend.having(effect):
             with self._backend.scope(), recorded or contextlib.nullcontext():
                 began = _now()
                 value = made_by(run)

@@ -51,7 +51,7 @@ Words words_of(ErrorClass error_class) {
                         "Define the class ModelNew, the function triton_kernel_wrapper, or the reference's "
                         "name followed by New, at the top level of the module.");
     case ErrorClass::forbidden:
-      return {"The module was refused, and not run.", "Leave this out: a kernel does not need it."};
+      return {"The module was refused.", "Leave this out: a kernel does not need it."};
     case ErrorClass::import_error:
       return {"The module could not be imported.",
               "Only PyTorch, Triton, the standard library and a few other packages are available."};

@@ -21,7 +21,7 @@ class CpuPath {
   async::Task<Outcome<>> fit_shapes(Evidence& seen);
   async::Task<Outcome<wire::ReturnedT>> compile_once(Evidence& seen);
   async::Task<Outcome<>> interpret_once(Evidence& seen);
-  async::Task<Outcome<>> start_interpreter(std::string poison, Evidence& seen);
+  async::Task<Outcome<>> start_interpreter(Evidence& seen);
   async::Task<Outcome<std::unique_ptr<wire::ValueT>>> ask(wire::Effect effect, Evidence& seen);
   async::Task<Outcome<>> find_decoys(Evidence& seen);
   async::Task<Outcome<>> find_race(Evidence& seen);

@@ -82,7 +82,6 @@ async::Task<Outcome<>> LiveCalls::open(wire::Mode mode, std::string poison) {
   wire::OpenT request;
   request.mode = mode;
   request.poison = std::move(poison);
-  request.poison_seed = case_.context.seeds.next();
   auto opened = co_await runner_->open(std::move(request), case_.job.candidate.code, oracle_.call_spec(),
                                        drawn_.arena.get(), Deadline::in(load_limit));
   if (opened) co_return Outcome<>{};
@@ -131,7 +130,7 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   StageTimer timer(case_.times, Stage::run);
   wire::CallT request;
   request.trial = trial;
-  request.seed = drawn_.seed;
+  request.seed = call_seed(drawn_.seed);
   request.budget_ms = static_cast<double>(budget.count());
   request.effect = how.effect;
   request.poison = std::move(how.poison);
@@ -199,7 +198,7 @@ async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial,
   Fd arena = std::exchange(drawn_.arena, {});
   wire::RecordT request;
   request.trial = trial;
-  request.seed = drawn_.seed;
+  request.seed = call_seed(drawn_.seed);
   request.budget_ms = static_cast<double>(case_.settings.timeout.count());
   request.input_address = recording::arena_address;
   auto began = async::SteadyClock::now();

@@ -46,7 +46,8 @@ class LiveCalls {
                                Evidence& seen);
   // Makes two calls. The first result must be right, and must still be right after the second call.
   async::Task<Outcome<>> first_calls(Evidence& seen);
-  // After two calls: the first result must still be right. `first_seed` is that of the first call's inputs.
+  // After two or more calls: the first result must still be right. `first_seed` is that of the first call's
+  // inputs.
   async::Task<Outcome<>> first_result_stays(std::uint64_t first_seed, Evidence& seen);
   // One trial under the recorder, or the reason why the call cannot be recorded.
   using Recorded = std::expected<engine::Recorded, std::string>;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/core/crypto.h"
 #include "verify/judge/context.h"
 #include "verify/judge/player.h"
 #include "verify/judge/protocol.h"
@@ -21,6 +22,16 @@ std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refu
 }
 
 }  // namespace
+
+std::uint64_t call_seed(std::uint64_t inputs_seed) {
+  std::string message = "kernelwright call";
+  for (int shift = 0; shift < 64; shift += 8) message += static_cast<char>(inputs_seed >> shift);
+  const std::string digest = sha256_bytes(message);
+  std::uint64_t value = 0;
+  for (int at = 7; at >= 0; --at)
+    value = value << 8 | static_cast<unsigned char>(digest[static_cast<std::size_t>(at)]);
+  return value >> 1;  // torch takes signed seeds
+}
 
 std::chrono::milliseconds OracleSide::limit(std::chrono::milliseconds at_most) const {
   return std::min(at_most, case_.settings.timeout);

@@ -9,6 +9,10 @@
 
 namespace kw::verify {
 
+// The seed of the random numbers in a call, from the seed of the call's inputs, which nobody can compute from
+// it. The oracle computes it as well (_engine/seeds.py).
+std::uint64_t call_seed(std::uint64_t inputs_seed);
+
 class OracleSide {
  public:
   explicit OracleSide(Case of) : case_(of) {}
@@ -26,7 +30,7 @@ class OracleSide {
   struct Drawn {
     Fd arena;
     std::uint32_t trial = 0;
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;  // never shown to a candidate's process
   };
   async::Task<Outcome<Drawn>> draw(std::uint32_t trial);
   async::Task<Outcome<wire::JudgedT>> judge(std::uint32_t trial, std::uint64_t seed,

@@ -68,3 +68,19 @@ def last_block_reduces():
     for _ in range(2):
         last_block_kernel[(4,)](x, partial, s, counter, 1000, BLOCK=256, BLOCKS=4)
         assert torch.allclose(s, x.sum())
+
+
+@triton.jit
+def exchange_kernel(held, o, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    inside = i < BLOCK - 1
+    before = tl.atomic_xchg(held + i, (i + 5).to(held.dtype.element_ty), mask=inside)
+    tl.store(o + i, before, mask=inside)
+    tl.atomic_xchg(o + BLOCK - 1, 0.5)
+
+
+def exchange_of_floats():
+    for dtype in (torch.float32, torch.float64):
+        held, o = torch.arange(4, dtype=dtype) + 0.25, torch.zeros(4, dtype=dtype)
+        exchange_kernel[(1,)](held, o, BLOCK=4)
+        assert held.tolist() == [5, 6, 7, 3.25] and o.tolist() == [0.25, 1.25, 2.25, 0.5]

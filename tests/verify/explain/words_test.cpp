@@ -78,7 +78,7 @@ TEST(ErrorClassInWords, Forbidden) {
   EXPECT_EQ(shown(failed(ErrorClass::forbidden, Stage::static_, "line 1: imports ctypes is forbidden", 1),
                   "import ctypes\nimport torch\n"),
             R"(relu: failed (forbidden)
-  The module was refused, and not run.
+  The module was refused.
   line 1: imports ctypes is forbidden
   --> kernel.py:1:8
   >    1 | import ctypes

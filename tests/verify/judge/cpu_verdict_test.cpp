@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "verdict_world.h"
+#include "verify/judge/oracle_side.h"
 
 namespace kw::verify {
 namespace {
@@ -43,7 +44,7 @@ TEST(CpuVerdict, ARightCandidateIsCompiledOnceAndInterpreted) {
             "runner 0 Spawn, oracle 0 Draw, runner 0 Open, runner 0 Load, runner 0 Call, oracle 0 Judge, "
             "runner 1 Spawn, oracle 0 Draw, runner 1 Open, runner 1 Load, runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
-            // the first result after the second call, then in another order, without launches, and spoilt
+            // the first result after the last trial, then in another order, without launches, and spoilt
             "runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
             "oracle 0 Draw, runner 1 Call, oracle 0 Judge");
@@ -67,9 +68,50 @@ TEST(CpuVerdict, ThreeTrialsMeetEachKindOfPoison) {
   EXPECT_THAT(poisons, testing::UnorderedElementsAre("nan", "data", "zeros"));
 }
 
+// Memory that the first call allocates may be kept, and nothing fills it again.
+TEST(CpuVerdict, NoFirstTrialIsPoisonedWithZeros) {
+  for (int times = 0; times < 8; ++times) {
+    CpuWorld world;
+    world.seeds = SecretSeeds("secret " + std::to_string(times));
+    std::vector<std::string> loads, calls;
+    world.fake.when("runner", Body::Open, [&](const wire::BodyUnion& asked, Reaction&) {
+      if (asked.AsOpen()->mode == wire::Mode::interpret) loads.push_back(asked.AsOpen()->poison);
+    });
+    world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+      if (!asked.AsCall()->poison.empty()) calls.push_back(asked.AsCall()->poison);
+    });
+    EXPECT_EQ(world.run().status, Status::correct);
+    EXPECT_THAT(loads, testing::ElementsAre("mixed"));
+    ASSERT_FALSE(calls.empty());
+    EXPECT_NE(calls[0], "zeros");
+  }
+}
+
+TEST(CpuVerdict, NoRunnerGetsTheSeedOfInputs) {
+  CpuWorld world;
+  std::vector<std::uint64_t> drawn, expected, called;
+  world.fake.when("oracle", Body::Draw, [&](const wire::BodyUnion& asked, Reaction&) {
+    drawn.push_back(asked.AsDraw()->seed);
+    expected.push_back(call_seed(drawn.back()));
+  });
+  world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+    if (!asked.AsCall()->previous) called.push_back(asked.AsCall()->seed);
+  });
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(called, expected);
+  EXPECT_THAT(called, testing::Each(testing::Not(testing::AnyOfArray(drawn))));
+}
+
+// tests/python/test_seeds.py has the same numbers.
+TEST(CpuVerdict, TheOracleComputesTheSeedOfACallAsWell) {
+  EXPECT_EQ(call_seed(1), 1932990599294486697U);
+  EXPECT_EQ(call_seed(0x7fffffffffffffffU), 6904615902175672179U);
+}
+
 TEST(CpuVerdict, AResultThatALaterCallChangesIsIncorrect) {
   CpuWorld world;
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 3);
+  world.settings.correctness_trials = 3;
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 4);  // after the compile stage's and the trials'
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::incorrect);
   EXPECT_THAT(verdict.error.value_or(""), testing::HasSubstr("changed when a later call was made"));

@@ -38,7 +38,7 @@ struct VerdictWorld {
   Job job;
   FakeEngine fake{loop};
   verify::Servers servers;
-  SecretSeeds seeds{"a secret"};
+  SecretSeeds seeds{"another secret"};  // the exchanges in the tests are those of its seeds
   engine::OraclePool oracles;
   engine::SpareWorkers runners{loop, servers.cuda, {.limits = {}}};
   engine::SpareWorkers plain_runners{loop, servers.cuda, {.limits = {}, .environment = {"KIND=plain"}}};

@@ -14,6 +14,10 @@ from .floats import Handle, handle_of, is_narrow, narrow, to_tf32, wide, widened
 Builder = interpreter.InterpreterBuilder
 _cast = Builder.cast_impl
 _fp_to_fp = Builder.create_fp_to_fp
+_get_np_dtype = interpreter._get_np_dtype
+_erf = torch.erf  # a candidate may wrap PyTorch's
+# The interpreter exchanges integers only.
+FLOAT_BITS = {tl.float32: tl.int32, tl.float64: tl.int64}
 _binary, _unary, _ternary = Builder.binary_op, Builder.unary_op, Builder.ternary_op
 
 
@@ -64,7 +68,7 @@ def create_fma(self, x, y, z):
 
 def create_erf(self, arg):
     """erf of a whole block at once."""
-    return handle_of(torch.erf(torch.from_numpy(np.array(wide(arg)))).numpy(), arg.dtype)
+    return handle_of(_erf(torch.from_numpy(np.array(wide(arg)))).numpy(), arg.dtype)
 
 
 def create_rsqrt(self, arg):
@@ -90,7 +94,11 @@ def create_dot(self, a, b, d, input_precision, max_num_imprecise_acc):
 
 
 def create_atomic_rmw(self, op, ptr, value, mask, sem, scope):
-    """Adds 16-bit floats one lane after another; all other operations are the interpreter's."""
+    """Adds 16-bit floats lane after lane, exchanges floats by their bits; all other operations are the interpreter's."""
+    if op == ir.ATOMIC_OP.XCHG and value.dtype.scalar in FLOAT_BITS:
+        bits = FLOAT_BITS[value.dtype.scalar]
+        before = _atomic(self, op, ptr, Handle(value.data.view(_get_np_dtype(bits)), bits), mask, sem, scope)
+        return Handle(before.data.view(value.data.dtype), value.dtype.scalar)
     if value.dtype.scalar not in (tl.float16, tl.bfloat16):
         return _atomic(self, op, ptr, value, mask, sem, scope)
     if op not in (ir.ATOMIC_OP.FADD, ir.ATOMIC_OP.ADD):

@@ -4,8 +4,10 @@ The interpreter calls the function once for each element. A function that only c
 element-wise calls) can combine two halves of a block at once, in a tree, as a device does.
 """
 import ast
+import copy
 import inspect
 import textwrap
+import types
 
 import numpy as np
 import triton.language as tl
@@ -17,6 +19,7 @@ ELEMENTWISE = frozenset((
     "where", "maximum", "minimum", "exp", "exp2", "log", "log2", "log1p", "expm1", "sqrt", "rsqrt", "abs", "fabs", "fma",
     "sigmoid", "clamp", "cast", "to", "tanh", "floor", "ceil", "sin", "cos", "erf", "sqrt_rn", "div_rn", "pow"))
 _known = {}
+_code = None
 _slow_reduce = interpreter.ReduceOps.generic_reduce
 _slow_scan = interpreter.ScanOps.generic_scan
 
@@ -68,12 +71,13 @@ def generic_reduce(self, inputs):
     """Combines pairs of neighbours until one value is left, so that the order of the elements is kept."""
     shape = inputs[0].handle.data.shape
     size = shape[self.axis] if self.axis is not None else 0
+    function = _code.of(self.combine_fn.fn)
     if size < 2 or size & (size - 1) or not only_computes(self.combine_fn.fn):
-        return _slow_reduce(self, inputs)
+        return _slow_reduce(_having(self, function), inputs)
     dtypes = [each.dtype for each in inputs]
     data = [np.moveaxis(each.handle.data, self.axis, -1) for each in inputs]
     while data[0].shape[-1] > 1:
-        data = _combined(self.combine_fn.fn, [each[..., 0::2] for each in data], [each[..., 1::2] for each in data], dtypes)
+        data = _combined(function, [each[..., 0::2] for each in data], [each[..., 1::2] for each in data], dtypes)
     if self.keep_dims:
         return [self.to_tensor(np.moveaxis(each, -1, self.axis), dtype) for each, dtype in zip(data, dtypes)]
     return [self.to_tensor(each[..., 0] if each.ndim > 1 else each[0], dtype) for each, dtype in zip(data, dtypes)]
@@ -82,17 +86,31 @@ def generic_reduce(self, inputs):
 def generic_scan(self, inputs):
     """Combines each element with the one 1, 2, 4, … before it."""
     size = inputs[0].handle.data.shape[self.axis]
+    function = _code.of(self.combine_fn.fn)
     if size < 2 or not only_computes(self.combine_fn.fn):
-        return _slow_scan(self, inputs)
+        return _slow_scan(_having(self, function), inputs)
     dtypes = [each.dtype for each in inputs]
     data = [np.moveaxis(each.handle.data, self.axis, -1) for each in inputs]
     step, index = 1, np.arange(size)
     while step < size:
-        found = _combined(self.combine_fn.fn, [np.roll(each, step, -1) for each in data], data, dtypes)
+        found = _combined(function, [np.roll(each, step, -1) for each in data], data, dtypes)
         data = [np.where(index >= step, new, old) for new, old in zip(found, data)]
         step *= 2
     return [self.to_tensor(np.ascontiguousarray(np.moveaxis(each, -1, self.axis)), dtype)
             for each, dtype in zip(data, dtypes)]
+
+
+def _having(operation, function):
+    # Triton's own loop calls `combine_fn.fn`.
+    found = copy.copy(operation)
+    found.combine_fn = types.SimpleNamespace(fn=function)
+    return found
+
+
+def use(code):
+    """Take the combine functions from this KernelCode."""
+    global _code
+    _code = code
 
 
 def install():

@@ -3,6 +3,7 @@
 Order: TRITON_INTERPRET=1, then `import torch, triton`, then `install()` once in a process with one thread; children
 forked from it run candidates inside `candidate_scope()`.
 """
+import contextlib
 import inspect
 import os
 import threading
@@ -16,12 +17,13 @@ from triton.runtime.jit import KernelParam
 
 from ..errors import Unsupported
 from . import arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, operators, speed
-from .effects import having
+from .kernel_code import Checks, KernelCode
 from .poison import set_poison
 from .scope import candidate_scope
+from .seal import Seal
 
 __all__ = ["install", "candidate_scope", "having", "set_poison"]
-_log = None
+_log = _seal = _code = None
 # The builder, the bounds and the log are one for all threads; reentrant, because a hook may launch another kernel.
 _launching = threading.RLock()
 
@@ -53,7 +55,6 @@ def _run(self, *args, grid, warmup=False, **options):
 
 
 def _launched(self, *args, grid, **options):
-    function = self.rewrite()
     for hook in self.pre_run_hooks:
         hook(*args, **options)
     known = {name: value for name, value in options.items() if name in self.arg_names}
@@ -67,6 +68,10 @@ def _launched(self, *args, grid, **options):
     with bounds.launch(self.__name__, {name: value for name, value in bound.items() if name not in constants}):
         values = {name: value if name in constants else interpreter._implicit_cvt(value)
                   for name, value in bound.items()}
+        # All code of the candidate that a launch runs on the host has run: hooks, the grid, data_ptr().
+        _seal.check()
+        function = _code.of(self.fn)
+        _code.checks.arguments(bound[name] for name in constants)
         _log.begin(self.__name__, sizes, programs, options.get("num_warps", 4))
         try:
             with np.errstate(all="ignore"), effects.launch(bound):
@@ -97,7 +102,15 @@ def _constants(self):
 
 def _call(self, *args, **kwargs):
     # A kernel that another kernel calls: without this, Triton wraps every exception once for each level.
-    return self.rewrite()(*args, **kwargs)
+    return _code.of(self.fn)(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def having(effect, seed):
+    """The context of one call whose launches have this wire.Effect."""
+    with effects.having(effect, seed):
+        yield
+    _seal.check()
 
 
 def _refuse_warmup(self, *args, **kwargs):
@@ -114,7 +127,7 @@ def _refuse_gluon():
 
 def install(log):
     """Make this process interpret kernels and record their launches in `log`; call it once."""
-    global _log
+    global _log, _seal, _code
     if not triton.knobs.runtime.interpret:
         raise RuntimeError("TRITON_INTERPRET=1 must be set before triton is imported")
     _log = log
@@ -135,3 +148,6 @@ def install(log):
     _refuse_gluon()
     cuda_words.prepare()
     set_poison("nan")
+    _seal = Seal()
+    _code = KernelCode(Checks(_seal.language))
+    combine.use(_code)

@@ -4,7 +4,6 @@ Triton patches the language at each launch, and only the modules that a kernel's
 language for nothing else, so it is patched once, before candidates are imported. Names imported from it are then
 the interpreted ones too, and launches start faster.
 """
-import inspect
 import types
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..errors import Unsupported
 
 Handle = interpreter.TensorHandle
 _convert = interpreter._implicit_cvt
+_printed = open(1, "w", buffering=1, closefd=False)  # a runner's own standard output has this number, too
 
 
 def convert(value):
@@ -36,6 +36,11 @@ def _truth(self):
     return bool(self.handle.data.item()) if self.handle.data.size == 1 else True
 
 
+def device_print(*values, **_):
+    """What a kernel prints; a stream that the candidate put in the place of standard output would run in the kernel."""
+    _printed.write(" ".join(map(str, values)) + "\n")
+
+
 def _refuse_dot_scaled(*args, **kwargs):
     raise Unsupported("tl.dot_scaled")
 
@@ -43,19 +48,6 @@ def _refuse_dot_scaled(*args, **kwargs):
 def _find_def(self, lines):
     # The first `def`, not the last: a docstring line may begin with that word.
     return next((at for at, line in enumerate(lines, 1) if line.strip().startswith("def ")), 0)
-
-
-def _compile_and_exec(self, tree):
-    # Only the one name that rewritten code needs enters the candidate's module: more names would hide a missing import.
-    # Closures are copied in, because a rewritten function has no cells.
-    code = compile(tree, filename=self.filename, mode="exec", dont_inherit=True)
-    scope = self.fn.__globals__
-    if self.fn.__closure__:
-        scope = {**scope, **inspect.getclosurevars(self.fn).nonlocals}
-    scope.setdefault("interpreter_semantic", interpreter.interpreter_semantic)
-    local = dict(self.kwargs)
-    exec(code, scope, local)
-    return local[self.fn.__name__]
 
 
 def install():
@@ -66,10 +58,10 @@ def install():
     interpreter._implicit_cvt = convert
     tl.tensor.__index__ = _index
     tl.tensor.__bool__ = _truth
+    interpreter.print = tl.static_print = device_print
     for owner in (tl, tl.core):
         owner.dot_scaled = _refuse_dot_scaled
     interpreter.FunctionRewriter._find_def = _find_def
-    interpreter.FunctionRewriter._compile_and_exec = _compile_and_exec
     for module in (tl.standard, tl.random):
         for function in list(vars(module).values()):
             if isinstance(function, interpreter.InterpretedFunction):

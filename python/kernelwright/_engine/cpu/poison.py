@@ -2,23 +2,35 @@
 
 On a GPU such memory holds earlier data; on the CPU it often holds zeros, which would hide errors. One filling is not
 enough: NaN shows every value that is read, and zeros or plausible numbers show results that depend on leftover
-values. So the caller varies the filling from call to call.
+values. So the caller varies the filling from call to call. Memory that is allocated once and used in all calls, as at the
+candidate's import, meets one filling only: "mixed" has NaN and plausible numbers in random places, and no zero.
+
+The C library fills what is allocated otherwise, such as by another thread or by `torch.Tensor(size)`, with a byte that
+is never 0.
 """
+import ctypes
+
 import torch
 
-MODES = ("nan", "zeros", "data")
+MODES = ("nan", "zeros", "data", "mixed")
+M_PERTURB = -6
+# Floats and integers of these bytes are large or of usual size. 0xFF would switch the filling off.
+BYTES = (0x7F, 0xFE, 0x41, 0x3E, 0xC1, 0xBD)
 ALLOCATORS = frozenset(("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
                         "new_empty_strided", "new"))
 _state = {"mode": "nan", "generator": None}
+_mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # the GNU C library's
 
 
 def set_poison(mode, seed=0):
-    """Choose how later allocations are filled: "nan", "zeros" or "data" (drawn from `seed`)."""
+    """Choose how later allocations are filled: "nan", "zeros", "data" or "mixed" (drawn from `seed`)."""
     if mode not in MODES:
         raise ValueError(f"poison must be one of {MODES}")
     _state["mode"] = mode
     # A separate generator, so that the candidate's random numbers are the same with and without poison.
     _state["generator"] = torch.Generator("cpu").manual_seed(seed & ((1 << 63) - 1))
+    if _mallopt is not None:
+        _mallopt(M_PERTURB, 0xFF ^ BYTES[seed % len(BYTES)])  # it fills with the complement
 
 
 def is_uninitialised(name, args):
@@ -47,8 +59,22 @@ def plausible(count, dtype):
     return flat
 
 
+def _fill_mixed(flat):
+    """NaN, or an integer's greatest value, in random places, and plausible numbers other than 0 in the others."""
+    _fill(flat, "data")
+    bits = flat.view(torch.uint8).view(flat.numel(), flat.element_size())
+    other = torch.empty_like(flat)
+    _fill(other, "nan")
+    chosen = torch.empty(flat.numel(), dtype=torch.bool).random_(0, 2, generator=_state["generator"])
+    chosen |= (bits == 0).all(1)
+    bits[chosen] = other.view(torch.uint8).view(bits.shape)[chosen]
+    return flat
+
+
 def _fill(flat, mode=None):
     mode, dtype = mode or _state["mode"], flat.dtype
+    if mode == "mixed":
+        return _fill_mixed(flat)
     if dtype.is_complex:
         return _fill(torch.view_as_real(flat).view(-1), mode)
     if flat.element_size() == 1 and dtype.is_floating_point:

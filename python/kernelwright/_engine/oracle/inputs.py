@@ -1,26 +1,11 @@
 """Draws a task's inputs from one 64-bit seed, on the device that uses them."""
-import random
-
 import torch
 from torch.utils._pytree import tree_flatten, tree_map_only
 
+from ..seeds import seed_everything
 from .faults import TaskFault, blame
 
 CASTS = {"": None, "fp32": None, "fp16": torch.float16, "bf16": torch.bfloat16}
-
-
-def seed_everything(seed):
-    """Seed each generator that a reference may use."""
-    random.seed(seed)
-    # torch.manual_seed() also asks backends that are absent, which takes longer than most draws.
-    torch.default_generator.manual_seed(seed)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(seed)
-    try:
-        import numpy
-    except ImportError:
-        return
-    numpy.random.seed((seed ^ seed >> 32) & 0xFFFFFFFF)  # takes 32 bits only
 
 
 def draw(task, seed, device, precision):

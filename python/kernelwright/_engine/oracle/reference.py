@@ -6,6 +6,7 @@ import torch
 
 from .. import values, wire
 from ..moved import moved_initialisers
+from ..seeds import of_call, seed_everything
 from ..wire import made
 from . import inputs as drawing
 from .bits import same_bits
@@ -123,7 +124,7 @@ class Reference:
     def prepared(self, inputs, seed):
         """A function without arguments that calls the reference, for timing; the state is restored once, beforehand."""
         self._state.restore()
-        drawing.seed_everything(seed)
+        seed_everything(of_call(seed))
         target, tf32 = self.target, self.tf32
 
         def once():
@@ -133,7 +134,7 @@ class Reference:
 
     def _run(self, target, state, inputs, seed, tf32):
         state.restore()
-        drawing.seed_everything(seed)
+        seed_everything(of_call(seed))
         with blame("the reference raised", self.task.code.file), torch.no_grad(), _tf32(tf32, self.device):
             found = target(*inputs)
             if self.device.type == "cuda":
@@ -146,7 +147,7 @@ def _upcast(value):
 
 
 def _construct(task, device, precision, move_weights, init_seed):
-    drawing.seed_everything(init_seed)
+    seed_everything(init_seed)
     with moved_initialisers(init_seed) if move_weights else contextlib.nullcontext():
         made_target = task.construct()
     if isinstance(made_target, torch.nn.Module):
