@@ -366,9 +366,26 @@ def test_a_result_of_its_own_lives_on(interpreter, task):
     assert torch.equal(task.result(again), first)
 
 
-def test_only_the_first_of_two_calls_is_kept(interpreter, task):
+def test_the_first_result_is_told_once(interpreter, task):
     runner = interpreter.spawn()
     runner.load(ADD, task)
     for _ in range(3):
         runner.call(task)
+    assert runner.ask(made(wire.CallT, previous=True)).outputs is not None
     assert runner.ask(made(wire.CallT, previous=True)).outputs is None
+
+
+def test_the_first_result_is_kept_over_more_than_two_calls(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, HEAD + """
+buffers, calls = [torch.zeros(100), torch.zeros(100)], 0
+
+
+def triton_kernel_wrapper(x, y):
+    global calls
+    calls += 1
+    return buffers[calls % 2].fill_(calls)
+""", task)
+    for trial in range(3):
+        runner.call(task, trial=trial)
+    assert task.result(runner.ask(made(wire.CallT, previous=True))).unique().tolist() == [3]

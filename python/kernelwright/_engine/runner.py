@@ -163,10 +163,9 @@ class Runner:
         return returned
 
     def _keep(self, value):
-        # Two results show whether the second call changes the first; more would only take memory.
-        if self._values is not None:
-            keep = len(self._values) < 2 and not self._lies_in_arena(value)
-            self._values = [*self._values, value] if keep else None
+        # Two results show whether a later call changes the first; more would only take memory.
+        if self._values is not None and len(self._values) < 2:
+            self._values = None if self._lies_in_arena(value) else [*self._values, value]
 
     def _lies_in_arena(self, value):
         """Whether a result shares memory with an input or a weight, which is drawn again for the next call."""
@@ -176,7 +175,7 @@ class Runner:
         return any(self._arena.holds(tensor) for tensor in found)
 
     def _previous(self, message):
-        """The result of the first of two calls, as it is after the second call."""
+        """The result of the first of two or more calls, as it is now."""
         returned = made(wire.ReturnedT, trial=message.trial, ms=0.0)
         if self._values is None or len(self._values) != 2:
             return returned  # no result was kept
