@@ -1,8 +1,10 @@
 """The compile broker lowers the IR that a runner wrote and obtains the same cubins, bit for bit."""
 import hashlib
+import importlib.util
 import json
 import os
 import re
+import shutil
 import sys
 
 import pytest
@@ -205,6 +207,57 @@ def test_the_place_of_a_kernel_is_in_its_machine_code(server):
     elsewhere = text[:end] + '\n  } loc("kernel.py":1:0)' + text[text.index("\n", end + 1):]
     found = attested(server.spawn(), b"\n".join([line.encode(), changed(line, ttir=elsewhere).encode()]))
     assert len(set(texts(found.sha256))) == 2
+
+
+WRITTEN = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def written_kernel(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) * 2.0)
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A compiled kernel of a module that was written to disk, and the module's path."""
+    path = tmp_path / "modules" / "written.py"
+    path.parent.mkdir()
+    path.write_text(WRITTEN)
+    spec = importlib.util.spec_from_file_location("written", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    source = ASTSource(module.written_kernel, {"x": POINTER, "out": POINTER, "BLOCK": "constexpr"}, {"BLOCK": 64})
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.always_compile = True
+        return triton.compile(source, target=TARGET), path
+
+
+def test_a_file_that_only_the_candidate_had_is_laid_out(server, written):
+    kernel, path = written
+    line = broker.line_of(kernel, digest(kernel))
+    shutil.rmtree(path.parent)
+    assert texts(attested(server.spawn(), line.encode()).sha256) == [digest(kernel)]
+    assert not path.exists(), "only while it compiles"
+    assert texts(attested(server.spawn(), changed(line, files={}).encode()).sha256) != [digest(kernel)], "it matters"
+
+
+@pytest.mark.parametrize("name", ["/tmp/../laid", "/usr/laid", "laid"])
+def test_no_file_is_laid_out_elsewhere(server, name):
+    line = broker.line_of(compiled("add"), digest(compiled("add")))
+    assert texts(attested(server.spawn(), changed(line, files={name: [5, 5]}).encode()).sha256)
+    assert not os.path.exists(name)
+
+
+def test_a_file_that_exists_is_left_alone(server, tmp_path):
+    kept = tmp_path / "kept"
+    kept.write_text("kept")
+    line = broker.line_of(compiled("add"), digest(compiled("add")))
+    assert texts(attested(server.spawn(), changed(line, files={str(kept): [0, 0]}).encode()).sha256)
+    assert kept.read_text() == "kept"
 
 
 def test_code_without_a_place_is_left_out(server):

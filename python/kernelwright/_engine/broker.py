@@ -7,7 +7,12 @@ IR that crashes the compiler ends the child, and none of that candidate's kernel
 The IR names the file that defines the kernel. Triton writes that name into the cubin's line table too, so an IR with
 another name has another hash, and an IR without one is not lowered. By this file the broker tells a candidate's kernels
 from those of installed packages and of torch.compile.
+
+The assembler adds the file's size and time of change where the file exists. A file that the candidate's process wrote,
+such as a module of its own or torch.compile's, exists in that process only. The runner therefore names size and time,
+and the broker lays out a file of zeros in its place.
 """
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -28,6 +33,7 @@ KERNELS, TEXT_BYTES = 64, 64 << 20
 TRIES, ATTESTED = 10, 150  # tries for one kernel; kernels in one answer, which is one packet
 BUDGET_S = 100  # no kernel is begun later; the supervisor waits longer than this
 NAME_LIMIT = 200
+FILES, FILE_BYTES = 64, 64 << 20  # that are laid out for one kernel, and the size of each
 STAGES = ("ttir", "ttgir")
 # The options of lowering that a launch may choose, with their types. All others (libraries to link, files in place
 # of the IR, flags of the assembler) keep the broker's defaults; a kernel that used them then has another hash.
@@ -64,7 +70,38 @@ def line_of(kernel, sha256):
     asked = _FIRST_WARPS.search(kernel.asm.get("ttgir") or "")
     if asked:
         options["num_warps"] = int(asked[1])
-    return json.dumps({"name": kernel.name, "sha256": sha256, stage: kernel.asm[stage], "options": options})
+    text = kernel.asm[stage]
+    return json.dumps({"name": kernel.name, "sha256": sha256, stage: text, "options": options, "files": _own_files(text)})
+
+
+def _own_files(text):
+    """Name → [bytes, time of change in seconds] of the files in this IR that exist in this process only."""
+    found = {}
+    for name in itertools.islice(filter(_is_temporary, dict.fromkeys(_FILE.findall(text))), FILES):
+        with contextlib.suppress(OSError, ValueError):
+            facts = os.stat(name)
+            found[name] = [facts.st_size, int(facts.st_mtime)]
+    return found
+
+
+def _is_temporary(name):
+    """Whether a file lies in /tmp, of which each sandboxed process has its own."""
+    return os.path.isabs(name) and os.path.realpath(name).startswith("/tmp/") and os.path.normpath(name) == name
+
+
+@contextlib.contextmanager
+def _laid_out(files):
+    """The context in which these files exist, with zeros for their content."""
+    with contextlib.ExitStack() as ends:
+        for name, (size, changed) in itertools.islice(files.items(), FILES):
+            if not _is_temporary(name) or not 0 <= size <= FILE_BYTES or os.path.lexists(name):
+                continue
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            with open(name, "xb") as file:
+                ends.callback(os.unlink, name)
+                file.truncate(size)
+            os.utime(name, (changed, changed))
+        yield
 
 
 def _first_stage(kernel):
@@ -161,7 +198,7 @@ def _lowered(facts, capability, at):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         found = {}
-        with knobs.compilation.scope():
+        with _laid_out(facts.get("files", {})), knobs.compilation.scope():
             knobs.compilation.always_compile = True
             # The compilation of specialised warps has several results, by chance; each is Triton's.
             for _ in range(TRIES if "tt.warp_specialize" in text else 1):
