@@ -89,9 +89,18 @@ using Handle = struct Opaque*;
 constexpr int sm_clock = 1;
 constexpr int memory_clock = 2;
 
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
 struct Nvml {
   int (*init)() = nullptr;
+  int (*count)(unsigned*) = nullptr;
   int (*device)(unsigned, Handle*) = nullptr;
+  int (*minor)(Handle, unsigned*) = nullptr;
+  int (*memory)(Handle, Memory*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;
   int (*reasons)(Handle, unsigned long long*) = nullptr;
   bool works = false;
@@ -108,11 +117,19 @@ Nvml open() {
   void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW);
   if (library == nullptr) return nvml;
   bool found = find(library, "nvmlInit_v2", nvml.init) &&
+               find(library, "nvmlDeviceGetCount_v2", nvml.count) &&
                find(library, "nvmlDeviceGetHandleByIndex_v2", nvml.device) &&
+               find(library, "nvmlDeviceGetMinorNumber", nvml.minor) &&
+               find(library, "nvmlDeviceGetMemoryInfo", nvml.memory) &&
                find(library, "nvmlDeviceGetClockInfo", nvml.clock) &&
                find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons);
   nvml.works = found && nvml.init() == 0;
   return nvml;
+}
+
+const Nvml& nvml() {
+  static const Nvml opened = open();
+  return opened;
 }
 
 constexpr std::array<std::pair<unsigned long long, const char*>, 7> reason_words{{
@@ -134,21 +151,34 @@ std::string throttle_words(unsigned long long reasons) {
   return text;
 }
 
+std::uint64_t memory_bytes(const Gpu& gpu) {
+  unsigned count = 0;
+  if (!nvml().works || nvml().count(&count) != 0) return 0;
+  for (unsigned index = 0; index < count; ++index) {
+    Handle device = nullptr;
+    unsigned minor = 0;
+    Memory memory{};
+    if (nvml().device(index, &device) == 0 && nvml().minor(device, &minor) == 0 &&
+        static_cast<int>(minor) == gpu.node && nvml().memory(device, &memory) == 0)
+      return memory.total;
+  }
+  return 0;
+}
+
 std::optional<Clocks> gpu_clocks(int ordinal) {
-  static const Nvml nvml = open();
   // With CUDA_VISIBLE_DEVICES set, CUDA's order may differ from the driver's.
-  if (!nvml.works || ordinal < 0 || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return std::nullopt;
+  if (!nvml().works || ordinal < 0 || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return std::nullopt;
   Handle device = nullptr;
   unsigned sm_mhz = 0;
   unsigned memory_mhz = 0;
   unsigned long long reasons = 0;
-  if (nvml.device(static_cast<unsigned>(ordinal), &device) != 0 ||
-      nvml.clock(device, sm_clock, &sm_mhz) != 0 || nvml.clock(device, memory_clock, &memory_mhz) != 0)
+  if (nvml().device(static_cast<unsigned>(ordinal), &device) != 0 ||
+      nvml().clock(device, sm_clock, &sm_mhz) != 0 || nvml().clock(device, memory_clock, &memory_mhz) != 0)
     return std::nullopt;
   Clocks clocks;
   clocks.sm_mhz = sm_mhz;
   clocks.memory_mhz = memory_mhz;
-  if (nvml.reasons(device, &reasons) == 0)
+  if (nvml().reasons(device, &reasons) == 0)
     if (std::string text = throttle_words(reasons); !text.empty()) clocks.throttle = text;
   return clocks;
 }

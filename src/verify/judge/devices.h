@@ -23,6 +23,9 @@ struct Gpu {
 // The GPUs that CUDA_VISIBLE_DEVICES leaves visible.
 std::vector<Gpu> visible_gpus();
 
+// The size of its memory; 0 if NVML is missing or does not know the GPU.
+std::uint64_t memory_bytes(const Gpu& gpu);
+
 // The kernel driver's version, or empty.
 std::string driver_version();
 

@@ -90,7 +90,7 @@ async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::s
     co_return taken;
   }
   Taken evicted;
-  if (places_.taken() + idle_.size() > options_.size) {
+  if (places_.taken() + idle_.size() > options_.size + options_.kept) {
     evicted = std::move(idle_.front());
     idle_.erase(idle_.begin());
     evicted->worker().kill();  // its memory is freed while the fresh one starts

@@ -66,8 +66,9 @@ class Oracle {
 class OraclePool {
  public:
   struct Options {
-    std::size_t size = 1;
-    int device = -1;  // N of /dev/nvidiaN
+    std::size_t size = 1;  // in use at once
+    std::size_t kept = 0;  // unused ones that are kept besides, for the next candidates of their references
+    int device = -1;       // N of /dev/nvidiaN
     std::vector<std::string> environment = {};
     Limits limits;
     std::size_t spares = 0;                 // processes without a reference that are kept ready

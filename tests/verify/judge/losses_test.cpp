@@ -229,6 +229,21 @@ TEST(OraclePool, AnotherReferenceGetsAProcessOfItsOwn) {
   }
 }
 
+TEST(OraclePool, KeepsUnusedProcessesForTheirReferences) {
+  for (auto [kept, spawned] : {std::pair<std::size_t, int>{0, 4}, {1, 4}, {2, 3}}) {
+    VerdictWorld world;
+    world.start_servers();
+    engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .kept = kept, .limits = {}});
+    run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
+      for (const char* text : {"one", "two", "three", "one"})
+        co_await from->give_back(std::move(*co_await from->take(text, text, async::Deadline::in(5s))));
+      co_await from->end();
+      co_return true;
+    }(&pool));
+    EXPECT_EQ(world.fake.count("oracle", Body::Spawn), spawned) << kept;
+  }
+}
+
 TEST(OraclePool, AnswersBeforeAReferenceIsInIt) {
   VerdictWorld world;
   world.fake.when("oracle", Body::Forget,
