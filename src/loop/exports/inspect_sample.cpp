@@ -46,7 +46,9 @@ std::string_view stop_reason_word(const std::string& finish_reason) {
 
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 53;  // JavaScript's numbers
 
-std::int64_t token_count(std::int64_t said) { return std::clamp(said, std::int64_t{0}, kMostTokens); }
+std::int64_t token_count(std::int64_t said) {
+  return std::clamp(said, std::int64_t{0}, kMostTokens);
+}
 
 json::value usage_json(const Usage& usage) {
   if (!usage.prompt_tokens && !usage.completion_tokens) return nullptr;

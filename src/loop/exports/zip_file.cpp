@@ -74,8 +74,8 @@ struct ZipFile::State {
   NewFile file;
   struct archive* archive = nullptr;
   std::optional<Error> trouble;  // the first failed write
-  // Freeing an archive that was not finished writes its end records: they are dropped. A failed write in their
-  // place would make libarchive keep the compressor of an open member.
+  // Freeing an archive that was not finished writes its end records: they are dropped. A failed write in
+  // their place would make libarchive keep the compressor of an open member.
   bool given_up = false;
 };
 
