@@ -74,8 +74,15 @@ def _take(key, storage, before, spoilt):
     if not spoilt:
         _flags.setdefault(key, set()).add(note)
     elif note not in _flags.get(key, ()):
-        fresh = plausible(int(written.sum()), storage.dtype)
-        storage.elements[written] = fresh.view(torch.uint8).view(len(fresh), -1)
+        storage.elements[written] = _others(storage.elements[written], storage.dtype)
+
+
+def _others(elements, dtype):
+    """Plausible numbers, as rows of bytes, none of which is the one in the same row of `elements`."""
+    fresh = plausible(len(elements), dtype).view(torch.uint8).view(elements.shape)
+    equal = (fresh == elements).all(1)  # one in 16 for integers, one in two for booleans
+    fresh[equal, 0] ^= 1
+    return fresh
 
 
 class _Storage:
