@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
+#include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/json/stream_parser.hpp>
+#include <boost/json/value_stack.hpp>
+#include <charconv>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace kw {
@@ -52,6 +52,47 @@ const json::value* find(const json::object& object, std::string_view key) {
   return object.if_contains(key);
 }
 
+// Builds a value as the library's parser does, but with the double nearest to the text: the library's own is
+// off by a rounding step for one number in ten, so that a value that is read and written again would change.
+class ValueBuilder {
+ public:
+  static constexpr std::size_t max_object_size = json::object::max_size();
+  static constexpr std::size_t max_array_size = json::array::max_size();
+  static constexpr std::size_t max_key_size = json::string::max_size();
+  static constexpr std::size_t max_string_size = json::string::max_size();
+  using Error = boost::system::error_code;
+
+  ValueBuilder() { stack_.reset(); }
+  json::value release() { return stack_.release(); }
+
+  bool on_document_begin(Error&) { return true; }
+  bool on_document_end(Error&) { return true; }
+  bool on_object_begin(Error&) { return true; }
+  bool on_array_begin(Error&) { return true; }
+  bool on_object_end(std::size_t members, Error&) { return stack_.push_object(members), true; }
+  bool on_array_end(std::size_t items, Error&) { return stack_.push_array(items), true; }
+  bool on_key_part(json::string_view part, std::size_t, Error&) { return stack_.push_chars(part), true; }
+  bool on_key(json::string_view rest, std::size_t, Error&) { return stack_.push_key(rest), true; }
+  bool on_string_part(json::string_view part, std::size_t, Error&) { return stack_.push_chars(part), true; }
+  bool on_string(json::string_view rest, std::size_t, Error&) { return stack_.push_string(rest), true; }
+  bool on_int64(std::int64_t number, json::string_view, Error&) { return stack_.push_int64(number), true; }
+  bool on_uint64(std::uint64_t number, json::string_view, Error&) { return stack_.push_uint64(number), true; }
+  bool on_bool(bool value, Error&) { return stack_.push_bool(value), true; }
+  bool on_null(Error&) { return stack_.push_null(), true; }
+  bool on_comment_part(json::string_view, Error&) { return true; }
+  bool on_comment(json::string_view, Error&) { return true; }
+  // The text comes in one piece, and so does every number.
+  bool on_number_part(json::string_view, Error&) { return true; }
+  bool on_double(double number, json::string_view text, Error&) {
+    std::from_chars(text.data(), text.data() + text.size(),
+                    number);  // out of range: the library's, 0 or infinity
+    return stack_.push_double(number), true;
+  }
+
+ private:
+  json::value_stack stack_;
+};
+
 }  // namespace
 
 std::string canonical_json(const json::value& value) {
@@ -67,13 +108,12 @@ std::string canonical_json_text(std::string_view text) {
 }
 
 Result<json::value> parse_json(std::string_view text) {
-  json::stream_parser parser;
+  json::basic_parser<ValueBuilder> parser{json::parse_options{}};
   boost::system::error_code error;
-  std::size_t read = parser.write_some(text.data(), text.size(), error);
+  std::size_t read = parser.write_some(false, text.data(), text.size(), error);
   if (!error && read < text.size()) error = json::error::extra_data;
-  if (!error) parser.finish(error);
   if (error) return fail(fmt::format("not JSON: {} at byte {}", error.message(), read));
-  return parser.release();
+  return parser.handler().release();
 }
 
 std::optional<std::string> string_at(const json::object& object, std::string_view key) {
@@ -107,12 +147,9 @@ const json::array* array_at(const json::object& object, std::string_view key) {
 std::optional<std::int64_t> integer_of(const json::value& value) {
   if (value.is_int64()) return value.get_int64();
   if (!value.is_double()) return {};
-  // The parser may be off by a rounding step, so that 3.0 may have become a neighbouring number.
-  constexpr double reading_error = 2 * std::numeric_limits<double>::epsilon();
   constexpr double past = 9223372036854775808.0;  // 2^63, the first number that does not fit
-  double number = std::nearbyint(value.get_double());
-  bool is_whole = std::abs(number - value.get_double()) <= reading_error * std::abs(number);
-  if (!is_whole || !(number >= -past && number < past)) return {};
+  double number = value.get_double();
+  if (number != std::trunc(number) || !(number >= -past && number < past)) return {};
   return static_cast<std::int64_t>(number);
 }
 
