@@ -94,7 +94,7 @@ class Store:
         path = path or self.path
         if not path.exists():
             return []
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60)
         try:
             return connection.execute(query).fetchall()
         except sqlite3.OperationalError as error:

@@ -70,7 +70,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t most_checked_bytes = std::uintmax_t{256} << 20;
-constexpr int busy_timeout_ms = 10'000;
+constexpr int busy_timeout_ms = 60'000;  // a sync takes seconds while another program fills the disk
 
 const char* remedy_for(int code, const Kind& kind) {
   switch (code) {
