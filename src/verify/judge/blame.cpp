@@ -71,11 +71,11 @@ Blame blame_deadline(const RunnerLoss& where) {
 }
 
 // The runner reports the fault. From the import on the candidate may hold the channel, so the report cannot
-// make the fault the infrastructure's: Open has ended before the candidate's source is there.
+// make the fault the infrastructure's or the task's: Open has ended before the candidate's source is there.
 Blame blame_failure(const wire::FailedT& failed, Stage stage) {
   const ErrorClass error_class = class_of(failed);
   const std::string error = to_plain_text(failed.error);
-  if (error_class == ErrorClass::infrastructure)
+  if (error_class == ErrorClass::infrastructure || error_class == ErrorClass::task_invalid)
     return of_kernel(stage, ErrorClass::process_died, "the candidate's process broke: " + error);
   if (error_class == ErrorClass::unsupported_candidate) return skipped(stage, error_class, error);
   Blame blame = of_kernel(stage, error_class, error);

@@ -292,7 +292,8 @@ async::Task<bool> FakeEngine::react(Worker& worker, Reaction reaction) {
   }
   std::vector<int> fds;
   for (const Fd& each : reaction.fds) fds.push_back(each.get());
-  co_await worker.channel.send(wire::encode_body(reaction.answer), fds);
+  co_await worker.channel.send(reaction.packet.empty() ? wire::encode_body(reaction.answer) : reaction.packet,
+                               fds);
   co_return true;
 }
 

@@ -28,6 +28,7 @@ struct Reaction {
   int wait_status = 0;  // of a worker that dies
   bool in_launch = false;
   std::string prints{};  // to the worker's output, before it answers
+  std::string packet{};  // sent in place of the encoded answer
   std::chrono::milliseconds delay{0};
 };
 
