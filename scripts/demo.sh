@@ -14,7 +14,7 @@ stage "build" scripts/build.sh kernelwright kwsandbox kw_messages kw_gpu
 loop=examples/loop/conversations.json
 output=build/demo-$(project_digest)
 command=(build/kernelwright run ${KW_PYTHON:+--python "$KW_PYTHON"} --traces "$loop" --model-replay "$loop" --multi-turn
-  --verbose --output "$output.json")
+  --evidence all --verbose --output "$output.json")
 say "== the loop: ${command[*]}"
 "${command[@]}"
 

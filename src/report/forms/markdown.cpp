@@ -283,6 +283,7 @@ std::string scores_part(const Index& index) {
 std::string datasets_part(const Index& index) {
   std::string text;
   for (const json::value& dataset : index.datasets) {
+    if (!dataset.is_object() || !dataset.get_object().contains("rows")) continue;  // without ANALYSIS.json
     View facts(dataset);
     text += fmt::format("| {} | {} | {} | {} |\n", source_name(index, facts["source"]),
                         facts["rows"]["count"].count(), facts["duplicates"]["near_units"].count(),

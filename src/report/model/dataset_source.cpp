@@ -5,6 +5,7 @@
 
 #include "base/core/files.h"
 #include "base/core/json.h"
+#include "base/rows/row_reader.h"
 #include "base/rows/rows.h"
 #include "dataset/units/row.h"
 #include "report/model/fill.h"
@@ -14,6 +15,8 @@ namespace kw::report {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 namespace {
+
+constexpr std::size_t most_dropped_units = 500;  // of each list; the others are counted
 
 class DatasetSource : public Source {
  public:
@@ -39,6 +42,7 @@ class DatasetSource : public Source {
     places_.clear();
     rows_by_id_.clear();
     read_analysis();
+    for (const char* name : {"duplicates", "left_out"}) read_dropped(name);
     std::error_code error;
     std::vector<fs::path> files{path()};
     if (fs::is_directory(path(), error)) files = dataset_files(path());
@@ -78,6 +82,31 @@ class DatasetSource : public Source {
         parameters && parameters->is_object())
       flat_facts("", parameters->get_object());
     clean(analysis_);
+  }
+
+  // The units that `dataset build` dropped, from its list of this name: {"count": N, "units": [...]}.
+  void read_dropped(const char* name) {
+    std::error_code error;
+    fs::path file = fs::path(path()) / fmt::format("{}.jsonl", name);
+    if (!fs::is_regular_file(file, error) || fs::file_size(file, error) == 0) return;
+    auto rows = read_jsonl(file.string());
+    if (!rows) return damaged(rows.error().what);
+    std::uint64_t count = 0;
+    json::array units;
+    while (true) {
+      auto next = (*rows)->next();
+      if (!next) return damaged(next.error().what);
+      if (!*next) break;
+      if (const RowError* bad = std::get_if<RowError>(&**next)) {
+        damaged(describe(*bad));
+        continue;
+      }
+      if (count++ < most_dropped_units) units.push_back(std::move(std::get<Row>(**next).fields));
+    }
+    json::object list{{"count", count}, {"units", std::move(units)}};
+    clean(list);
+    if (!analysis_.contains("dropped")) analysis_["dropped"] = json::object();
+    analysis_["dropped"].get_object()[name] = std::move(list);
   }
 
   void read_file(const fs::path& file) {

@@ -238,6 +238,24 @@ TEST_F(ReportModel, ReadsRowsOfADataSetWithTheRowThatTheyDuplicate) {
   EXPECT_EQ(model.index().datasets[0].at("source"), 0);
 }
 
+TEST_F(ReportModel, ListsTheUnitsThatABuildDropped) {
+  write("set/fim.jsonl", R"({"prompt": "p", "completion": "c", "id": "i1"})"
+                         "\n");
+  write("set/duplicates.jsonl", R"({"name": "add", "duplicate_of": "92f3", "how": "exact"})"
+                                "\n"
+                                R"({"name": "mul", "duplicate_of": "92f4", "how": "near"})"
+                                "\n");
+  write("set/left_out.jsonl", R"({"name": "gpl_add", "licence": {"spdx": "GPL-3.0-only"}})"
+                              "\n");
+  Model model({folder.path("set")}, {});
+  details_of(model);
+  ASSERT_EQ(model.index().datasets.size(), 1U);
+  const auto& dropped = model.index().datasets[0].at("dropped").as_object();
+  EXPECT_EQ(dropped.at("duplicates").at("count").to_number<int>(), 2);
+  EXPECT_EQ(dropped.at("duplicates").at("units").at(1).at("how"), "near");
+  EXPECT_EQ(dropped.at("left_out").at("units").at(0).at("licence").at("spdx"), "GPL-3.0-only");
+}
+
 TEST_F(ReportModel, KeepsTheLabelOfARowThatIsReadAgain) {
   std::string file = traces({second("8")});
   auto label = [&](const std::string& reviewer, ReviewLabel given) {

@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { counted } from "../charts/figures";
 import { Analysis } from "../dataset/analysis";
+import { Dropped } from "../dataset/dropped";
 import { DatasetRow } from "../dataset/row";
 import { DatasetRows } from "../dataset/rows";
-import { type Fields, numberOf, objectsOf, textOf } from "../fields";
+import { type Fields, fieldsOf, numberOf, objectsOf, textOf } from "../fields";
 import { Guard } from "../guard";
 import type { Report } from "../report";
 import { filtered, href, place, report } from "../state";
@@ -44,7 +45,8 @@ function DatasetList(): JSX.Element | null {
       {analyses.slice(0, 20).map((analysis) => (
         <Section title={titleOf(of, analysis)}>
           <Guard title="The analysis">
-            <Analysis of={analysis} />
+            {analysis["rows"] !== undefined && <Analysis of={analysis} />}
+            <Dropped of={fieldsOf(analysis["dropped"])} />
           </Guard>
         </Section>
       ))}
