@@ -21,13 +21,8 @@ case $program in
     mkdir "$folder/program"
     tar -xzf "$program" -C "$folder/program" --strip-components 1
     install -r python/requirements.txt
-    ln -s ../program/bin/kernelwright "$folder/bin/kernelwright" ;;
+    ln -sf ../program/bin/kernelwright "$folder/bin/kernelwright" ;;
   *) echo "error: $program is neither a wheel (.whl) nor a tarball (.tar.gz)" >&2 && exit 1 ;;
 esac
 
-# Ubuntu 24.04 lets AppArmor refuse the user namespaces in which candidates run.
-switch=/proc/sys/kernel/apparmor_restrict_unprivileged_userns
-if [ -e "$switch" ] && [ "$(cat "$switch")" = 1 ] && command -v sudo >/dev/null; then
-  sudo -n sysctl -q -w kernel.apparmor_restrict_unprivileged_userns=0 || true
-fi
 "$folder/bin/kernelwright" --version

@@ -90,12 +90,14 @@ json::array locations_of(const Place& place) {
   json::object artifact{{"uri", uri_of(place)}};
   if (place.is_inside) artifact["uriBaseId"] = source_root;
   json::object physical{{"artifactLocation", std::move(artifact)}};
-  if (place.line > 0) {
-    json::object region{{"startLine", place.line}};
-    if (place.column > 0) region["startColumn"] = place.column;
-    if (place.column > 0) region["endColumn"] = place.end_column;
-    physical["region"] = std::move(region);
+  // Code scanning asks for a line, also of a finding about a whole file.
+  json::object region{{"startLine", std::max<std::size_t>(place.line, 1)}};
+  if (place.column > 0) {
+    region["startColumn"] = place.column;
+    region["endLine"] = place.line;
+    region["endColumn"] = place.end_column;
   }
+  physical["region"] = std::move(region);
   return {{{"physicalLocation", std::move(physical)}}};
 }
 

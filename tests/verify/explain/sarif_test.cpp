@@ -47,13 +47,19 @@ TEST(Sarif, AResultNamesItsRuleItsPlaceAndItsNumbers) {
   const json::value& place = result.at("locations").at(0).at("physicalLocation");
   EXPECT_EQ(place.at("artifactLocation"),
             (json::value{{"uri", "kernels/relu.py"}, {"uriBaseId", "%SRCROOT%"}}));
-  EXPECT_EQ(place.at("region"), (json::value{{"startLine", 8}, {"startColumn", 9}, {"endColumn", 16}}));
+  EXPECT_EQ(place.at("region"),
+            (json::value{{"startLine", 8}, {"startColumn", 9}, {"endLine", 8}, {"endColumn", 16}}));
   EXPECT_EQ(result.at("properties").at("status"), "failed");
   EXPECT_TRUE(result.at("properties").at("counts").is_null());
   EXPECT_TRUE(result.at("properties").at("speedup").is_null());
   EXPECT_THAT(text_of(result.at("message").at("text")),
               testing::StartsWith("A kernel reads or writes outside of its tensors.\n"
                                   "relu: failed (out_of_bounds)\nout-of-bounds load in double\nhelp: "));
+}
+TEST(Sarif, AFindingAboutAWholeFileIsAtItsFirstLine) {
+  const json::value run = run_of(all({found(incorrect(ErrorClass::wrong_value, "differs"))}));
+  EXPECT_EQ(run.at("results").at(0).at("locations").at(0).at("physicalLocation").at("region"),
+            (json::value{{"startLine", 1}}));
 }
 TEST(Sarif, EveryRuleHasADescriptionHelpAndALevel) {
   const std::set<std::string> levels{"error", "warning", "note", "none"};
