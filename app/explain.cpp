@@ -17,6 +17,7 @@
 #include "session.h"
 #include "types/options.h"
 #include "types/verdict.h"
+#include "verdict_output.h"
 #include "verifier_source.h"
 #include "verify/explain/glossary.h"
 
@@ -41,17 +42,25 @@ int explain_word(const std::string& word) {
   return 0;
 }
 
-Result<std::vector<Verdict>> read_verdicts(const std::string& file) {
+// A verdict of a file, and its line there.
+struct StoredVerdict {
+  Verdict verdict;
+  Origin origin;
+};
+
+Result<std::vector<StoredVerdict>> read_verdicts(const std::string& file) {
   auto recorded = read_kernelbench_results(file);
   if (!recorded) return std::unexpected(recorded.error());
   if (*recorded) {
     for (const RowError& error : (*recorded)->bad_rows) fmt::print(stderr, "error: {}\n", describe(error));
     fmt::print(stderr, "note: {}: {}\n", file, recorded_by_kernelbench);
-    return std::move((*recorded)->verdicts);
+    std::vector<StoredVerdict> verdicts;
+    for (Verdict& verdict : (*recorded)->verdicts) verdicts.push_back({std::move(verdict), {file}});
+    return verdicts;
   }
   auto rows = open_rows(file, parquet_helper(""));
   if (!rows) return std::unexpected(rows.error());
-  std::vector<Verdict> verdicts;
+  std::vector<StoredVerdict> verdicts;
   while (true) {
     auto next = (*rows)->next();
     if (!next) return std::unexpected(next.error());
@@ -62,24 +71,28 @@ Result<std::vector<Verdict>> read_verdicts(const std::string& file) {
     if (!verdict)
       return fail(fmt::format("{}, row {}: {}", file, row.number, verdict.error().what),
                   "give a file that `kernelwright verify` wrote with --output or --json");
-    verdicts.push_back(std::move(*verdict));
+    const bool is_line = (*rows)->rows_are_lines();
+    verdicts.push_back({std::move(*verdict), {file, is_line ? row.number : 0, is_line}});
   }
 }
 
 // The verdicts with these ids, all without ids. An error if one of the ids has none.
-Result<std::vector<Verdict>> chosen(std::vector<Verdict> verdicts, const std::vector<std::string>& ids) {
+Result<std::vector<StoredVerdict>> chosen(std::vector<StoredVerdict> verdicts,
+                                          const std::vector<std::string>& ids) {
   if (ids.empty()) return verdicts;
+  auto id_of = [](const StoredVerdict& stored) -> const std::string& { return stored.verdict.id; };
   for (const std::string& id : ids)
-    if (std::ranges::find(verdicts, id, &Verdict::id) == verdicts.end()) {
+    if (std::ranges::find(verdicts, id, id_of) == verdicts.end()) {
       std::vector<std::string> known;
-      for (const Verdict& verdict : verdicts) known.push_back(verdict.id);
+      for (const StoredVerdict& stored : verdicts) known.push_back(stored.verdict.id);
       const std::string near = nearest(id, known);
       return fail(fmt::format("no verdict has the id \"{}\"", visible_line(id)),
                   near.empty() ? "leave the id out to see all verdicts"
                                : fmt::format("the nearest id is {}", visible_line(near)));
     }
-  std::erase_if(verdicts,
-                [&](const Verdict& verdict) { return std::ranges::find(ids, verdict.id) == ids.end(); });
+  std::erase_if(verdicts, [&](const StoredVerdict& stored) {
+    return std::ranges::find(ids, stored.verdict.id) == ids.end();
+  });
   return verdicts;
 }
 
@@ -89,20 +102,22 @@ int explain_file(const ExplainFlags& flags) {
   auto verdicts = chosen(std::move(*all), flags.ids);
   if (!verdicts) return failed(verdicts.error());
   std::set<std::string> wanted;
-  for (const Verdict& verdict : *verdicts) wanted.insert(verdict.candidate_sha256);
+  for (const StoredVerdict& stored : *verdicts) wanted.insert(stored.verdict.candidate_sha256);
   auto codes =
       read_judged_sources(flags.input, [&](const std::string& sha256) { return wanted.contains(sha256); });
   if (!codes) return failed(codes.error());
-  ResultView view({style_of(STDOUT_FILENO), flags.table.only, flags.table.show_output});
+  VerdictOutput output(flags.table);
   std::vector<ResultRow> rows;
-  for (const Verdict& verdict : *verdicts) {
-    auto code = codes->find(verdict.candidate_sha256);
+  for (const auto& [verdict, origin] : *verdicts) {
+    const JudgedSource* code = find_source(*codes, verdict.candidate_sha256, verdict.id);
     rows.push_back(result_row(verdict, {}, Settings{}.min_trust));
-    view.add(rows.back(), verdict,
-             code == codes->end() ? kw::explain::Sources{}
-                                  : kw::explain::Sources{code->second.candidate, code->second.reference});
+    output.add(rows.back(), verdict,
+               code ? kw::explain::Sources{code->candidate, code->reference} : kw::explain::Sources{},
+               code ? kw::explain::Origins{code->candidate_origin, code->reference_origin}
+                    : kw::explain::Origins{origin, origin});
   }
-  fmt::print("{}{}", view.text(), in_words(summarise(rows)));
+  if (auto printed = output.print(true); !printed) return failed(printed.error());
+  if (flags.table.format == VerdictForm::table) fmt::print("{}", for_log(in_words(summarise(rows))));
   return 0;
 }
 
@@ -127,9 +142,15 @@ int explain(const ExplainFlags& flags) {
     fmt::print("{}", kw::explain::word_list(style_of(STDOUT_FILENO)));
     return 0;
   }
+  if (auto fits = flags.table.check(); !fits) {
+    complain(fits.error());
+    return exit_usage;
+  }
   if (is_file(flags.subject)) return explain_file(flags);
-  if (flags.ids.empty() && flags.input.empty()) return explain_word(flags.subject);
-  complain({fmt::format("{} is no file, and ids and --input belong to a file of verdicts", flags.subject),
+  if (flags.ids.empty() && flags.input.empty() && flags.table.format == VerdictForm::table)
+    return explain_word(flags.subject);
+  complain({fmt::format("{} is no file, and ids, --input and --format belong to a file of verdicts",
+                        flags.subject),
             "give a file that `kernelwright verify` wrote with --output or --json"});
   return exit_usage;
 }

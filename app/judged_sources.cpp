@@ -25,8 +25,17 @@ Result<JudgedSources> read_judged_sources(const std::vector<std::string>& input,
     const auto* job = std::get_if<Job>(&**next);
     if (job == nullptr) continue;
     std::string key = candidate_sha256(job->candidate.code);
-    if (wanted(key)) sources.try_emplace(std::move(key), job->candidate.code, job->task.reference_code);
+    if (wanted(key))
+      sources.try_emplace({std::move(key), job->id}, job->candidate.code, job->task.reference_code,
+                          job->candidate.origin, job->task.origin);
   }
+}
+
+const JudgedSource* find_source(const JudgedSources& sources, const std::string& sha256,
+                                const std::string& id) {
+  auto found = sources.find({sha256, id});
+  if (found == sources.end()) found = sources.lower_bound({sha256, ""});
+  return found == sources.end() || found->first.first != sha256 ? nullptr : &found->second;
 }
 
 }  // namespace kw::app

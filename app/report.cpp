@@ -56,9 +56,8 @@ Result<report::ModelOptions> model_options(const ReportFlags& flags) {
   if (!read) return std::unexpected(read.error());
   auto sources = std::make_shared<const JudgedSources>(std::move(*read));
   options.code_of = [sources](const std::string& sha256) {
-    auto found = sources->find(sha256);
-    if (found == sources->end()) return report::JudgedCode{};
-    return report::JudgedCode{found->second.reference, found->second.candidate};
+    const JudgedSource* found = find_source(*sources, sha256);
+    return found ? report::JudgedCode{found->reference, found->candidate} : report::JudgedCode{};
   };
   return options;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/async/loop.h"
+#include "base/core/display.h"
 #include "base/process/watch.h"
 #include "sandbox.h"
 #include "verify/workers/installation.h"
@@ -43,8 +44,8 @@ async::Task<> run_to_end(std::function<async::Task<int>()> work, async::Loop* lo
 }  // namespace
 
 void complain(const Error& error) {
-  fmt::print(stderr, "error: {}\n", error.what);
-  if (!error.remedy.empty()) fmt::print(stderr, "  -> {}\n", error.remedy);
+  fmt::print(stderr, "error: {}\n", for_log(error.what));
+  if (!error.remedy.empty()) fmt::print(stderr, "  -> {}\n", for_log(error.remedy));
 }
 
 int failed(const Error& error) {
@@ -97,9 +98,9 @@ void allow_descriptors(std::size_t count) {
 int dry_run(Source& source, const std::function<std::string(const Job&)>& line_of) {
   bool is_bad = false;
   auto read = read_all(
-      source, [&](const Job& job) { fmt::print("{}\n", line_of(job)); },
+      source, [&](const Job& job) { fmt::print("{}\n", for_log(line_of(job))); },
       [&](const RowError& error) {
-        fmt::print(stderr, "error: {}\n", describe(error));
+        fmt::print(stderr, "error: {}\n", for_log(describe(error)));
         is_bad = true;
       });
   if (!read) complain(read.error());

@@ -51,7 +51,7 @@ async::Task<Result<>> judge_candidates(Session* session, SourcePtr source, Repor
 
 async::Task<int> run_verify(Session* session, SourcePtr source, Report* report, EvaluatorPlan plan) {
   auto ended = co_await judge_candidates(session, std::move(source), report, std::move(plan));
-  report->finish();
+  report->finish(ended && !session->interrupted());
   if (ended || session->interrupted()) co_return report->exit_status();
   complain(ended.error());
   co_return exit_failure;
@@ -73,10 +73,11 @@ int verify(const VerifyFlags& flags, const CLI::App& verb) {
         {"no input was given", "give REFERENCE KERNEL, or a file or folder; `kernelwright verify --help`"});
     return exit_usage;
   }
-  if (auto fits = flags.evaluator.check(verb); !fits) {
-    complain(fits.error());
-    return exit_usage;
-  }
+  for (const auto& fits : {flags.evaluator.check(verb), flags.table.check()})
+    if (!fits) {
+      complain(fits.error());
+      return exit_usage;
+    }
   auto source = open_jobs(flags);
   if (!source) {
     complain(source.error());
@@ -111,7 +112,7 @@ Report::Report(const VerifyFlags& flags, ResultSink sink, std::optional<std::siz
     : flags_(flags),
       sink_(std::move(sink)),
       progress_({stderr, is_terminal(STDERR_FILENO), flags.output.quiet}, total),
-      view_({style_of(STDOUT_FILENO), flags.table.only, flags.table.show_output}) {}
+      shown_(flags.table) {}
 
 void Report::started(VerifierSource& evaluator) {
   progress_.wait_for("");
@@ -143,8 +144,10 @@ Result<> Report::judged(const Job& job, const Verdict& verdict) {
 
 void Report::add_row(const Job& job, const Verdict& verdict) {
   rows_.push_back(result_row(verdict, job.recorded, flags_.settings.min_trust));
-  view_.add(rows_.back(), verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
+  shown_.add(rows_.back(), verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code},
+             {.candidate = job.candidate.origin, .reference = job.task.origin});
   bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;
+  if (none) every_row_judged_ = false;
   bool wrong = verdict.status == Status::incorrect || verdict.status == Status::failed;
   if (none || (wrong && flags_.output.fail_on_incorrect)) exit_status_ = 1;
   if (auto place = kernelbench_place(job.task.task_id, job.sample_number)) {
@@ -155,6 +158,8 @@ void Report::add_row(const Job& job, const Verdict& verdict) {
 
 void Report::bad_row(const RowError& error) {
   progress_.say("error: " + describe(error));
+  shown_.add(error);
+  every_row_judged_ = false;
   exit_status_ = 1;
 }
 
@@ -179,13 +184,15 @@ void Report::tick() {
   progress_.tick(seconds());
 }
 
-void Report::finish() {
+void Report::finish(bool to_end) {
   progress_.finish();
   if (auto folder = run_folder(); !folder.empty() && !kernelbench_.empty()) write_into(folder);
-  if (rows_.empty() || flags_.output.quiet) return;
-  std::FILE* out = flags_.output.json ? stderr : stdout;
-  if (!flags_.output.json) fmt::print("{}", view_.text());
-  fmt::print(out, "{}", in_words(summarise(rows_)));
+  const bool is_table = flags_.table.format == VerdictForm::table && !flags_.output.json;
+  const bool says_words = !rows_.empty() && !flags_.output.quiet;
+  // A file for another program is written without verdicts, too.
+  if (is_table ? says_words : !flags_.output.json)
+    if (auto printed = shown_.print(to_end && every_row_judged_); !printed) trouble(printed.error());
+  if (says_words) fmt::print(is_table ? stdout : stderr, "{}", for_log(in_words(summarise(rows_))));
 }
 
 void Report::write_into(const std::string& run_folder) {

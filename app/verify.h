@@ -15,6 +15,7 @@
 #include "output/results.h"
 #include "pipeline.h"
 #include "types/options.h"
+#include "verdict_output.h"
 #include "verifier_source.h"
 #include "verify/judge/static_verifier.h"
 
@@ -49,7 +50,8 @@ class Report {
   void say(const std::string& line) { progress_.say(line); }
   PipelineHooks hooks();
   void tick();
-  void finish();
+  // `to_end`: all rows were read.
+  void finish(bool to_end);
 
   // What Ctrl-C keeps, and how to go on.
   std::string interruption(std::optional<std::size_t> total) const;
@@ -72,7 +74,8 @@ class Report {
   std::optional<verify::StaticVerifier> by_source_;  // where candidates are judged on this machine
   Progress progress_;
   std::vector<ResultRow> rows_;
-  ResultView view_;
+  VerdictOutput shown_;
+  bool every_row_judged_ = true;
   std::vector<KernelBenchResult> kernelbench_;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
   int exit_status_ = 0;

@@ -47,15 +47,15 @@ void Progress::done(std::string_view id, std::string_view words, double seconds)
   if (options_.quiet) return;
   if (options_.terminal) return tick(seconds);
   if (total_)
-    fmt::print(options_.out, "{}/{} {}: {}\n", done_, *total_, visible_line(id), words);
+    fmt::print(options_.out, "{}/{} {}: {}\n", done_, *total_, for_log(visible_line(id)), words);
   else
-    fmt::print(options_.out, "{} {}: {}\n", done_, visible_line(id), words);
+    fmt::print(options_.out, "{} {}: {}\n", done_, for_log(visible_line(id)), words);
   std::fflush(options_.out);
 }
 
 void Progress::say(std::string_view line) {
   clear();
-  fmt::print(options_.out, "{}\n", line);
+  fmt::print(options_.out, "{}\n", for_log(std::string(line)));
   std::fflush(options_.out);
 }
 

@@ -212,7 +212,7 @@ def _verify(rows, words, evaluator, options):
 def _read(output):
     if not output.exists():
         return {}
-    lines = output.read_text(encoding="utf-8").splitlines()
+    lines = output.read_text(encoding="utf-8").split("\n")  # a text may contain other separators of lines
     try:
         verdicts = [json.loads(line) for line in lines if line.strip()]
     except json.JSONDecodeError as error:

@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "base/core/display.h"
 #include "base/core/text.h"
 
 namespace kw {
@@ -20,6 +21,27 @@ constexpr std::array hub_licences{"afl-3.0",      "agpl-3.0",     "apache-2.0", 
                                   "lgpl-3.0",     "lppl-1.3c",    "mit",        "mpl-2.0",
                                   "ms-pl",        "ncsa",         "odc-by",     "osl-3.0",
                                   "postgresql",   "unlicense",    "wtfpl",      "zlib"};
+
+constexpr std::size_t longest_text_bytes = 4'000;  // in Markdown
+
+// Viewers make links of "scheme://", "www." and "name@host", and formulas between dollars.
+std::string without_links(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string_view rest = text.substr(i);
+    if (rest.starts_with("://"))
+      plain += "&#58;";
+    else if (rest.starts_with('@'))
+      plain += "&#64;";
+    else if (rest.starts_with('.') && i >= 3 && lower(text.substr(i - 3, 3)) == "www")
+      plain += "&#46;";
+    else if (rest.starts_with('$') || rest.starts_with('~') || rest.starts_with('_'))
+      plain += std::string{'\\', text[i]};
+    else
+      plain += text[i];
+  }
+  return plain;
+}
 
 }  // namespace
 
@@ -55,6 +77,10 @@ std::string table_cell(std::string_view text, std::size_t max_bytes) {
     cell += c;
   }
   return cell;
+}
+
+std::string markdown_text(std::string_view text) {
+  return without_links(table_cell(visible_line(text), longest_text_bytes));
 }
 
 std::string counts_table(std::string_view title, const std::map<std::string, std::uint64_t>& counts) {

@@ -15,11 +15,19 @@
 
 namespace kw {
 
+// The file that contains a source, for messages about the source. It is no part of the work.
+struct Origin {
+  std::string path;      // as given, or below the given folder; empty: standard input, a service
+  std::size_t line = 0;  // of the file, from 1, at which the source begins; 0: unknown
+  bool in_row = false;   // the whole source is in this one line, a row of JSON lines
+};
+
 // Source code that replaces a task's reference.
 struct Candidate {
   std::string code;
   std::string kernel_name;  // the source's name for it; may be empty
   std::string entry;        // class or function to call; empty: recognised
+  Origin origin = {};
 };
 
 // The hash of the source's bytes as given.
@@ -38,6 +46,7 @@ struct Task {
   std::string input_shapes;  // JSON text of a function pair, else empty
   std::string licence;
   std::string repo;
+  Origin origin = {};  // of the reference
 };
 
 // "kernelbench/LEVEL/PROBLEM_ID"; an empty level is written "?".

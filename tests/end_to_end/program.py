@@ -66,7 +66,7 @@ def read_verdicts(text):
     try:
         return [json.loads(text)]
     except json.JSONDecodeError:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def write_rows(path, rows):

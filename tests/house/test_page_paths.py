@@ -13,6 +13,7 @@ PATH = re.compile(r"(?![/.][\w*]*$)[\w.*-][\w.*/-]*")  # relative, and no mere s
 # Files of a user and of KernelBench, and patterns of names.
 NOT_HERE = {
     "NAME.cu", "NAME.py", "NAME_cuda.cu", "NAME_triton.py", "NAME_reference.py", "NAME_kernel*.py", "PREFIXreference.py",
+    "PREFIXkernel*.py",
     "level1/19_ReLU.py", "level_L_problem_P_sample_S_kernel.py", "victims/NAME.py", "exploits/cheats/NAME.py",
 }
 

@@ -183,6 +183,34 @@ std::string visible_line(std::string_view bytes) {
   return line;
 }
 
+std::string without_commands(std::string_view text) {
+  // A runner skips all of Unicode's spaces at the beginning of a line.
+  constexpr Range spaces[] = {{0x09, 0x0D},     {0x20, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},
+                              {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
+                              {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+  std::string inert;
+  bool at_begin = true;
+  while (!text.empty()) {
+    if (text.starts_with("##[")) {
+      inert += "##\\";
+      text.remove_prefix(2);
+    }
+    if (at_begin && text.starts_with("::")) inert += '\\';
+    const Character next = first_of(text);
+    const bool is_space = std::ranges::any_of(
+        spaces, [&](const Range& range) { return next.code >= range.first && next.code <= range.last; });
+    at_begin = next.code == '\n' || next.code == '\r' || (at_begin && is_space);
+    inert += text.substr(0, next.bytes);
+    text.remove_prefix(next.bytes);
+  }
+  return inert;
+}
+
+std::string for_log(std::string text) {
+  const char* is_read = std::getenv("GITHUB_ACTIONS");
+  return is_read && std::string_view(is_read) == "true" ? without_commands(text) : text;
+}
+
 std::size_t cells(std::string_view line) {
   InUtf8 tables;
   std::size_t count = 0;

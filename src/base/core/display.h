@@ -32,6 +32,14 @@ std::string visible(std::string_view bytes);
 // The same on one line: line feeds become names, tabs become blanks. For untrusted text within messages.
 std::string visible_line(std::string_view bytes);
 
+// The text without commands for a runner of workflows, which executes lines that begin with "::" and "##[" in
+// any place of a line: a backslash breaks both.
+std::string without_commands(std::string_view text);
+
+// The same where a runner reads this process's output (GITHUB_ACTIONS is true), else the text. For all output
+// that contains foreign text, names of files included.
+std::string for_log(std::string text);
+
 // The width of a line of visible text in cells: two for a wide character, none for a combining one.
 std::size_t cells(std::string_view line);
 

@@ -108,6 +108,7 @@ class JsonlReader : public RowReader {
  public:
   JsonlReader(std::string path, LineReader lines) : path_(std::move(path)), lines_(std::move(lines)) {}
   const std::string& file() const override { return path_; }
+  bool rows_are_lines() const override { return true; }
 
   Result<std::optional<RowOrError>> next() override {
     while (true) {
@@ -212,6 +213,7 @@ class NotEmpty : public RowReader {
   explicit NotEmpty(std::unique_ptr<RowReader> rows) : rows_(std::move(rows)) {}
   const std::string& file() const override { return rows_->file(); }
   std::optional<std::size_t> total() const override { return rows_->total(); }
+  bool rows_are_lines() const override { return rows_->rows_are_lines(); }
 
   Result<std::optional<RowOrError>> next() override {
     auto row = rows_->next();

@@ -71,6 +71,8 @@ class RowReader {
   virtual Result<std::optional<RowOrError>> next() = 0;
   virtual std::optional<std::size_t> total() const { return {}; }
   virtual const std::string& file() const = 0;
+  // Whether the number of a row is that of its line in the file.
+  virtual bool rows_are_lines() const { return false; }
 };
 
 // One object per line; skips blank lines.

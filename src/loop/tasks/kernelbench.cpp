@@ -142,6 +142,7 @@ class KernelBenchSource : public Source {
     job.id = run_kernel_name(kernel.level, kernel.problem_id, kernel.sample_id);
     job.sample_number = static_cast<std::size_t>(kernel.sample_id);
     job.candidate.code = std::move(*code);
+    job.candidate.origin = {kernel.path, 1, false};
     job.carried = {
         {"level", kernel.level}, {"problem_id", kernel.problem_id}, {"sample_id", kernel.sample_id}};
     return job;
@@ -180,7 +181,8 @@ class ProblemKernelSource : public Source {
     Job job;
     job.task = std::move(*task);
     job.id = kernel.path.lexically_relative(folder_).replace_extension().generic_string();
-    job.candidate.code = is_completion_file(kernel.path.string()) ? extract_code(*code) : std::move(*code);
+    job.candidate.code = is_completion_file(kernel.path.string()) ? extract_code(*code) : *code;
+    job.candidate.origin = origin_in(kernel.path.string(), *code, job.candidate.code);
     job.carried = {{"level", key->first}, {"problem_id", key->second}};
     return job;
   }
@@ -287,6 +289,7 @@ Result<Task> KernelBenchTasks::find(int level, int problem_id) const {
   auto code = read_text_file(found->second.path);
   if (!code) return std::unexpected(code.error());
   task.reference_code = std::move(*code);
+  task.origin = {found->second.path, 1, false};
   return task;
 }
 

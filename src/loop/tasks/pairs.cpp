@@ -163,10 +163,12 @@ Result<Job> read_pair(const std::string& reference, const std::string& kernel, c
   job.task.source = "pair";
   job.task.name = name_of(reference);
   job.task.reference_code = std::move(*reference_code);
+  if (!is_standard_input(reference)) job.task.origin = {reference, 1, false};
   job.task.input_shapes = options.input_shapes;
   job.task.entry_point = options.entry_point;
   job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
-  job.candidate.code = is_completion_file(kernel) ? extract_code(*kernel_code) : std::move(*kernel_code);
+  job.candidate.code = is_completion_file(kernel) ? extract_code(*kernel_code) : *kernel_code;
+  if (!is_standard_input(kernel)) job.candidate.origin = origin_in(kernel, *kernel_code, job.candidate.code);
   job.candidate.kernel_name = options.kernel_name;
   job.candidate.entry = options.kernel_entry;
   return job;

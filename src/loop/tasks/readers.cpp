@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <deque>
@@ -11,8 +12,10 @@
 
 #include "base/core/files.h"
 #include "base/core/json.h"
+#include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "code/answers/extraction.h"
+#include "loop/tasks/entries.h"
 #include "types/job.h"
 
 namespace kw {
@@ -86,9 +89,19 @@ class RowSource : public Source {
   void add(Row& row) {
     for (Result<Job>& job : read_(row))
       if (job)
-        ready_.emplace_back(std::move(*job));
+        ready_.emplace_back(with_origin(std::move(*job), row.number));
       else
         ready_.emplace_back(RowError{rows_->file(), row.number, job.error().what, job.error().remedy});
+  }
+
+  // Sources that the reader took from no other file are in the row itself.
+  Job with_origin(Job job, std::size_t row) const {
+    if (is_standard_input(rows_->file())) return job;
+    const bool is_line = rows_->rows_are_lines();
+    const Origin here{rows_->file(), is_line ? row : 0, is_line};
+    if (job.candidate.origin.path.empty()) job.candidate.origin = here;
+    if (job.task.origin.path.empty()) job.task.origin = here;
+    return job;
   }
 
   std::unique_ptr<RowReader> rows_;
@@ -98,6 +111,12 @@ class RowSource : public Source {
 };
 
 }  // namespace
+
+Origin origin_in(const std::string& path, std::string_view text, std::string_view source) {
+  const std::size_t at = source.empty() ? std::string_view::npos : text.find(source);
+  if (at == std::string_view::npos) return {path, 0, false};
+  return {path, static_cast<std::size_t>(std::ranges::count(text.substr(0, at), '\n')) + 1, false};
+}
 
 SourcePtr row_source(std::unique_ptr<RowReader> rows, std::function<Result<Job>(Row&)> read) {
   auto one = [read = std::move(read)](Row& row) {
@@ -165,8 +184,9 @@ constexpr std::string_view ours[] = {"id",           "reference_code",  "referen
                                      "kernel_path",  "full_completion", "input_shapes",   "entry_point",
                                      "kernel_entry", "kernel_name",     "task_id"};
 
+// `origin` is set if the source is in a file of its own.
 Result<std::string> code_or_path(const json::object& row, std::string_view code, std::string_view path,
-                                 const fs::path& folder) {
+                                 const fs::path& folder, Origin& origin) {
   if (auto text = string_at(row, code)) return *text;
   auto name = string_at(row, path);
   if (!name)
@@ -176,7 +196,9 @@ Result<std::string> code_or_path(const json::object& row, std::string_view code,
   if (!text)
     return fail(fmt::format("{}: {}", path, text.error().what),
                 text.error().remedy.empty() ? "paths are relative to the batch file" : text.error().remedy);
-  return is_completion_file(*name) ? extract_code(*text) : std::move(*text);
+  std::string source = is_completion_file(*name) ? extract_code(*text) : *text;
+  origin = origin_in((folder / *name).string(), *text, source);
+  return source;
 }
 
 class BatchRows {
@@ -191,11 +213,12 @@ class BatchRows {
     auto task = batch_task(row.fields, folder_);
     if (!task) return std::unexpected(task.error());
     job.task = std::move(*task);
-    auto code = read_kernel(row.fields);
+    auto code = read_kernel(row.fields, job.candidate.origin);
     if (!code) return std::unexpected(code.error());
     job.candidate.code = std::move(*code);
     job.candidate.kernel_name = string_at(row.fields, "kernel_name").value_or("");
     job.candidate.entry = string_at(row.fields, "kernel_entry").value_or("");
+    if (auto named = name_entries(row.fields, job); !named) return std::unexpected(named.error());
     for (std::string_view key : ours) row.fields.erase(key);
     job.carried = std::move(row.fields);
     return job;
@@ -212,11 +235,25 @@ class BatchRows {
     return *id;
   }
 
-  Result<std::string> read_kernel(const json::object& row) {
+  // Two files are a pair, as in a folder of pairs: where no entry is recognised, the only one is meant.
+  static Result<> name_entries(const json::object& row, Job& job) {
+    const bool is_pair = !job.candidate.origin.path.empty() && !job.task.origin.path.empty();
+    if (!is_pair || !job.candidate.entry.empty() || !job.task.entry_point.empty()) return {};
+    const bool is_hashed = job.task.task_id == hashed_task_id(job.task.reference_code, job.task.input_shapes,
+                                                              job.task.entry_point);
+    PairNames names;
+    names.is_completion = is_completion_file(string_at(row, "kernel_path").value_or(""));
+    if (auto found = find_entries(job, names); !found) return found;
+    if (is_hashed)
+      job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
+    return {};
+  }
+
+  Result<std::string> read_kernel(const json::object& row, Origin& origin) const {
     auto completion = string_at(row, "full_completion");
     bool has_code = string_at(row, "kernel_code") || string_at(row, "kernel_path");
     if (!has_code && completion) return extract_code(*completion);
-    return code_or_path(row, "kernel_code", "kernel_path", folder_);
+    return code_or_path(row, "kernel_code", "kernel_path", folder_, origin);
   }
 
   fs::path folder_;
@@ -226,8 +263,11 @@ class BatchRows {
 }  // namespace
 
 Result<Task> batch_task(const json::object& row, const fs::path& folder) {
-  return row_task(row, code_or_path(row, "reference_code", "reference_path", folder),
-                  string_at(row, "source").value_or("batch"));
+  Origin origin;
+  auto task = row_task(row, code_or_path(row, "reference_code", "reference_path", folder, origin),
+                       string_at(row, "source").value_or("batch"));
+  if (task) task->origin = std::move(origin);
+  return task;
 }
 
 SourcePtr batch_source(std::unique_ptr<RowReader> rows, Wanted wanted) {

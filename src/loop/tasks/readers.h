@@ -41,6 +41,9 @@ void add_provenance(const boost::json::object& row, Task& task);
 // The task of a batch's row, whose paths are relative to the batch's folder.
 Result<Task> batch_task(const boost::json::object& row, const std::filesystem::path& folder);
 
+// The place of a source within a file's text: the source is the whole text, or the code of an answer.
+Origin origin_in(const std::string& path, std::string_view text, std::string_view source);
+
 // The maximum size of a source file.
 inline constexpr std::size_t largest_source_bytes = std::size_t{16} << 20;
 

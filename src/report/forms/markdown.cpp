@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/core/text.h"
-#include "report/forms/escape.h"
 #include "score/report/report.h"
+#include "types/card.h"
 
 namespace kw::report {
 namespace json = boost::json;

@@ -18,15 +18,12 @@ constexpr std::size_t most_static_findings = 2;
 constexpr std::size_t most_causes = 6;
 constexpr std::size_t longest_name = 60;  // of a launch or a call, in cells
 
-// For a reason that is missing or that only a newer version knows.
-constexpr Words does_not_count{"The result is right, but it does not count.", ""};
-
 // Sets the error class or reason, and its sentences.
 void name_rule(const Verdict& verdict, Explanation& it) {
   if (verdict.status == Status::correct) {
     if (verdict.counts != false) return;
     if (verdict.counts_reason) it.rule = to_string(*verdict.counts_reason);
-    it.words = verdict.counts_reason ? words_of(*verdict.counts_reason) : does_not_count;
+    it.words = verdict.counts_reason ? words_of(*verdict.counts_reason) : did_not_count;
     return;
   }
   if (verdict.error_class) it.rule = to_string(*verdict.error_class);

@@ -21,6 +21,9 @@ struct Words {
 // For a verdict without an error class. Models are told this of classes that once had no sentence.
 inline constexpr std::string_view did_not_work = "It did not work.";
 
+// For a right result that does not count, for a reason that is missing or that only a newer version knows.
+inline constexpr Words did_not_count{"The result is right, but it does not count.", ""};
+
 Words words_of(Status status);
 Words words_of(ErrorClass error_class);
 // The reason why a correct answer does not count.

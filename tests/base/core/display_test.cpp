@@ -66,5 +66,17 @@ TEST(TailOf, BeginsWithALine) {
   EXPECT_EQ(tail_of("one\n", 10), "one");
 }
 
+TEST(WithoutCommands, BreaksWhatARunnerExecutes) {
+  EXPECT_EQ(without_commands("::error::x"), "\\::error::x");
+  EXPECT_EQ(without_commands("a\n \t\u3000\u00a0::x\r::y"), "a\n \t\u3000\u00a0\\::x\r\\::y");
+  EXPECT_EQ(without_commands("a ##[error]b ###[x"), "a ##\\[error]b ###\\[x");
+  EXPECT_EQ(without_commands("##[::"), "##\\[::");
+}
+TEST(WithoutCommands, LeavesOtherTextAsItIs) {
+  for (const char* text : {"", "a::b", "std::vector\nx ::y", "# [x] ##", ":", "日本::"})
+    EXPECT_EQ(without_commands(text), text);
+  EXPECT_EQ(without_commands("\xff\xc3"), "\xff\xc3");
+}
+
 }  // namespace
 }  // namespace kw

@@ -37,22 +37,6 @@ TEST(CsvText, NamesCharactersThatAreHidden) {
   EXPECT_THAT(csv_text("\x1b[31m"), Not(HasSubstr("\x1b")));
 }
 
-TEST(MarkdownText, MakesNoMarkup) {
-  EXPECT_EQ(markdown_text("a|b"), "a\\|b");
-  EXPECT_EQ(markdown_text("`code`"), "\\`code\\`");
-  EXPECT_EQ(markdown_text("<img src=x>"), "&lt;img src=x>");
-  EXPECT_EQ(markdown_text("[x](y)"), "\\[x\\](y)");
-  EXPECT_EQ(markdown_text("$x$ ~~y~~ __z__"), "\\$x\\$ \\~\\~y\\~\\~ \\_\\_z\\_\\_");
-  EXPECT_THAT(markdown_text("a\nb"), Not(HasSubstr("\n")));
-}
-
-TEST(MarkdownText, MakesNoLinks) {
-  EXPECT_THAT(markdown_text("https://evil.example"), Not(HasSubstr("://")));
-  EXPECT_THAT(markdown_text("WWW.evil.example"), Not(HasSubstr("WWW.")));
-  EXPECT_THAT(markdown_text("mailto:me@evil.example"), Not(HasSubstr("@")));
-  EXPECT_EQ(markdown_text("kernelbench/1/19"), "kernelbench/1/19");
-}
-
 constexpr const char* hostile =
     "=cmd|' /C calc'!A0 <script>alert(1)</script> \x1b[2J\xe2\x80\xae`[a](http://b)";
 
