@@ -360,6 +360,7 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
   if (plan->local) info.settings["device"] = device_of(*plan->local);
   info.config_toml = resolved_toml(verb);
   info.program_version = kw_version;
+  settings->program_version = kw_version;
   info.git_revision = kw_revision;
   auto total = source->total();
   if (total) *total *= settings->samples_per_task;

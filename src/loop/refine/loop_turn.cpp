@@ -160,6 +160,7 @@ async::Task<> Loop::State::judge(OpenTracePtr open) {
   if (before.verdict) {
     turn.verdict = std::move(before.verdict);
     turn.verdict->environment.protocol = verifier.protocol();
+    turn.verdict->environment.program_version = settings.program_version;
     restamp(*turn.verdict, job);
   } else {
     auto judged = co_await shared.verify(job, stop);

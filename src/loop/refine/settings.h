@@ -27,6 +27,7 @@ struct Settings {
   PromptStyle style = PromptStyle::wrapper;
   std::string system_prompt;  // the text itself; empty: none is sent
   llm::Sampling sampling;
+  std::string program_version;  // in the verdicts that the loop gives without the verifier
 };
 
 }  // namespace kw::refine

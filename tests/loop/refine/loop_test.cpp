@@ -117,6 +117,7 @@ TEST(Loop, AVerdictOfAnEarlierTurnIsTakenFromTheLog) {
 TEST(Loop, WhatIsCertainNeedsNoVerifier) {
   FakeLog log;
   World world(log);
+  world.settings.program_version = "1.2.3";
   world.chat.script = [](const llm::ChatRequest&) {
     llm::ChatAnswer said;
     said.content = "I would rather not.";
@@ -127,6 +128,7 @@ TEST(Loop, WhatIsCertainNeedsNoVerifier) {
   const Verdict& verdict = *world.trace("t0000").rounds.at(0).turns.at(0).verdict;
   EXPECT_EQ(verdict.error_class, ErrorClass::missing_entry);
   EXPECT_EQ(verdict.environment.protocol, "p");
+  EXPECT_EQ(verdict.environment.program_version, "1.2.3");
   EXPECT_EQ(verdict.candidate_sha256, candidate_sha256(""));
 }
 
