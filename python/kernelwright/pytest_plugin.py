@@ -63,7 +63,7 @@ class KernelAssertion:
         verdict is held against the kernel, and one says nothing about it."""
         __tracebackhide__ = True
         from .judging import judge_shapes
-        from .verdict import explained, in_short
+        from .words import explained, in_short
         cases = list(_cases(shapes, dtypes))
         verdicts = judge_shapes(reference, kernel, cases, entry_point=entry_point, kernel_entry=kernel_entry,
                                 evaluator=self._evaluator, options=[*self._options, *map(str, options)])
@@ -130,5 +130,5 @@ def _id_of(inputs: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _one_line(text: str | None) -> str:
-    from .verdict import visible
+    from .words import visible
     return visible(" ".join((text or "").split()))[:300]

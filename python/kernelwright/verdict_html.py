@@ -6,12 +6,13 @@ page from the notebook, so that it is legible in light and dark themes; only the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .verdict import Verdict
+from .words import visible
+
+Fields = Mapping[str, Any]
 
 MOST_CELL = 300  # characters
 MOST_LINE = 200
@@ -44,32 +45,34 @@ overflow-wrap:normal;background:rgba(128,128,128,.11);border:0;border-radius:4px
 """.replace("\n", "")
 
 
-def html_of(verdict: Verdict) -> str:
+def html_of(verdict: Fields, judged: Fields | None, words: Callable[[], str]) -> str:
+    """`judged` is the row that was judged, where it is known; `words` gives the text of the terminal."""
     kind = _kind(verdict)
-    why = verdict.error_class or verdict.counts_reason
-    head = [f'<span class="kw-badge" style="background:{COLOURS[kind]}">{_text(verdict.status)}</span>',
-            f'<span class="kw-id">{_text(verdict.id)}</span>']
-    if verdict.status == "correct":
-        head.append(f'<span>{"counts" if verdict.counts else "does not count"}</span>')
+    why = verdict.get("error_class") or verdict.get("counts_reason")
+    head = [f'<span class="kw-badge" style="background:{COLOURS[kind]}">{_text(verdict.get("status"))}</span>',
+            f'<span class="kw-id">{_text(verdict.get("id"))}</span>']
+    if verdict.get("status") == "correct":
+        head.append(f'<span>{"counts" if verdict.get("counts") else "does not count"}</span>')
     if why:
         head.append(f"<span>{_text(why)}</span>")
-    facts = "".join(f"<dt>{label}</dt><dd>{value}</dd>" for label, value in _facts(verdict) if value)
-    parts = [f'<div class="kw-head">{"".join(head)}</div>', f"<dl>{facts}</dl>", _explanation(verdict, kind),
+    facts = "".join(f"<dt>{label}</dt><dd>{value}</dd>" for label, value in _facts(verdict, judged) if value)
+    parts = [f'<div class="kw-head">{"".join(head)}</div>', f"<dl>{facts}</dl>",
+             "" if kind == "right" else _explanation(words()),
              _launches(verdict), _printed(verdict)]
     return f'<div class="kw-verdict"><style>{STYLE}</style>{"".join(parts)}</div>'
 
 
-def _kind(verdict: Verdict) -> str:
-    if verdict.correct:
+def _kind(verdict: Fields) -> str:
+    if verdict.get("status") == "correct" and verdict.get("counts") is True:
         return "right"
-    if verdict.status in ("incorrect", "failed"):
+    if verdict.get("status") in ("incorrect", "failed"):
         return "wrong"
-    return "unknown" if verdict.status == "skipped" else "doubtful"
+    return "unknown" if verdict.get("status") == "skipped" else "doubtful"
 
 
-def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
+def _facts(verdict: Fields, judged: Fields | None) -> Iterator[tuple[str, str]]:
     """Labels and HTML; an empty value is left out."""
-    comparison = _mapping(verdict.comparison)
+    comparison = _mapping(verdict.get("comparison"))
     first = _mapping(comparison.get("first_mismatch"))
     if first:
         place = f"{first.get('output')}[{', '.join(_number(each) for each in _list(first.get('index')))}]"
@@ -81,16 +84,17 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "Largest error", _text(", ".join(errors))
     yield "Trials", _trials(comparison)
     yield "Speed-up", _speed(verdict)
-    yield "Inputs", _inputs(verdict)
-    environment = _mapping(verdict.environment)
-    by = [each for each in (verdict.trust, verdict.stage and f"stage {verdict.stage}", environment.get("gpu"),
-                            verdict.fault not in (None, "kernel") and f"fault of the {verdict.fault}") if each]
-    if verdict.shapes == "reduced":
+    yield "Inputs", _inputs(judged)
+    environment = _mapping(verdict.get("environment"))
+    stage, fault = verdict.get("stage"), verdict.get("fault")
+    by = [each for each in (verdict.get("trust"), stage and f"stage {stage}", environment.get("gpu"),
+                            fault not in (None, "kernel") and f"fault of the {fault}") if each]
+    if verdict.get("shapes") == "reduced":
         by.insert(0, "reduced shapes")
     yield "Judged by", _text(", ".join(str(each) for each in by))
 
 
-def _trials(comparison: Mapping[str, Any]) -> str:
+def _trials(comparison: Fields) -> str:
     if not comparison.get("trials"):
         return ""
     tolerance = _mapping(comparison.get("tolerance"))
@@ -98,25 +102,25 @@ def _trials(comparison: Mapping[str, Any]) -> str:
     return _text(f"{_number(comparison['trials'])}, tolerance {', '.join([str(tolerance.get('name')), *limits])}")
 
 
-def _speed(verdict: Verdict) -> str:
-    if isinstance(verdict.speedup, (int, float)):
-        times = f" ({_number(verdict.reference_time_ms)} ms → {_number(verdict.kernel_time_ms)} ms)"
-        return _text(f"{verdict.speedup:.3g}×{times if verdict.kernel_time_ms is not None else ''}")
-    return _text(f"not measured: {verdict.why_no_speedup}") if verdict.why_no_speedup else ""
+def _speed(verdict: Fields) -> str:
+    speedup, reference_ms, kernel_ms = (verdict.get(each) for each in ("speedup", "reference_time_ms", "kernel_time_ms"))
+    if isinstance(speedup, (int, float)):
+        times = "" if kernel_ms is None else f" ({_number(reference_ms)} ms → {_number(kernel_ms)} ms)"
+        return _text(f"{speedup:.3g}×{times}")
+    why = _mapping(verdict.get("timing")).get("why_null")
+    return _text(f"not measured: {why}") if why else ""
 
 
-def _inputs(verdict: Verdict) -> str:
-    shapes = _mapping(_mapping(verdict.judged).get("input_shapes"))
+def _inputs(judged: Fields | None) -> str:
+    shapes = _mapping(_mapping(judged).get("input_shapes"))
     shown = [f"{name} {_mapping(each).get('dtype', '')}[{', '.join(map(_number, _list(_mapping(each).get('shape'))))}]"
              for name, each in list(shapes.items())[:MOST_INPUTS]]
     return _text(", ".join(shown) + (", …" if len(shapes) > MOST_INPUTS else ""))
 
 
-def _explanation(verdict: Verdict, kind: str) -> str:
-    if kind == "right":
-        return ""
+def _explanation(words: str) -> str:
     # Between the table and the summary; the words alone where the program is missing.
-    parts = str(verdict).split("\n\n")
+    parts = words.split("\n\n")
     lines = "\n\n".join(parts[1:-1] if len(parts) > 2 else parts).split("\n")
     return f'<pre class="kw-text">{"".join(map(_line, _cut(lines, MOST_LINES)))}</pre>'
 
@@ -130,8 +134,8 @@ def _line(line: str) -> str:
     return f"{text}\n"
 
 
-def _launches(verdict: Verdict) -> str:
-    launches = [each for each in _list(verdict.launches) if isinstance(each, Mapping)]
+def _launches(verdict: Fields) -> str:
+    launches = [each for each in _list(verdict.get("launches")) if isinstance(each, Mapping)]
     if not launches:
         return ""
     lines = [f"{each.get('name')}  grid {'×'.join(map(_number, _list(each.get('grid'))))}  "
@@ -141,10 +145,11 @@ def _launches(verdict: Verdict) -> str:
     return _details(f"Launches of a call: {len(launches)}", _cut(lines, MOST_LAUNCHES))
 
 
-def _printed(verdict: Verdict) -> str:
-    if not isinstance(verdict.printed, str) or not verdict.printed:
+def _printed(verdict: Fields) -> str:
+    printed = verdict.get("printed")
+    if not isinstance(printed, str) or not printed:
         return ""
-    return _details("Output of the kernel's process", _cut(verdict.printed[-MOST_PRINTED:].split("\n"), MOST_LINES))
+    return _details("Output of the kernel's process", _cut(printed[-MOST_PRINTED:].split("\n"), MOST_LINES))
 
 
 def _details(title: str, lines: Iterable[str]) -> str:
@@ -157,7 +162,6 @@ def _cut(lines: list[str], most: int) -> list[str]:
 
 
 def _text(value: object, most: int = MOST_CELL) -> str:
-    from .verdict import visible
     text = visible(str(value))
     return escape(text if len(text) <= most else text[:most] + "…")
 
@@ -166,7 +170,7 @@ def _number(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> Fields:
     return value if isinstance(value, Mapping) else {}
 
 

@@ -96,7 +96,7 @@ class _Collector:
     def add_entry(self, entry: Any) -> str:
         core = unwrapped(entry)
         check_entry(entry, core)
-        module = str(core.__module__)
+        module = str(core.__module__ or "")
         if self._is_installed(module):
             name = core.__name__
             if getattr(sys.modules.get(module), name, None) is not entry:
@@ -104,7 +104,7 @@ class _Collector:
             self._import(name, f"from {module} import {name}", Place(module, 0, {}))
             return str(name)
         name = self._define(entry, core, core.__name__, Place("the call", 0, {}), is_entry=True)
-        self._scope = scope_of(core)
+        self._scope = scope_of(core, {})
         self._work_through()
         return name
 
@@ -272,7 +272,7 @@ class _Collector:
                         self._import(name, statement, place)
 
     def _found(self, core: Any, name: str, place: Place) -> tuple[Text, Definition, tuple[ast.AST, ...], Scope]:
-        scope = scope_of(core)
+        scope = scope_of(core, place.scope)
         if isinstance(core, types.FunctionType):
             code = core.__code__
             if code.co_name == "<lambda>":
@@ -334,16 +334,13 @@ class _Collector:
     def source(self) -> str:
         parts = ["from __future__ import annotations\n"] if any(each.future for each in self._units.values()) else []
         parts += [f"{statement}\n" for statements in self._imports.values() for statement in statements]
-        previous = ""
+        was_block, was_import = False, bool(parts)
         for name in self._order():
-            text = self._units[name].text
+            is_block = isinstance(self._units[name].node, Definition)
             if parts:
-                is_block = text.lstrip().startswith(("@", "def ", "async ", "class "))
-                parts.append("\n\n" if is_block or previous == "block" else "" if previous == "line" else "\n")
-                previous = "block" if is_block else "line"
-            else:
-                previous = "block"
-            parts.append(text)
+                parts.append("\n\n" if is_block or was_block else "\n" if was_import else "")
+            parts.append(self._units[name].text)
+            was_block, was_import = is_block, False
         return "".join(parts)
 
     def _order(self) -> list[str]:
@@ -388,6 +385,7 @@ def _one_statement(text: str) -> str:
 def _groups(needs: dict[str, set[str]]) -> list[list[str]]:
     """The strongly connected components of a graph, each after those that it needs (Tarjan, without recursion)."""
     number: dict[str, int] = {}
+    waiting: set[str] = set()  # on the stack
     low: dict[str, int] = {}
     stack: list[str] = []
     groups: list[list[str]] = []
@@ -397,15 +395,17 @@ def _groups(needs: dict[str, set[str]]) -> list[list[str]]:
         work: list[tuple[str, Iterator[str]]] = [(root, iter(sorted(needs[root])))]
         number[root] = low[root] = len(number)
         stack.append(root)
+        waiting.add(root)
         while work:
             name, others = work[-1]
             for other in others:
                 if other not in number:
                     number[other] = low[other] = len(number)
                     stack.append(other)
+                    waiting.add(other)
                     work.append((other, iter(sorted(needs[other]))))
                     break
-                if other in stack:
+                if other in waiting:
                     low[name] = min(low[name], number[other])
             else:
                 work.pop()
@@ -414,5 +414,6 @@ def _groups(needs: dict[str, set[str]]) -> list[list[str]]:
                 if low[name] == number[name]:
                     at = stack.index(name)
                     groups.append(stack[at:])
+                    waiting.difference_update(groups[-1])
                     del stack[at:]
     return groups

@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from .text import Definition, Text, assignments_of, bound_name, first_line, imports_of, read_text, text_of
+from .text import Definition, Text, bound_name, first_line, imports_of, read_text, text_of
 from .values import unwrapped
 
 _ABSENT = object()
@@ -69,14 +69,16 @@ def functions_of(core: Any) -> list[types.FunctionType]:
             found.append(value.__func__ if isinstance(value, (staticmethod, classmethod)) else value)
     cores = [unwrapped(each) for each in found]
     return [each for each in cores if isinstance(each, types.FunctionType) and each.__module__ == core.__module__
-            and each.__qualname__.rpartition(".")[0] == core.__qualname__]
+            and each.__qualname__.rpartition(".")[0] == core.__qualname__
+            and each.__code__.co_filename != "<string>"]  # those of dataclasses and named tuples
 
 
-def scope_of(core: Any) -> Scope:
-    if isinstance(core, types.FunctionType):
-        return core.__globals__
+def scope_of(core: Any, used_in: Scope) -> Scope:
+    """The namespace in which a function or class was defined; `used_in` is one that refers to it."""
     for function in functions_of(core):
         return function.__globals__
+    if used_in.get(core.__name__) is core and used_in.get("__name__") == core.__module__:
+        return used_in
     return vars(sys.modules.get(core.__module__, types.ModuleType("")))
 
 
@@ -127,9 +129,9 @@ def parsed(file: str, scope: Scope, name: str, line: int) -> Text:
 def assignment_of(name: str, scope: Scope, place: Place) -> tuple[Text, ast.Assign | ast.AnnAssign] | None:
     """The one assignment of a name; of a notebook that of the last cell that binds it."""
     for text in reversed(list(texts_of(scope, place.file))):
-        plain, others = assignments_of(text, name)
-        if plain or others:
-            return (text, plain[0]) if len(plain) == 1 and not others else None
+        if found := text.assignments.get(name):
+            only = found.plain[0] if len(found.plain) == 1 and not found.others else None
+            return (text, only) if isinstance(only, (ast.Assign, ast.AnnAssign)) else None
     return None
 
 

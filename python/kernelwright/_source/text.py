@@ -13,7 +13,7 @@ import linecache
 import symtable
 import tokenize
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -24,6 +24,10 @@ ANNOTATIONS = __future__.annotations.compiler_flag
 TEXTS_KEPT = 64  # parsed files and cells
 
 
+Found = tuple[Definition, tuple[ast.AST, ...]]
+"""A definition, and the definitions around it, the outermost first."""
+
+
 class Names(NamedTuple):
     """Global names of a definition: those that its execution needs, and those that calls of it need."""
 
@@ -31,27 +35,75 @@ class Names(NamedTuple):
     late: frozenset[str]
 
 
+class Assignments(NamedTuple):
+    """The statements at the top level that bind a name: `NAME = value`, and others, such as those in a loop or a branch."""
+
+    plain: list[ast.stmt]
+    others: list[ast.stmt]
+
+
 class Text:
-    """The text of a file or of a notebook's cell."""
+    """The text of a file or of a notebook's cell, with its definitions and bindings by name."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.text = file, text
         self.tree = ast.parse(text)
         self.lines = _lines(text)
-        self._codes: dict[int, list[CodeType]] = {}
+        self._codes: dict[int, dict[tuple[str, int], list[CodeType]]] = {}
 
-    def codes(self, flags: int) -> list[CodeType]:
-        """The code of all functions and classes, compiled as a whole: an import changes the code of calls elsewhere."""
+    @cached_property
+    def definitions(self) -> dict[str, list[Found]]:
+        found: dict[str, list[Found]] = {}
+        for node, around in self._definitions():
+            found.setdefault(node.name, []).append((node, around))
+        return found
+
+    @cached_property
+    def imports(self) -> dict[str, list[ast.Import | ast.ImportFrom]]:
+        """The imports at the top level by the name that they bind, in the order of the lines; "*" for `from m import *`."""
+        found: dict[str, list[ast.Import | ast.ImportFrom]] = {}
+        for node in sorted(self._top_level(), key=lambda node: node.lineno):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                for alias in node.names:
+                    found.setdefault(bound_name(alias), []).append(node)
+        return found
+
+    @cached_property
+    def assignments(self) -> dict[str, Assignments]:
+        """The bindings at the top level by name, except imports."""
+        found: dict[str, Assignments] = {}
+        whole = {id(each) for each in self.tree.body}
+        for node in self._top_level():
+            plain = _plain_name(node) if id(node) in whole else None
+            for name in _bound_names(node):
+                here = found.setdefault(name, Assignments([], []))
+                (here.plain if name == plain else here.others).append(node)
+        return found
+
+    def codes(self, flags: int) -> dict[tuple[str, int], list[CodeType]]:
+        """The code of all functions and classes by name and line, compiled as a whole: an import changes calls elsewhere."""
         if flags not in self._codes:
             flags_of_cells = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             queue: list[Any] = [compile(self.text, self.file, "exec", flags=flags_of_cells, dont_inherit=True)]
-            found = self._codes.setdefault(flags, [])
+            found = self._codes.setdefault(flags, {})
             while queue:
-                found += (inner := [each for each in queue.pop().co_consts if isinstance(each, CodeType)])
-                queue += inner
+                for each in queue.pop().co_consts:
+                    if isinstance(each, CodeType):
+                        found.setdefault((each.co_name, each.co_firstlineno), []).append(each)
+                        queue.append(each)
         return self._codes[flags]
 
-    def definitions(self) -> Iterator[tuple[Definition, tuple[ast.AST, ...]]]:
+    def _top_level(self) -> Iterator[ast.stmt]:
+        """The statements outside of functions and classes, those of `if`, `try`, `with` and loops included."""
+        queue: list[ast.AST] = [self.tree]
+        while queue:
+            for child in ast.iter_child_nodes(queue.pop()):
+                if isinstance(child, ast.stmt):
+                    yield child
+                if not isinstance(child, (*_DEFINITIONS, ast.expr)):
+                    queue.append(child)
+
+    def _definitions(self) -> Iterator[tuple[Definition, tuple[ast.AST, ...]]]:
         """Each definition with the definitions around it, the outermost first."""
         queue: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(self.tree, ())]
         while queue:
@@ -83,29 +135,38 @@ def text_of(file: str, text: str) -> Text:
 def read_text(file: str, namespace: dict[str, Any] | None = None) -> str:
     """The text of a file or a cell as Python's tracebacks find it; empty where there is none."""
     linecache.checkcache(file)
-    return "".join(linecache.getlines(file, namespace))
+    lines = linecache.getlines(file, namespace)
+    known = _read.get(file)
+    if known is None or known[0] is not lines:
+        if len(_read) >= TEXTS_KEPT:
+            _read.clear()
+        known = _read[file] = (lines, "".join(lines))
+    return known[1]
+
+
+_read: dict[str, tuple[list[str], str]] = {}
 
 
 def first_line(node: Definition) -> int:
     return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
-def function_node(text: Text, code: CodeType) -> tuple[Definition, tuple[ast.AST, ...]] | None:
+def function_node(text: Text, code: CodeType) -> Found | None:
     """The definition that this code was compiled from, and the definitions around it."""
-    for node, around in text.definitions():
-        if not isinstance(node, ast.ClassDef) and node.name == code.co_name and first_line(node) == code.co_firstlineno:
+    for node, around in text.definitions.get(code.co_name, []):
+        if not isinstance(node, ast.ClassDef) and first_line(node) == code.co_firstlineno:
             return node, around
     return None
 
 
-def class_nodes(text: Text, name: str) -> list[tuple[Definition, tuple[ast.AST, ...]]]:
-    return [(node, around) for node, around in text.definitions() if isinstance(node, ast.ClassDef) and node.name == name]
+def class_nodes(text: Text, name: str) -> list[Found]:
+    return [each for each in text.definitions.get(name, []) if isinstance(each[0], ast.ClassDef)]
 
 
 def is_compiled_from(code: CodeType, text: Text) -> bool:
     """Whether the text compiles to this code: False after the file was edited."""
-    return any(_same_code(each, code) for each in text.codes(code.co_flags & ANNOTATIONS)
-               if (each.co_name, each.co_firstlineno) == (code.co_name, code.co_firstlineno))
+    made = text.codes(code.co_flags & ANNOTATIONS).get((code.co_name, code.co_firstlineno), [])
+    return any(_same_code(each, code) for each in made)
 
 
 def _same_code(one: CodeType, other: CodeType) -> bool:
@@ -187,60 +248,26 @@ def bound_name(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
 
 
-def top_level(text: Text) -> Iterator[ast.stmt]:
-    """The statements outside of functions and classes, those of `if`, `try`, `with` and loops included."""
-    queue: list[ast.AST] = [text.tree]
-    while queue:
-        node = queue.pop(0)
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.stmt):
-                yield child
-            if not isinstance(child, (*_DEFINITIONS, ast.expr)):
-                queue.append(child)
-
-
 def imports_of(text: Text, name: str) -> list[ast.Import | ast.ImportFrom]:
-    """The imports at the top level that bind a name, or that may: `from m import *`. The last one comes last."""
-    found = [node for node in top_level(text) if isinstance(node, (ast.Import, ast.ImportFrom))
-             and any(each.name == "*" or bound_name(each) == name for each in node.names)]
-    return sorted(found, key=lambda node: node.lineno)
+    """The imports at the top level that bind a name, or that may, in the order of their lines."""
+    return sorted([*text.imports.get(name, []), *text.imports.get("*", [])], key=lambda node: node.lineno)
 
 
-class Assignments(NamedTuple):
-    """The statements at the top level that bind a name other than by an import, and whether one of them is in a loop or a
-    branch, or binds it otherwise than as `NAME = value`."""
-
-    plain: list[ast.Assign | ast.AnnAssign]
-    others: int
-
-
-def assignments_of(text: Text, name: str) -> Assignments:
-    plain: list[ast.Assign | ast.AnnAssign] = []
-    others = 0
-    for node in top_level(text):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            continue
-        if _is_plain(node, name) and any(node is each for each in text.tree.body):
-            assert isinstance(node, (ast.Assign, ast.AnnAssign))
-            plain.append(node)
-        elif _binds(node, name):
-            others += 1
-    return Assignments(plain, others)
+def _plain_name(node: ast.stmt) -> str | None:
+    """The name of `NAME = value` and `NAME: type = value`."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return node.target.id if isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name) else None
 
 
-def _is_plain(node: ast.stmt, name: str) -> bool:
-    if isinstance(node, ast.Assign):
-        return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
-    return (isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name)
-            and node.target.id == name)
-
-
-def _binds(node: ast.stmt, name: str) -> bool:
+def _bound_names(node: ast.stmt) -> set[str]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return set()
     if isinstance(node, _DEFINITIONS):
-        return node.name == name
-    nested = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
-    return any(isinstance(each, ast.Name) and isinstance(each.ctx, (ast.Store, ast.Del)) and each.id == name
-               for child in nested for each in ast.walk(child))
+        return {node.name}
+    nested = [child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.stmt, ast.ExceptHandler))]
+    return {each.id for child in nested for each in ast.walk(child)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, (ast.Store, ast.Del))}
 
 
 def is_builtin(name: str) -> bool:
