@@ -114,6 +114,8 @@ def forgotten(evaluation_id: str) -> ServiceError:
 
 
 def cancel_all(wire: Wire, ids: Iterable[str]) -> None:
+    if wire.closed:
+        return
     for each in ids:
         try:
             wire.call("DELETE", path_of(each), patience_s=0)
