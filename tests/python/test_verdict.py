@@ -36,8 +36,8 @@ def test_it_is_the_dict_of_its_json(no_program):
     assert verdict["status"] == verdict.status == "incorrect" and verdict.get("nothing") is None
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each)), lambda each: each.copy()],
-                         ids=["copy", "deepcopy", "pickle", "method"])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each)),
+                                    lambda each: each.copy()], ids=["copy", "deepcopy", "pickle", "method"])
 def test_copies_are_verdicts_with_their_source(copied):
     verdict = made(WRONG, kernel_code="k")
     other = copied(verdict)
@@ -46,7 +46,7 @@ def test_copies_are_verdicts_with_their_source(copied):
 
 def test_a_missing_field_is_none():
     verdict = kernelwright.Verdict()
-    assert (verdict.id, verdict.correct, verdict.speedup, verdict.why_no_speedup, verdict.counts) == ("", False, None, None, None)
+    assert (verdict.id, verdict.correct, verdict.speedup, verdict.why_no_speedup) == ("", False, None, None)
 
 
 def test_a_field_that_is_set_is_seen():
@@ -98,8 +98,8 @@ class Reader(html.parser.HTMLParser):
 
 def full(text):
     """A verdict with this text wherever text of others may be."""
-    return {"id": text, "status": "failed", "error": text, "error_class": text, "counts_reason": text, "stage": text, "trust": text,
-            "fault": text, "shapes": "reduced", "printed": text, "timing": {"why_null": text},
+    return {"id": text, "status": "failed", "error": text, "error_class": text, "counts_reason": text, "stage": text,
+            "trust": text, "fault": text, "shapes": "reduced", "printed": text, "timing": {"why_null": text},
             "environment": {"gpu": text}, "launches": [{"name": text, "grid": [text], "registers": text}],
             "comparison": {"trials": 5, "tolerance": {"name": text, "rtol": text}, "max_abs_error": text,
                            "mismatched_share": 0.25,
@@ -107,7 +107,8 @@ def full(text):
 
 
 def test_hostile_text_stays_text(no_program):
-    view = kernelwright.Verdict(full(ATTACK), judged={"input_shapes": {ATTACK: {"dtype": ATTACK, "shape": [ATTACK]}}})._repr_html_()
+    shapes = {ATTACK: {"dtype": ATTACK, "shape": [ATTACK]}}
+    view = kernelwright.Verdict(full(ATTACK), judged={"input_shapes": shapes})._repr_html_()
     read = Reader(view)
     assert set(read.tags) == {"div", "style", "span", "dl", "dt", "dd", "pre", "details", "summary"} and not read.open
     assert read.attributes == {"class", "style"}
@@ -143,7 +144,8 @@ def test_the_view_says_what_matters(stand_in):
                              "max_abs_error": 1.5, "max_rel_error": None, "mismatched_share": 0.25,
                              "first_mismatch": {"output": "output", "index": [0, 1], "expected": 1.5, "actual": "nan"}}}
     text = Reader(made(fields, input_shapes={"x": {"dtype": "float32", "shape": [4, 5]}})._repr_html_()).text
-    for part in ("incorrect", "wrong_value", "output[0, 1]: expected 1.5, got nan", "absolute 1.5, 25.00% of the elements wrong",
+    for part in ("incorrect", "wrong_value", "output[0, 1]: expected 1.5, got nan",
+                 "absolute 1.5, 25.00% of the elements wrong",
                  "5, tolerance kernelbench, rtol 0.0001, atol 0.0001", "not measured: no GPU: speed is not measured",
                  "x float32[4, 5]", "interpreter, stage judge", "WORDS ON a"):
         assert part in text
