@@ -6,17 +6,21 @@ import importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .api import VerifierError, benchmark_batch, benchmark_kernelbench, benchmark_triton_kernel
+    from .api import benchmark_batch, benchmark_kernelbench, benchmark_triton_kernel
     from .client import Client, Evaluation, Evaluator, Refused, ServiceError, Unreachable
+    from .judging import NotSelfContained, judge
+    from .program import VerifierError
     from .rewards import KernelReward
+    from .verdict import Verdict
 
     __version__: str
 
-__all__ = ["Client", "Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable",
-           "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
+__all__ = ["Client", "Evaluation", "Evaluator", "KernelReward", "NotSelfContained", "Refused", "ServiceError", "Unreachable",
+           "Verdict", "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel", "judge"]
 
 _MODULES = {name: ".client" for name in ("Client", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
-_MODULES["KernelReward"] = ".rewards"
+_MODULES |= {"KernelReward": ".rewards", "NotSelfContained": ".judging", "Verdict": ".verdict", "VerifierError": ".program",
+             "judge": ".judging"}
 
 
 def __getattr__(name: str) -> object:

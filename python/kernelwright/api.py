@@ -1,15 +1,19 @@
-"""The verifier for Python programs: each function runs `kernelwright verify` and returns verdicts as dicts.
+"""The verifier for Python programs: each function runs `kernelwright verify` and returns a Verdict, or several.
 
 This process imports neither PyTorch nor the judged code.
 """
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+from .program import VerifierError, find_program
+from .verdict import Verdict
 
 N_CORRECTNESS, N_TRIALS, N_WARMUP = 5, 100, 10
 KERNEL_NAME = "generated_kernel"
@@ -31,10 +35,6 @@ _SETTINGS = {"n_correctness": N_CORRECTNESS, "n_trials": N_TRIALS, "n_warmup": N
              "atol": TOLERANCE}
 
 
-class VerifierError(RuntimeError):
-    """The verifier could not run, or gave no verdict; the text is its message. The kernel is never at fault."""
-
-
 def benchmark_triton_kernel(kernel_code, reference_torch_code, input_shapes, n_correctness=N_CORRECTNESS,
                             n_trials=N_TRIALS, n_warmup=N_WARMUP, kernel_name=KERNEL_NAME, rtol=TOLERANCE,
                             atol=TOLERANCE, *, evaluator=None, options=()):
@@ -47,7 +47,7 @@ def benchmark_triton_kernel(kernel_code, reference_torch_code, input_shapes, n_c
     """
     row = {"kernel_code": kernel_code, "reference_code": reference_torch_code, "kernel_name": kernel_name,
            "input_shapes": normalised_shapes(input_shapes, reference_torch_code)}
-    return _verify([row], _options(n_correctness, n_trials, n_warmup, rtol, atol), evaluator, options)[0]
+    return verify_rows([row], _options(n_correctness, n_trials, n_warmup, rtol, atol), evaluator, options)[0]
 
 
 def benchmark_kernelbench(triton_code, pytorch_code, n_correctness=N_CORRECTNESS, n_trials=N_TRIALS,
@@ -59,7 +59,7 @@ def benchmark_kernelbench(triton_code, pytorch_code, n_correctness=N_CORRECTNESS
     """
     row = {"kernel_code": triton_code, "reference_code": pytorch_code, "kernel_name": kernel_name,
            "entry_point": entry_point}
-    return _verify([row], _options(n_correctness, n_trials, N_WARMUP, rtol, atol), evaluator, options)[0]
+    return verify_rows([row], _options(n_correctness, n_trials, N_WARMUP, rtol, atol), evaluator, options)[0]
 
 
 def benchmark_batch(kernels, *, evaluator=None, options=()):
@@ -73,12 +73,12 @@ def benchmark_batch(kernels, *, evaluator=None, options=()):
         groups.setdefault(_options(**settings), []).append(number)
     for words, numbers in groups.items():
         rows = [_row_of(kernels[number], number) for number in numbers]
-        for number, verdict in zip(numbers, _verify(rows, words, evaluator, options), strict=True):
+        for number, verdict in zip(numbers, verify_rows(rows, words, evaluator, options), strict=True):
             found[number] = verdict
     return found
 
 
-def normalised_shapes(shapes, reference_code=None):
+def normalised_shapes(shapes: Any, reference_code: str | None = None) -> dict[str, Any] | None:
     """{name: {"shape": [...], "dtype": "..."}} of any accepted form; None stays None."""
     if shapes is None:
         return None
@@ -92,36 +92,19 @@ def normalised_shapes(shapes, reference_code=None):
     raise TypeError(f"input_shapes is a {type(shapes).__name__}: give a dict, or a list of shapes")
 
 
-def find_program():
-    """The path of the program: KERNELWRIGHT, else beside this package, else on the PATH."""
-    if named := os.environ.get("KERNELWRIGHT"):
-        if os.access(named, os.X_OK) and not os.path.isdir(named):
-            return os.path.abspath(named)
-        raise VerifierError(f"KERNELWRIGHT is {named!r}, which is no program; build it, or correct the variable")
-    if found := program_beside() or shutil.which("kernelwright"):
-        return found
-    raise VerifierError("the program `kernelwright` is not found: build it (`make build`), put it on the PATH, "
-                        "or name it in the environment variable KERNELWRIGHT")
-
-
-def program_beside() -> str | None:
-    """The program of the installation that this package belongs to: a wheel's, a build tree's, an unpacked tarball's."""
-    package = Path(__file__).resolve().parent
-    for folder in (package / "program" / "bin", package.parents[1] / "build", package.parents[1] / "bin"):
-        if os.access(folder / "kernelwright", os.X_OK):
-            return str(folder / "kernelwright")
-    return None
-
-
 def _dtype(value):
-    return str(value).removeprefix("torch.")
+    """The name of a dtype: a text, or one of PyTorch or NumPy."""
+    return (value.__name__ if isinstance(value, type) else str(value)).removeprefix("torch.")
 
 
 def _is_dtype(value):
-    return isinstance(value, str) or str(value).startswith("torch.")
+    kind = value if isinstance(value, type) else type(value)
+    return isinstance(value, str) or str(value).startswith("torch.") or kind.__module__.partition(".")[0] == "numpy"
 
 
 def _shape(value):
+    if hasattr(value, "shape") and hasattr(value, "dtype"):  # a tensor or an array, whose values are not used
+        return {"shape": [int(each) for each in value.shape], "dtype": _dtype(value.dtype)}
     if isinstance(value, dict):
         return {**value, "shape": [int(each) for each in value["shape"]], "dtype": _dtype(value.get("dtype", DTYPE))}
     if isinstance(value, int):
@@ -189,24 +172,61 @@ def _python_words(evaluator, options):
     return ["--python", sys.executable]
 
 
-def _verify(rows, words, evaluator, options):
-    program, options = find_program(), [str(each) for each in options]
+def verify_rows(rows: Iterable[Mapping[str, Any]], words: Sequence[str], evaluator: str | None,
+                options: Sequence[str]) -> list[Verdict]:
+    """The verdicts on the rows of a batch, in their order, from one run. `words` are arguments before `options`."""
     rows = [{"id": f"kernel-{number}", **{name: value for name, value in row.items() if value is not None}}
             for number, row in enumerate(rows)]
     with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as folder:
-        batch, output = Path(folder) / "batch.jsonl", Path(folder) / "verdicts.jsonl"
+        batch = Path(folder) / "batch.jsonl"
         batch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        command = [program, "verify", "--batch", str(batch), "--output", str(output), *words,
-                   *_evaluator_words(evaluator), *_python_words(evaluator, options), *options]
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        except OSError as error:
-            raise VerifierError(f"{program} does not run: {error.strerror}") from error
-        verdicts = _read(output)
+        verdicts, done = _run(["--batch", str(batch), *words], Path(folder), evaluator, options)
     missing = [row["id"] for row in rows if row["id"] not in verdicts]
     if done.returncode not in (0, 1) or missing:
         raise VerifierError(_message(done, missing))
-    return [verdicts[row["id"]] for row in rows]
+    return [Verdict(verdicts[row["id"]], judged=row) for row in rows]
+
+
+def verify_pair(row: Mapping[str, Any], evaluator: str | None, options: Sequence[str]) -> Verdict:
+    """The verdict on one row, whose entries the program finds by their names, as in `kernelwright verify REFERENCE KERNEL`."""
+    with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as name:
+        folder = Path(name)
+        files = [row.get(f"{what}_path") or _written(folder / f"{what}.py", row[f"{what}_code"])
+                 for what in ("reference", "kernel")]
+        words: list[str] = []
+        for flag, field in (("--entry-point", "entry_point"), ("--kernel-entry", "kernel_entry"),
+                            ("--kernel-name", "kernel_name")):
+            words += [flag, row[field]] if row.get(field) else []
+        if row.get("input_shapes") is not None:
+            words += ["--input-shapes", f"@{_written(folder / 'shapes.json', json.dumps(row['input_shapes']))}"]
+        verdicts, done = _run([*files, *words], folder, evaluator, options)
+        if done.returncode not in (0, 1) or len(verdicts) != 1:
+            raise VerifierError(_message(done, []))
+    return Verdict(next(iter(verdicts.values())), judged=row)
+
+
+def _written(path, text):
+    path.write_text(text, encoding="utf-8", newline="")
+    return str(path)
+
+
+def _run(words, folder, evaluator, options):
+    """The verdicts of a run by id, and its end. Ctrl-C ends the run, too."""
+    program, output, options = find_program(), folder / "verdicts.jsonl", [str(each) for each in options]
+    command = [program, "verify", *words, "--output", str(output), *_evaluator_words(evaluator),
+               *_python_words(evaluator, options), *options]
+    try:
+        running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except OSError as error:
+        raise VerifierError(f"{program} does not run: {error.strerror}") from error
+    with running:
+        try:
+            stdout, stderr = running.communicate()
+        except BaseException:  # a notebook's interrupt reaches this process alone; the program ends what it started
+            running.terminate()
+            running.communicate()
+            raise
+    return _read(output), subprocess.CompletedProcess(command, running.returncode, stdout, stderr)
 
 
 def _read(output):

@@ -1,7 +1,7 @@
 """A client of the evaluation service, `kernelwright serve`: sends candidates and receives verdicts.
 
-client = Client("http://127.0.0.1:8080")
-evaluation = client.evaluate(reference_code=reference, kernel_code=kernel)
+with Client("http://127.0.0.1:8080") as client:
+    evaluation = client.evaluate(reference_code=reference, kernel_code=kernel)
 print(evaluation.correct, evaluation.speedup)
 
 Standard library only; safe to use from any thread. Every evaluation has an id under which it is submitted again after a
@@ -14,14 +14,16 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from .client_batch import MOST_LOST, POLL_S, Batch, cancel_all, forgotten, path_of
 from .client_http import Refused, ServiceError, Unreachable, Wire
 from .client_types import AnyRequest, Evaluation, Options, Request, RewardTerms, Tolerance, evaluation_of, with_id
+from .verdict import Verdict
 
 __all__ = ["Client", "Evaluation", "Evaluator", "Options", "Refused", "Request", "RewardTerms", "ServiceError", "Tolerance",
-           "Unreachable", "evaluator_url"]
+           "Unreachable", "Verdict", "evaluator_url"]
 
 PATIENCE_S = 600.0
 CONCURRENCY = 256
@@ -35,7 +37,10 @@ class Client:
     """The service at a URL, or at the one that `kernelwright deploy` stored as "modal" or "ray"; without either at
     that of KERNELWRIGHT_EVALUATOR. `key` is its bearer key, else KERNELWRIGHT_EVALUATOR_KEY. `patience_s`: how long
     a service that does not answer, or accepts no new work, is asked again. `concurrency`: the number of calls of the
-    async methods that wait at a time."""
+    async methods that wait at a time.
+
+    In a `with` statement the client is closed at the end: it cancels the evaluations that it submitted there and whose end
+    no call has returned, and refuses further calls."""
 
     def __init__(self, url: str | None = None, key: str | None = None, *, patience_s: float = PATIENCE_S,
                  concurrency: int = CONCURRENCY, headers: Mapping[str, str] | None = None) -> None:
@@ -44,6 +49,27 @@ class Client:
         self._concurrency = concurrency
         self._places = threading.Semaphore(concurrency)
         self._limits: tuple[int, int] | None = None
+        self._open: dict[str, None] | None = None  # ids without an end, within a `with` statement
+        self._batches: dict[int, Batch] = {}
+
+    def __enter__(self) -> Self:
+        self._open = {}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cancels what was submitted within the `with` statement and whose end no call has returned, and the batches that run;
+        a service that does not answer is not asked again. Further calls raise ServiceError. Each call has a connection of its
+        own, so that none stays open. Closing twice does nothing."""
+        if self._wire.closed:
+            return
+        left, self._open = list(self._open or ()), None
+        cancel_all(self._wire, left)
+        for batch in list(self._batches.values()):
+            batch.cancel_rest()
+        self._wire.closed = True
 
     def evaluate(self, request: AnyRequest | None = None, /, **fields: Any) -> Evaluation:
         """Submits one and waits for its end. The fields of Request are given as a mapping, by name, or both."""
@@ -61,9 +87,11 @@ class Client:
         if not asked:
             return
         batch = Batch(self._wire, asked, *self._batch_limits())
+        self._batches[id(batch)] = batch
         try:
             yield from batch.run()
         finally:
+            self._batches.pop(id(batch), None)
             batch.cancel_rest()
 
     def evaluate_many(self, requests: Iterable[AnyRequest]) -> list[Evaluation]:
@@ -79,16 +107,17 @@ class Client:
     def submit(self, request: AnyRequest | None = None, /, **fields: Any) -> str:
         """Submits one, and returns its id without waiting for its end."""
         asked = with_id({**(request or {}), **fields})
+        self._began(asked["id"])
         self._wire.call("POST", "/v1/evaluations", asked)
         return str(asked["id"])
 
     def get(self, evaluation_id: str, wait_s: float = 0) -> Evaluation:
         """Its state: once it has ended, or after `wait_s` seconds (the service allows at most 60)."""
-        return evaluation_of(self._wire.call("GET", f"{path_of(evaluation_id)}?wait_s={wait_s:g}", wait_s=wait_s))
+        return self._got(evaluation_id, wait_s)
 
     def cancel(self, evaluation_id: str) -> Evaluation:
         """Cancels it, unless it has ended."""
-        return evaluation_of(self._wire.call("DELETE", path_of(evaluation_id)))
+        return self._ended(evaluation_of(self._wire.call("DELETE", path_of(evaluation_id))))
 
     def service(self) -> dict[str, Any]:
         """The service's description: version, protocol, device, gpus, width, settings, environment, limits."""
@@ -106,10 +135,11 @@ class Client:
             return False
 
     def _evaluate(self, asked: dict[str, Any]) -> Evaluation:
+        self._began(asked["id"])
         for _ in range(1 + MOST_LOST):
             self._wire.call("POST", "/v1/evaluations", asked)
             try:
-                while not (found := self.get(asked["id"], POLL_S)).over:
+                while not (found := self._got(asked["id"], POLL_S, asked)).over:
                     pass
                 return found
             except Refused as refused:
@@ -119,6 +149,19 @@ class Client:
                 cancel_all(self._wire, [asked["id"]])
                 raise
         raise forgotten(asked["id"])
+
+    def _got(self, evaluation_id: str, wait_s: float, asked: AnyRequest | None = None) -> Evaluation:
+        answer = self._wire.call("GET", f"{path_of(evaluation_id)}?wait_s={wait_s:g}", wait_s=wait_s)
+        return self._ended(evaluation_of(answer, asked))
+
+    def _began(self, evaluation_id: str) -> None:
+        if (left := self._open) is not None:
+            left[evaluation_id] = None
+
+    def _ended(self, found: Evaluation) -> Evaluation:
+        if found.over and (left := self._open) is not None:
+            left.pop(found.id, None)
+        return found
 
     def _batch_limits(self) -> tuple[int, int]:
         if self._limits is None:
@@ -149,11 +192,12 @@ class Client:
 
     # Trainers pass reward functions to worker processes, by pickling.
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_places"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_places", "_open", "_batches")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._places = threading.Semaphore(self._concurrency)
+        self._open, self._batches = None, {}
 
 
 Evaluator = Client  # the former name

@@ -93,7 +93,7 @@ class Batch:
         wait_s = min(POLL_S, until_try)
         ids = list(self._in_flight)[:MOST_IDS]
         answer = self._wire.call("POST", "/v1/evaluations/poll", {"ids": ids, "wait_s": wait_s}, wait_s=wait_s)
-        found = [evaluation_of(each) for each in answer["evaluations"]]
+        found = [evaluation_of(each, self._requests.get(each["id"])) for each in answer["evaluations"]]
         for each in found:
             self._in_flight.pop(each.id, None)
             if not each.over:
@@ -114,6 +114,8 @@ def forgotten(evaluation_id: str) -> ServiceError:
 
 
 def cancel_all(wire: Wire, ids: Iterable[str]) -> None:
+    if wire.closed:
+        return
     for each in ids:
         try:
             wire.call("DELETE", path_of(each), patience_s=0)

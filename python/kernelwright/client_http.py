@@ -38,13 +38,15 @@ class Wire:
     allow another try."""
 
     def __init__(self, url: str, headers: dict[str, str], patience_s: float) -> None:
-        self._url, self.patience_s = url, patience_s
+        self._url, self.patience_s, self.closed = url, patience_s, False
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         self._loopback = _is_loopback(url)
 
     def call(self, method: str, path: str, body: Any = None, *, wait_s: float = 0, may_be_full: bool = False,
              patience_s: float | None = None) -> dict[str, Any]:
         """The answer's JSON. `wait_s`: the time that the service may take. `may_be_full`: a full service is a valid answer."""
+        if self.closed:
+            raise ServiceError("the client is closed: call it within its `with` statement, or make another one")
         patience_s = self.patience_s if patience_s is None else patience_s
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         give_up, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S

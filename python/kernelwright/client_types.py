@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
+from .verdict import Verdict
+
 State = Literal["queued", "running", "done", "cancelled", "unknown"]
 
 
@@ -63,11 +65,12 @@ AnyRequest = Request | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The state of an evaluation. `verdict` is a dict of the schema kernelwright.verdict/1 once it is done."""
+    """The state of an evaluation. `verdict` is set once it is done: a dict of the schema kernelwright.verdict/1 with the
+    attributes of Verdict."""
 
     id: str
     state: State
-    verdict: dict[str, Any] | None = None
+    verdict: Verdict | None = None
     cause: str | None = None
     """Why it was cancelled: "client", "deadline", …"""
     reward: float | None = None
@@ -83,11 +86,11 @@ class Evaluation:
     @property
     def correct(self) -> bool:
         """Whether the kernel is right and the answer counts."""
-        return self.verdict is not None and self.verdict.get("status") == "correct" and self.verdict.get("counts") is True
+        return self.verdict is not None and self.verdict.correct
 
     @property
     def speedup(self) -> float | None:
-        return None if self.verdict is None else self.verdict.get("speedup")
+        return None if self.verdict is None else self.verdict.speedup
 
 
 def with_id(request: AnyRequest) -> dict[str, Any]:
@@ -96,8 +99,10 @@ def with_id(request: AnyRequest) -> dict[str, Any]:
     return asked
 
 
-def evaluation_of(answer: Mapping[str, Any]) -> Evaluation:
-    verdict = answer.get("verdict")
+def evaluation_of(answer: Mapping[str, Any], request: Mapping[str, Any] | None = None) -> Evaluation:
+    """`request` is the submitted one, where it is known: the words of the verdict quote its sources."""
+    found = answer.get("verdict")
+    verdict = None if found is None else Verdict(found, judged=request)
     return Evaluation(id=answer["id"], state=answer["state"], verdict=verdict, cause=answer.get("cause"),
                       reward=None if verdict is None else verdict.get("reward"), submitted_at=answer.get("submitted_at"),
                       started_at=answer.get("started_at"), finished_at=answer.get("finished_at"))

@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NoReturn
 
-from .api import program_beside
+from .program import program_beside
 
 
 def main() -> NoReturn:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "kernelwright"
-PUBLIC = {"__main__", "api", "client", "client_batch", "client_http", "client_types", "launcher", "modal_app", "ray_app",
-          "rewards"}
+PUBLIC = {"__main__", "api", "client", "client_batch", "client_http", "client_types", "judging", "launcher", "modal_app",
+          "program", "pytest_plugin", "ray_app", "rewards", "verdict", "verdict_html", "words"}
 
 # Package or module → packages and modules that it may import. A module that is missing here may import what its package
-# may; a public one may import public ones. In a wheel the public modules and _fleet are installed without the rest.
+# may; a public one may import public ones. In a wheel the public modules, _fleet and _source are installed without the rest.
 MAY_IMPORT = {
     "_engine": {"_engine.cpu", "_engine.oracle"},
     "_engine.cpu": {"_engine"},
@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "_fleet": {"api", "client_http"},
     "_fleet.deploy_modal": {"modal_app"},
     "_fleet.deploy_ray": {"ray_app"},
+    "judging": {"_source"},
     "modal_app": {"_fleet"},
     "ray_app": {"_fleet"},
 }

@@ -66,6 +66,7 @@ def test_the_wheel_says_what_it_is(wheel):
     assert not re.search(r"^Requires-Dist: (?!.*extra ==)", metadata, re.M), "nothing is needed to ask a service"
     assert "kernelwright/program/licences/tree-sitter" in names
     assert "kernelwright/program/share/man/man1/kernelwright.1" in names
+    assert {"kernelwright/pytest_plugin.py", "kernelwright/_source/collect.py"} <= set(names)
     assert "kernelwright/py.typed" in names and not [name for name in names if "__pycache__" in name]
     assert {name.partition("/")[0] for name in names} == {"kernelwright", f"kernelwright-{version}.dist-info"}
 
@@ -94,6 +95,11 @@ def test_the_package_finds_the_program_that_came_with_it(environment, alone):
     shown = call(environment / "bin/python", "-I", "-c", code, env=alone).split()
     assert shown[:2] == ["Client", "KernelReward"]
     assert Path(shown[2]).is_relative_to(environment / "lib") and os.access(shown[2], os.X_OK)
+
+
+def test_the_pytest_plugin_is_registered(environment, alone):
+    code = "from importlib.metadata import entry_points; print(*(each.value for each in entry_points(group='pytest11')))"
+    assert "kernelwright.pytest_plugin" in call(environment / "bin/python", "-I", "-c", code, env=alone).split()
 
 
 def test_the_program_brings_its_own_python(environment):

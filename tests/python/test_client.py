@@ -241,6 +241,63 @@ def test_numbers_that_json_does_not_know_are_refused_here(evaluator, service):
     assert service.calls == []
 
 
+def deleted(service):
+    return [call[1].rpartition("/")[2] for call in service.calls if call[0] == "DELETE"]
+
+
+def test_the_end_of_with_cancels_what_nobody_waited_for(evaluator, service):
+    service.holding = {"left", "e1"}
+    with evaluator as client:
+        assert client is evaluator
+        client.submit(id="left", reference_code="r", kernel_code="k")
+        client.submit(id="seen", reference_code="r", kernel_code="k")
+        assert client.get("seen", 1).over
+        client.evaluate(id="waited", reference_code="r", kernel_code="k")
+        ended = client.as_completed(asked(2))
+        next(ended)
+    assert deleted(service) == ["left", "e1"]
+    with pytest.raises(ServiceError, match="closed"):
+        evaluator.ready() or evaluator.submit(reference_code="r", kernel_code="k")
+
+
+def test_an_error_within_with_cancels_and_comes_through(evaluator, service):
+    service.holding = {"left"}
+    with pytest.raises(KeyError), evaluator:
+        evaluator.submit(id="left", reference_code="r", kernel_code="k")
+        raise KeyError
+    assert deleted(service) == ["left"]
+    evaluator.close()
+    assert deleted(service) == ["left"]
+
+
+def test_without_with_nothing_is_cancelled(evaluator, service):
+    evaluator.submit(id="left", reference_code="r", kernel_code="k")
+    evaluator.close()
+    assert deleted(service) == []
+
+
+def test_a_service_that_is_gone_does_not_hold_the_end_of_with_up():
+    gone = FakeService()
+    client = Client(gone.url, patience_s=60).__enter__()
+    client.submit(reference_code="r", kernel_code="k")
+    gone.close()
+    began = time.monotonic()
+    client.close()
+    assert time.monotonic() - began < 30
+
+
+def test_a_verdict_of_the_client_is_the_one_type(evaluator, service):
+    import kernelwright
+    found = evaluator.evaluate(id="mine", reference_code="r", kernel_code="k")
+    plain = {"id": "mine", "status": "correct", "counts": True, "speedup": 2.0}
+    assert type(found.verdict) is kernelwright.Verdict and found.verdict == plain
+    assert (found.verdict.correct, found.verdict.speedup, found.verdict.error) == (True, 2.0, None)
+    assert found.verdict.judged["reference_code"] == "r"
+    assert json.loads(json.dumps(found.verdict)) == plain
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert [type(each.verdict) for each in evaluator.evaluate_many(asked(2))] == [kernelwright.Verdict] * 2
+
+
 def test_it_goes_to_other_processes(evaluator):
     assert pickle.loads(pickle.dumps(evaluator)).evaluate(reference_code="r", kernel_code="k").state == "done"
 
