@@ -7,15 +7,15 @@ import importlib
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import VerifierError, benchmark_batch, benchmark_kernelbench, benchmark_triton_kernel
-    from .client import Client, Evaluation, Evaluator, Refused, ServiceError, Unreachable
+    from .client import Client, Conversation, Evaluation, Evaluator, Refused, ServiceError, Unreachable
     from .rewards import KernelReward
 
     __version__: str
 
-__all__ = ["Client", "Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable",
+__all__ = ["Client", "Conversation", "Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable",
            "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
 
-_MODULES = {name: ".client" for name in ("Client", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
+_MODULES = {name: ".client" for name in ("Client", "Conversation", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
 _MODULES["KernelReward"] = ".rewards"
 
 
