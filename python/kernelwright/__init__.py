@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Client", "Conversation", "Evaluation", "Evaluator", "KernelReward", "Refused", "ServiceError", "Unreachable",
            "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel"]
 
-_MODULES = {name: ".client" for name in ("Client", "Conversation", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
+_CLIENT = ("Client", "Conversation", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")
+_MODULES = dict.fromkeys(_CLIENT, ".client")
 _MODULES["KernelReward"] = ".rewards"
 
 

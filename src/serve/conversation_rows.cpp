@@ -33,7 +33,8 @@ struct ConversationRows::Statements {
         touch(database,
               "UPDATE conversations SET bytes = bytes + ?2, expires_at = ?3, why = ?4 WHERE seq = ?1"),
         judge(database,
-              "UPDATE conversation_turns SET verdict = ?3, feedback = ?4, reward = ?5, judged_at = ?6"
+              "UPDATE conversation_turns SET verdict = ?3, feedback = ?4, reward = ?5, judged_at = ?6,"
+              " evaluation = ?7"
               " WHERE seq = ?1 AND turn = ?2 AND verdict IS NULL"),
         take_back(database,
                   "DELETE FROM conversation_turns WHERE seq = ? AND turn = ? AND verdict IS NULL"
@@ -212,6 +213,7 @@ void ConversationRows::judged(std::int64_t seq, const TurnRow& turn,
     judge.bindNoCopy(4, turn.feedback);
     turn.reward ? judge.bind(5, *turn.reward) : judge.bind(5);
     judge.bind(6, turn.judged_at_ms.value_or(0));
+    judge.bindNoCopy(7, turn.evaluation);
     if (judge.exec() == 0) return;
   }
   touch(seq, 0, expires_at_ms, "");

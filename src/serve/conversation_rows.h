@@ -37,7 +37,7 @@ CREATE TABLE conversation_turns (
   turn INTEGER NOT NULL,         -- from 1
   completion TEXT NOT NULL,
   finish_reason TEXT NOT NULL,
-  evaluation TEXT NOT NULL,      -- id of the evaluation that judges it
+  evaluation TEXT NOT NULL,      -- id of the evaluation that judges it; empty: judged by its source
   verdict TEXT,                  -- JSON, in short; null: not judged yet
   feedback TEXT,
   reward REAL,

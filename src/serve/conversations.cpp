@@ -206,14 +206,12 @@ async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insi
 // Judges the last turn and writes what follows from its verdict. A refusal of the queue leaves the turn as it
 // is.
 async::Task<std::optional<ApiError>> Conversations::judge_last(const LoadedConversation& it) {
-  std::string code;
-  std::string why_none;
-  auto verdict = co_await verdict_on(it, &code, &why_none);
-  if (!verdict) co_return std::move(verdict.error());
-  if (*verdict)
-    co_await keep(it, std::move(code), std::move(**verdict));
-  else if (!closed_ && !why_none.empty())
-    co_await take_back(it, std::move(why_none));
+  auto judgement = co_await judgement_of(it);
+  if (!judgement) co_return std::move(judgement.error());
+  if (judgement->verdict)
+    co_await keep(it, std::move(*judgement));
+  else if (!judgement->why_none.empty())
+    co_await take_back(it, std::move(judgement->why_none));
   co_return std::nullopt;
 }
 
@@ -242,44 +240,46 @@ std::optional<Verdict> stored_verdict(const EvaluationState& state) {
 
 }  // namespace
 
-// The verdict on the last turn; nothing with a reason if its evaluation was cancelled, without one if the
-// service ends. An error: the evaluation was refused.
-async::Task<Answered<std::optional<Verdict>>> Conversations::verdict_on(const LoadedConversation& it,
-                                                                        std::string* code,
-                                                                        std::string* why_none) {
+// An error: the evaluation was refused.
+async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(const LoadedConversation& it) {
   const TurnRow& turn = it.row.turns.back();
-  auto before = co_await parts_.workbench.result_of<refine::Precheck>(turn.completion.size(), [&turn, code] {
-    *code = extract_answered_code(turn.completion);
-    return refine::check_before(*code, turn.finish_reason == "length");
-  });
+  Judgement judgement;
+  auto before = co_await parts_.workbench.result_of<refine::Precheck>(
+      turn.completion.size(), [&turn, &code = judgement.code] {
+        code = extract_answered_code(turn.completion);
+        return refine::check_before(code, turn.finish_reason == "length");
+      });
   if (before.verdict) {
-    before.verdict->candidate_sha256 = candidate_sha256(*code);
+    before.verdict->candidate_sha256 = candidate_sha256(judgement.code);
     before.verdict->environment.protocol = hooks_.protocol();
-    co_return std::move(before.verdict);
+    judgement.verdict = std::move(before.verdict);
+    judgement.by_source = true;
+    co_return judgement;
   }
-  auto submission = submission_of(it, *code, before.kernel_name);
+  auto submission = submission_of(it, judgement.code, before.kernel_name);
   if (!submission) co_return refuse(std::move(submission.error()));
   std::vector<Submission> one;
   one.push_back(std::move(*submission));
   auto receipts = co_await parts_.evaluations.submit(std::move(one));
   if (!receipts) co_return refuse(std::move(receipts.error()));
-  auto found = co_await parts_.evaluations.wait({turn.evaluation}, async::Deadline::never());
+  std::vector<std::string> ids{turn.evaluation};
+  auto found = co_await parts_.evaluations.wait(std::move(ids), async::Deadline::never());
   if (!found) co_return refuse(std::move(found.error()));
   const auto& state = found->front();
-  if (!state) {
-    *why_none = "its evaluation was lost";
-  } else if (state->state == State::cancelled) {
-    *why_none = "its evaluation was cancelled: " + state->cause;
-  } else if (auto verdict = stored_verdict(*state)) {
-    co_return std::move(verdict);
-  }
-  co_return std::nullopt;
+  if (!state)
+    judgement.why_none = "its evaluation was lost";
+  else if (state->state == State::cancelled)
+    judgement.why_none = "its evaluation was cancelled: " + state->cause;
+  else
+    judgement.verdict = stored_verdict(*state);
+  co_return judgement;
 }
 
-async::Task<> Conversations::keep(const LoadedConversation& it, std::string code, Verdict verdict) {
+async::Task<> Conversations::keep(const LoadedConversation& it, Judgement judgement) {
   refine::OpenTrace trace = it.trace();
+  const Verdict& verdict = *judgement.verdict;
   Turn& last = trace.conversation().turns.back();
-  last.code = std::move(code);
+  last.code = std::move(judgement.code);
   last.verdict = verdict;
   refine::NextStep next = refine::next_step(trace, it.settings.loop);
   // Through no fault of the candidate: the same turn may be sent again.
@@ -287,6 +287,7 @@ async::Task<> Conversations::keep(const LoadedConversation& it, std::string code
     co_return co_await take_back(it, verdict.error.value_or("the service could not judge it"));
   TurnRow turn = it.row.turns.back();
   turn.completion.clear();
+  if (judgement.by_source) turn.evaluation.clear();
   turn.verdict = json::serialize(short_verdict(verdict));
   turn.feedback = std::move(next.feedback);
   turn.reward = reward_of(verdict, it.settings.reward);

@@ -80,15 +80,21 @@ class Conversations {
     async::Event done;
     std::optional<ApiError> refusal;  // the queue is full, ...
   };
+  // The verdict on a completion.
+  struct Judgement {
+    std::string code;
+    std::optional<Verdict> verdict;
+    bool by_source = false;  // without an evaluation
+    std::string why_none;    // empty without a verdict: the service ends
+  };
   using JudgingPtr = std::shared_ptr<Judging>;
 
   async::Task<> resume_all();
   JudgingPtr start_judging(const std::string& id, bool insists);
   async::Task<> judge(std::string id, JudgingPtr judging, bool insists);
   async::Task<std::optional<ApiError>> judge_last(const LoadedConversation& it);
-  async::Task<Answered<std::optional<Verdict>>> verdict_on(const LoadedConversation& it, std::string* code,
-                                                           std::string* why_none);
-  async::Task<> keep(const LoadedConversation& it, std::string code, Verdict verdict);
+  async::Task<Answered<Judgement>> judgement_of(const LoadedConversation& it);
+  async::Task<> keep(const LoadedConversation& it, Judgement judgement);
   async::Task<> take_back(const LoadedConversation& it, std::string why);
   async::Task<> write(std::function<void(ConversationRows&)> work);
   std::int64_t expiry_ms() const;

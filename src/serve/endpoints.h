@@ -52,7 +52,7 @@ struct EvaluationLimits {
   std::size_t max_batch = 1'000;
 };
 
-// /v1/evaluations and its subpaths. `find_task`: for requests that name a task by id; null without --tasks.
+// /v1/evaluations and its subpaths. `find_task`: for requests that name a task by id.
 void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
                               EvaluationLimits limits, FindTask find_task);
 

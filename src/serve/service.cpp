@@ -175,19 +175,14 @@ std::string Service::State::metrics_text() const {
 }
 
 FindTask Service::State::finder() const {
-  if (!options.tasks) return {};
-  return [tasks = options.tasks](std::string_view id, std::string_view version) {
-    return tasks->look_up(id, version);
-  };
+  auto tasks = options.tasks ? options.tasks : std::make_shared<const TaskCatalogue>();
+  return [tasks](std::string_view id, std::string_view version) { return tasks->look_up(id, version); };
 }
 
 void Service::State::add_endpoints() {
   add_evaluation_endpoints(routes, ledger, workbench, {options.max_batch}, finder());
   add_task_endpoints(routes, options.tasks);
-  add_conversation_endpoints(
-      routes, conversations, workbench,
-      options.tasks ? finder()
-                    : [none = TaskCatalogue()](auto id, auto version) { return none.look_up(id, version); });
+  add_conversation_endpoints(routes, conversations, workbench, finder());
   add_service_endpoints(routes,
                         {.service = [this] { return portrait(); },
                          .protocol = [this](JobOptions wanted) { return find_protocol(std::move(wanted)); },

@@ -52,10 +52,7 @@ http::Response show_task(const TaskCatalogue* tasks, const Call& call) {
   auto style = read_prompt_style(call.parameter("prompt_style"));
   if (!style) return refusal_response(style.error());
   auto found = tasks == nullptr ? TaskCatalogue().look_up(call.rest, "") : tasks->look_up(call.rest, "");
-  if (!found) {
-    found.error().status = 404;
-    return refusal_response(found.error());
-  }
+  if (!found) return refusal_response(found.error());
   refine::Settings settings;
   settings.style = *style;
   settings.system_prompt = refine::default_system_prompt(*style);
