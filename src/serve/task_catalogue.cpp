@@ -131,7 +131,7 @@ Answered<KnownTaskPtr> TaskCatalogue::look_up(std::string_view name, std::string
   if (!found) {
     std::string near = nearest_id(name);
     return refuse(
-        {422, "unknown_task",
+        {404, "unknown_task",
          fmt::format("this service has no task \"{}\"{}", shorten(to_plain_text(name), longest_shown),
                      near.empty() ? "; GET /v1/tasks lists them"
                                   : fmt::format("; the nearest is \"{}\"", to_plain_text(near))),

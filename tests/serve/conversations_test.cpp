@@ -46,7 +46,7 @@ TEST(Conversation, AWrongTurnThenARightOne) {
   auto wrong = world.turn(id, 1, completion_of("wrong"));
   EXPECT_EQ(wrong.status, 200);
   EXPECT_EQ(result_of(wrong).at("verdict").at("status"), "incorrect");
-  EXPECT_EQ(result_of(wrong).at("reward"), 0);
+  EXPECT_EQ(result_of(wrong).at("reward").as_double(), 0);
   EXPECT_EQ(wrong.at("done"), "false");
   auto observation = wrong.body().at("observation").as_array();
   ASSERT_EQ(observation.size(), 1U);
@@ -70,7 +70,7 @@ TEST(Conversation, CodeThatCannotRunIsToldWithoutAVerification) {
   std::string id = id_of(world.open_conversation());
   auto answer = world.turn(id, 1, "I cannot do that.");
   EXPECT_EQ(result_of(answer).at("verdict").at("error_class"), "missing_entry");
-  EXPECT_EQ(result_of(answer).at("reward"), 0);
+  EXPECT_EQ(result_of(answer).at("reward").as_double(), 0);
   EXPECT_THAT(world.verifier.begun, IsEmpty());
 }
 
