@@ -25,7 +25,8 @@ def measure(build, clients, seconds, rounds):
     with tempfile.TemporaryDirectory(prefix="bench-by-task-") as folder, processes.ours(build, Path(folder), WIDTH) as service:
         for _ in range(rounds):
             for way, more in WAYS.items():
-                command = processes.pinned(processes.LOAD_CORE, build / "service_load", service.url, clients, seconds, WARM_S, *more)
+                words = [build / "service_load", service.url, clients, seconds, WARM_S, *more]
+                command = processes.pinned(processes.LOAD_CORE, *words)
                 ended = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
                 rows.append({"way": way, **{name: ended[name] for name in ("clients", "requests_a_second", "bytes_a_submission",
                                                                             "submit", "poll", "failures")}})

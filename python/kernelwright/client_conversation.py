@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import urllib.parse
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -83,6 +84,8 @@ class Conversation:
     def turn(self, completion: str, *, finish_reason: str | None = None) -> TurnResult:
         """Sends the model's answer to `observation`, and waits for its verdict. `finish_reason`: "length" where the answer
         was cut at its limit, so that the feedback says so."""
+        if self.next_turn is None:
+            raise ValueError(f"the conversation {self.id} has ended: {self.stop_reason}")
         body = {"turn": self.next_turn, "completion": completion, "finish_reason": finish_reason, "wait_s": TURN_S}
         while True:
             state = self._calls._wire.call("POST", f"{_path(self.id)}/turns", body, wait_s=TURN_S)
@@ -151,7 +154,8 @@ class ConversationCalls:
                      id: str | None = None) -> Conversation:
         """Opens a conversation. With an `id` of yours, an equal request finds the conversation that exists."""
         body = {"task_id": task_id, "task_version": task_version, "turns": turns, "prompt_style": prompt_style,
-                "target_speedup": target_speedup, "options": options, "reward": reward, "id": id}
+                "target_speedup": target_speedup, "options": options, "reward": reward,
+                "id": id or f"py-{uuid.uuid4().hex}"}  # a broken connection opens no second one
         return Conversation(self, self._wire.call("POST", "/v1/conversations", body))
 
     async def conversation_async(self, task_id: str, **fields: Any) -> Conversation:

@@ -81,37 +81,37 @@ void add_task_endpoints(Routes& routes, TaskCataloguePtr tasks) {
 
 namespace {
 
-struct Desk {
+struct ConversationApi {
   Conversations& conversations;
   async::Workbench& workbench;
   FindTask find_task;
 };
 
-using DeskPtr = std::shared_ptr<const Desk>;
+using ConversationApiPtr = std::shared_ptr<const ConversationApi>;
 
-async::Task<http::Response> open_conversation(DeskPtr desk, const Call& call) {
+async::Task<http::Response> open_conversation(ConversationApiPtr api, const Call& call) {
   auto body = json_body(call);
   if (!body) co_return refusal_response(body.error());
-  auto request = read_conversation(*body, desk->find_task);
+  auto request = read_conversation(*body, api->find_task);
   if (!request) co_return refusal_response(request.error());
-  auto opened = co_await desk->conversations.open(std::move(*request));
+  auto opened = co_await api->conversations.open(std::move(*request));
   if (!opened) co_return refusal_response(opened.error());
   co_return json_response(opened->repeated ? 200 : 201, conversation_json(opened->conversation));
 }
 
 // The conversation once no turn of it is being judged, or after the time.
-async::Task<Answered<Conversations::Answer>> settled(DeskPtr desk, const Call& call, std::string id,
+async::Task<Answered<Conversations::Answer>> settled(ConversationApiPtr api, const Call& call, std::string id,
                                                      double wait_s) {
   if (wait_s > 0) {
-    auto waited = co_await unless_gone(call, desk->conversations.until_judged(id, deadline_after(wait_s)));
+    auto waited = co_await unless_gone(call, api->conversations.until_judged(id, deadline_after(wait_s)));
     if (!waited) co_return refuse(std::move(waited.error()));
   }
-  co_return co_await desk->conversations.look(std::move(id));
+  co_return co_await api->conversations.look(std::move(id));
 }
 
-async::Task<http::Response> send_turn(DeskPtr desk, const Call& call) {
+async::Task<http::Response> send_turn(ConversationApiPtr api, const Call& call) {
   using Read = Answered<TurnRequest>;
-  auto request = co_await desk->workbench.result_of<Read>(call.request.body.size(), [&call]() -> Read {
+  auto request = co_await api->workbench.result_of<Read>(call.request.body.size(), [&call]() -> Read {
     auto body = json_body(call);
     if (!body) return refuse(std::move(body.error()));
     return read_turn(*body, longest_wait_s);
@@ -119,26 +119,26 @@ async::Task<http::Response> send_turn(DeskPtr desk, const Call& call) {
   if (!request) co_return refusal_response(request.error());
   const std::size_t turn = request->turn;
   const double wait_s = request->wait_s;
-  auto answer = co_await desk->conversations.send(call.rest, std::move(*request));
+  auto answer = co_await api->conversations.send(call.rest, std::move(*request));
   if (answer && answer->judging) {
-    answer = co_await settled(desk, call, call.rest, wait_s);
+    answer = co_await settled(api, call, call.rest, wait_s);
     if (answer) answer->judging = answer->judging && answer->conversation.row.turns.size() == turn;
   }
   if (!answer) co_return refusal_response(answer.error());
   co_return json_response(answer->judging ? 202 : 200, turn_json(answer->conversation, turn));
 }
 
-async::Task<http::Response> show_conversation(DeskPtr desk, const Call& call) {
+async::Task<http::Response> show_conversation(ConversationApiPtr api, const Call& call) {
   auto wait_s = wait_of(call);
   if (!wait_s) co_return refusal_response(wait_s.error());
-  auto answer = co_await desk->conversations.look(call.rest);
-  if (answer && answer->judging && *wait_s > 0) answer = co_await settled(desk, call, call.rest, *wait_s);
+  auto answer = co_await api->conversations.look(call.rest);
+  if (answer && answer->judging && *wait_s > 0) answer = co_await settled(api, call, call.rest, *wait_s);
   if (!answer) co_return refusal_response(answer.error());
   co_return json_response(200, whole_conversation_json(answer->conversation));
 }
 
-async::Task<http::Response> end_conversation(DeskPtr desk, const Call& call) {
-  auto answer = co_await desk->conversations.end(call.rest);
+async::Task<http::Response> end_conversation(ConversationApiPtr api, const Call& call) {
+  auto answer = co_await api->conversations.end(call.rest);
   if (!answer) co_return refusal_response(answer.error());
   co_return json_response(200, whole_conversation_json(answer->conversation));
 }
@@ -147,9 +147,10 @@ async::Task<http::Response> end_conversation(DeskPtr desk, const Call& call) {
 
 void add_conversation_endpoints(Routes& routes, Conversations& conversations, async::Workbench& workbench,
                                 FindTask find_task) {
-  auto desk = std::make_shared<const Desk>(Desk{conversations, workbench, std::move(find_task)});
+  auto api = std::make_shared<const ConversationApi>(
+      ConversationApi{conversations, workbench, std::move(find_task)});
   auto add = [&](const char* method, const char* path, auto endpoint) {
-    routes.add({method, path, [=](const Call& call) { return endpoint(desk, call); }});
+    routes.add({method, path, [=](const Call& call) { return endpoint(api, call); }});
   };
   add("POST", "/v1/conversations", open_conversation);
   add("GET", "/v1/conversations/*", show_conversation);

@@ -1,4 +1,5 @@
 """`kernelwright serve --tasks`: tasks by id, what is hidden of them, and conversations, with verdicts of the engine."""
+import asyncio
 import json
 import subprocess
 import sys
@@ -109,8 +110,20 @@ def test_a_conversation_goes_from_wrong_to_right(client):
     right = talk.turn(WRITTEN.format(kernel(2)))
     assert right.correct and right.done and right.reward == 0.3 and right.best_turn == 2
     assert client.resume(talk.id).stop_reason == "success_correct"
+    with pytest.raises(ValueError, match="has ended: success_correct"):
+        talk.turn("more")
     whole = client.get(right.evaluation).verdict
     assert whole["status"] == "correct" and whole["conversation"] == talk.id
+
+
+def test_a_conversation_in_async_form(client):
+    async def talked():
+        talk = await client.conversation_async("plain/two", turns=1, prompt_style="modelnew")
+        assert "ModelNew" in talk.observation[-1]["content"]
+        return await talk.turn_async("no code", finish_reason="length")
+
+    result = asyncio.run(talked())
+    assert (result.stop_reason, result.verdict["error_class"], result.evaluation) == ("max_turns_reached", "missing_entry", None)
 
 
 def test_two_clients_of_one_conversation_get_one_verdict(served, client):
@@ -161,7 +174,8 @@ def test_the_example_drives_a_conversation(tmp_path):
     pair = program.ROOT / "examples/pair/reference.py"
     with Served(tmp_path, "--tasks", pair, "--correctness-trials", 2) as service:
         service.ready()
-        done = subprocess.run([sys.executable, program.ROOT / "examples/conversation/drive.py", service.url], capture_output=True,
-                              text=True, check=False, timeout=300, env={"PATH": "", "KERNELWRIGHT_EVALUATOR_KEY": KEY})
+        done = subprocess.run([sys.executable, program.ROOT / "examples/conversation/drive.py", service.url],
+                              capture_output=True, text=True, check=False, timeout=300,
+                              env={"PATH": "", "KERNELWRIGHT_EVALUATOR_KEY": KEY})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "turn 1: incorrect, reward 0\nturn 2: correct" in done.stdout
