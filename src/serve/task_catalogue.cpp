@@ -81,7 +81,7 @@ Result<TaskCatalogue> TaskCatalogue::read(Source& source,
   }
   if (!added) return std::unexpected(added.error());
   if (catalogue.tasks_.empty())
-    return fail(fmt::format("--tasks has no task, and {} bad rows", catalogue.counts_.bad_rows),
+    return fail(fmt::format("--tasks has no task (bad rows: {})", catalogue.counts_.bad_rows),
                 "`kernelwright run --dry-run` with the same paths lists what it finds");
   return catalogue;
 }
