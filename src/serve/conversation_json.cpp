@@ -45,13 +45,12 @@ std::optional<ApiError> unknown_field(const json::object& fields, const auto& kn
   return {};
 }
 
-Answered<std::string> short_text_of(const json::object& fields, std::string_view name,
-                                    std::size_t most_bytes) {
+Answered<std::string> short_text_of(const json::object& fields, std::string_view name, std::size_t longest) {
   const json::value* value = given(fields, name);
   if (!value) return std::string();
   if (!value->is_string()) return invalid_field(name, "is not a string");
-  if (value->get_string().size() > most_bytes)
-    return invalid_field(name, fmt::format("is longer than {} bytes", most_bytes));
+  if (characters(value->get_string()) > longest)
+    return invalid_field(name, fmt::format("is longer than {} characters", longest));
   return std::string(value->get_string());
 }
 

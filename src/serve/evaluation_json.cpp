@@ -18,6 +18,10 @@
 
 namespace kw::service {
 
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 Answered<JobOptions> read_options(const boost::json::value& value) {
   if (!value.is_object()) return refuse({400, "invalid", "options is not an object", "options"});
   auto options = read_job_options(value.get_object());
@@ -40,11 +44,6 @@ constexpr double longest_deadline_s = 366.0 * 24 * 3600;
 constexpr std::array ours{"id",           "task_id",     "reference_code", "kernel_code", "completion",
                           "input_shapes", "entry_point", "kernel_entry",   "kernel_name", "sample_number",
                           "priority",     "deadline_s",  "fresh",          "options"};
-
-// The number of characters in UTF-8: counts their first bytes.
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 // Converts sizes like 4.0 to 4, since later readers require integers.
 json::value with_whole_sizes(json::value shapes) {
@@ -199,6 +198,7 @@ void read_task(Reader& reader, bool may_name, Task& task) {
   task.input_shapes = reader.shapes("input_shapes");
   task.entry_point = reader.text("entry_point", longest_name);
   task.task_id = reader.text("task_id", longest_name);
+  reader.text("task_version", longest_name);  // carried through
 }
 
 // Hashes long texts directly instead of serializing them as JSON. The content of a task that is named by id

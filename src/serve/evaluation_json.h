@@ -35,6 +35,9 @@ inline bool names_task(const Job& job) {
 // The body's object; a refusal states the fault and its byte offset.
 Answered<boost::json::object> read_object(std::string_view body);
 
+// The number of characters in UTF-8: counts their first bytes.
+std::size_t characters(std::string_view text);
+
 // The prefix and 24 random hexadecimal digits.
 std::string new_id(std::string_view prefix);
 
