@@ -106,7 +106,7 @@ def test_a_conversation_goes_from_wrong_to_right(client):
     assert [each["role"] for each in talk.observation] == ["system", "user"]
     wrong = talk.turn(WRITTEN.format(kernel(7)))
     assert (wrong.verdict["status"], wrong.reward, wrong.done) == ("incorrect", 0, False)
-    assert talk.observation == [{"role": "user", "content": wrong.feedback}] and "First" in wrong.feedback
+    assert talk.observation == [{"role": "user", "content": wrong.feedback}] and "first at [" in wrong.feedback
     right = talk.turn(WRITTEN.format(kernel(2)))
     assert right.correct and right.done and right.reward == 0.3 and right.best_turn == 2
     assert client.resume(talk.id).stop_reason == "success_correct"
@@ -179,4 +179,4 @@ def test_the_example_drives_a_conversation(tmp_path):
                               capture_output=True, text=True, check=False, timeout=300,
                               env={"PATH": "", "KERNELWRIGHT_EVALUATOR_KEY": KEY})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "turn 1: incorrect, reward 0\nturn 2: correct" in done.stdout
+    assert "turn 1: incorrect, reward 0.0\nturn 2: correct, reward 0.3\n" in done.stdout
