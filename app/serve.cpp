@@ -17,6 +17,7 @@
 #include "selftest/probe.h"
 #include "serve/routes.h"
 #include "serve/service.h"
+#include "serve_tasks.h"
 #include "session.h"
 #include "verifier_source.h"
 #include "version.h"
@@ -83,7 +84,8 @@ Result<> check_serve_flags(const ServeFlags& flags, const std::string& key) {
   return flags.tls.check();
 }
 
-service::Options service_options(const ServeFlags& flags, fs::path store, std::string key) {
+service::Options service_options(const ServeFlags& flags, fs::path store, std::string key,
+                                 service::TaskCataloguePtr tasks) {
   service::Options options;
   options.store = std::move(store);
   options.key = std::move(key);
@@ -91,6 +93,9 @@ service::Options service_options(const ServeFlags& flags, fs::path store, std::s
   options.queue = flags.queue;
   options.rate = flags.rate;
   options.retention = flags.retention;
+  options.tasks = std::move(tasks);
+  options.conversations = flags.conversations;
+  options.conversation_ttl = flags.conversation_ttl;
   options.log_requests = !flags.quiet;
   options.log_bodies = flags.log_bodies;
   options.log_descriptor = STDERR_FILENO;
@@ -230,6 +235,8 @@ int serve(const ServeOptions& options) {
   if (!store) return refuse(store.error(), exit_usage);
   auto plan = plan_of(options, *store);
   if (!plan) return refuse(plan.error(), exit_failure);
+  auto tasks = read_service_tasks(options.serve.tasks, options.settings.python);
+  if (!tasks) return refuse(tasks.error(), exit_failure);
   if (auto owner = own_processes(); !owner) return refuse(owner.error(), exit_failure);
   allow_descriptors(descriptors);
   std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may have closed its end
@@ -237,7 +244,9 @@ int serve(const ServeOptions& options) {
   Serving serving(session);
   if (options.serve.parent_death)
     if (auto watched = serving.end_with_parent(); !watched) return refuse(watched.error(), exit_failure);
-  if (auto opened = serving.open(options.serve, service_options(options.serve, *store, *key)); !opened)
+  if (auto opened =
+          serving.open(options.serve, service_options(options.serve, *store, *key, std::move(*tasks)));
+      !opened)
     return refuse(opened.error(), exit_failure);
   int status = session.run([&] { return run_service(&serving, &options.serve, std::move(*plan)); }, [] {});
   return serving.told_to_end.is_set() ? 0 : status;

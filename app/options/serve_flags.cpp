@@ -85,6 +85,20 @@ void ServeFlags::add(CLI::App& app) {
                                    "time for running evaluations to end at shutdown [15s]")
       ->type_name("TIME")
       ->group(group);
+  app.add_option("--tasks", tasks,
+                 "tasks that clients name by id: PATHs as for `run`, kernelbook:hub or kernelbench:hub")
+      ->type_name("PATH")
+      ->group(group);
+  add_parsed<std::uint64_t>(
+      app, "--conversations", conversations,
+      [](const std::string& text) { return parse_whole(text, 1, 10'000'000); },
+      "maximum number of open conversations [10000]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed<std::chrono::seconds>(app, "--conversation-ttl", conversation_ttl, parse_time,
+                                   "end a conversation this long after its last verdict [1h]")
+      ->type_name("TIME")
+      ->group(group);
   app.add_flag("--quiet,-q", quiet, "do not log each request")->group(group);
   app.add_flag("--log-bodies", log_bodies, "log complete requests and responses, including code")
       ->excludes("--quiet")

@@ -28,6 +28,9 @@ struct ServeFlags {
   std::uint64_t queue = 10'000;
   std::chrono::seconds retention{7 * 24 * 3600};
   std::chrono::seconds drain{15};
+  std::vector<std::string> tasks;  // sources of tasks that clients name by id
+  std::uint64_t conversations = 10'000;
+  std::chrono::seconds conversation_ttl{3600};
   bool quiet = false;
   bool log_bodies = false;
   bool parent_death = false;

@@ -1,6 +1,7 @@
-// load URL CLIENTS SECONDS [WARM_S]: clients of an evaluation service, each of which submits an evaluation of
-// its own, asks for it in one long poll until it is done, and repeats. Prints one JSON object about the
-// answers after the first WARM_S seconds (1).
+// load URL CLIENTS SECONDS [WARM_S [TASK_ID]]: clients of an evaluation service, each of which submits an
+// evaluation of its own, asks for it in one long poll until it is done, and repeats. Prints one JSON object
+// about the answers after the first WARM_S seconds (1). With TASK_ID, requests name that task in place of its
+// reference.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -42,12 +43,21 @@ struct Load {
   std::vector<double> submit_ms, poll_ms;
   std::size_t answered = 0;  // includes those before `from`
   std::map<std::string, std::size_t> failures;
+  std::string task_id{};       // empty: requests contain the reference
+  std::size_t sent_bytes = 0;  // of the bodies of submissions
+  std::size_t submissions = 0;
 };
 
-std::string submission(const std::string& id) {
-  return json::serialize(json::object{{"id", id},
-                                      {"reference_code", std::string(reference_bytes, '#')},
-                                      {"kernel_code", "# " + id + "\n" + std::string(kernel_bytes, '#')}});
+std::string submission(Load* load, const std::string& id) {
+  json::object fields{{"id", id}, {"kernel_code", "# " + id + "\n" + std::string(kernel_bytes, '#')}};
+  if (load->task_id.empty())
+    fields["reference_code"] = std::string(reference_bytes, '#');
+  else
+    fields["task_id"] = load->task_id;
+  std::string body = json::serialize(fields);
+  load->sent_bytes += body.size();
+  ++load->submissions;
+  return body;
 }
 
 // The answer's body; nothing after a failure, which is counted.
@@ -68,7 +78,7 @@ async::Task<std::optional<std::string>> ask(Load* load, http::Request request, s
 async::Task<> one_client(Load* load, std::size_t number) {
   for (std::size_t count = 0; !load->to.passed(); ++count) {
     std::string id = fmt::format("{}-{}-{}", ::getpid(), number, count);
-    if (!co_await ask(load, {"POST", load->url, {{"Content-Type", "application/json"}}, submission(id)},
+    if (!co_await ask(load, {"POST", load->url, {{"Content-Type", "application/json"}}, submission(load, id)},
                       &load->submit_ms))
       continue;
     for (std::string state = "queued"; state != "done" && !load->to.passed();) {
@@ -98,10 +108,12 @@ double cpu_s() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4 && argc != 5) return std::fputs("usage: load URL CLIENTS SECONDS [WARM_S]\n", stderr), 2;
+  if (argc < 4 || argc > 6)
+    return std::fputs("usage: load URL CLIENTS SECONDS [WARM_S [TASK_ID]]\n", stderr), 2;
   const double seconds = std::strtod(argv[3], nullptr);
-  Load load(argv[1], std::strtoul(argv[2], nullptr, 10), argc == 5 ? std::strtod(argv[4], nullptr) : 1,
+  Load load(argv[1], std::strtoul(argv[2], nullptr, 10), argc >= 5 ? std::strtod(argv[4], nullptr) : 1,
             seconds);
+  if (argc == 6) load.task_id = argv[5];
   for (std::size_t number = 0; number < load.clients; ++number)
     boost::asio::co_spawn(load.loop, one_client(&load, number), [](const std::exception_ptr& thrown) {
       if (thrown) std::rethrow_exception(thrown);
@@ -117,6 +129,7 @@ int main(int argc, char** argv) {
           {"requests_a_second", static_cast<double>(load.submit_ms.size() + load.poll_ms.size()) / seconds},
           {"submit", summed_up(std::move(load.submit_ms))},
           {"poll", summed_up(std::move(load.poll_ms))},
+          {"bytes_a_submission", load.sent_bytes / std::max<std::size_t>(1, load.submissions)},
           {"failures", std::move(failures)},
           {"generator_cpu_s", cpu_s()}}));
 }

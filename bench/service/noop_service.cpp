@@ -1,6 +1,7 @@
 // noop_service STORE WIDTH [FROM_MS TO_MS]: the evaluation service with a verifier that answers at once, or
-// after a random time between the two. GET /bench/places gives the time for which each number of its places
-// was taken. Prints its URL; ends when its input does.
+// after a random time between the two. It has one task, "bench", for requests that name it by id. GET
+// /bench/places gives the time for which each number of its places was taken. Prints its URL; ends when its
+// input does.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -91,6 +92,18 @@ class PlannedTimes : public verify::Verifier {
   std::string protocol_ = "noop";
 };
 
+constexpr std::size_t reference_bytes = 1'700;  // as load.cpp sends it
+
+service::TaskCataloguePtr one_task() {
+  Job job;
+  job.task.task_id = "bench";
+  job.task.reference_code = std::string(reference_bytes, '#');
+  std::vector<JobOrError> items;
+  items.emplace_back(std::move(job));
+  auto tasks = service::TaskCatalogue::read(*job_list(std::move(items)), [](const RowError&) {});
+  return std::make_shared<const service::TaskCatalogue>(std::move(tasks.value()));
+}
+
 async::Task<> until_input_ends(async::Loop* loop) {
   boost::asio::posix::stream_descriptor input(*loop, ::dup(STDIN_FILENO));
   char byte = 0;
@@ -117,7 +130,8 @@ int main(int argc, char** argv) {
   async::Stop stop(loop);
   PlannedTimes verifier(std::strtoul(argv[2], nullptr, 10), argc == 5 ? std::strtol(argv[3], nullptr, 10) : 0,
                         argc == 5 ? std::strtol(argv[4], nullptr, 10) : 0);
-  auto service = service::Service::open(loop, stop, {.store = argv[1], .version = "bench"});
+  auto service =
+      service::Service::open(loop, stop, {.store = argv[1], .tasks = one_task(), .version = "bench"});
   if (!service) return refuse(service.error());
   (*service)->routes().add({.method = "GET", .path = "/bench/places", .endpoint = [&](const service::Call&) {
                               return [](Places* places) -> async::Task<http::Response> {

@@ -14,6 +14,7 @@ ulimit -n 16384
 
 "$python" "$here/compare.py" --build "$build" --peer-python "${PEER_PYTHON:-python3}" --output "$results/compare.json" >&2
 "$python" "$here/places.py" --build "$build" --output "$results/places.json" >&2
+"$python" "$here/by_task.py" --build "$build" --output "$results/by_task.json" >&2
 "$python" "$here/steady.py" --build "$build" --output "$results/steady.json" >&2
 # Runs only where RAY_PYTHON is set.
 [ -z "${RAY_PYTHON:-}" ] || KERNELWRIGHT_TEST_PYTHON=$python "$RAY_PYTHON" "$here/on_ray.py" --build "$build" \

@@ -7,7 +7,7 @@ import importlib
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .api import benchmark_batch, benchmark_kernelbench, benchmark_triton_kernel
-    from .client import Client, Evaluation, Evaluator, Refused, ServiceError, Unreachable
+    from .client import Client, Conversation, Evaluation, Evaluator, Refused, ServiceError, Unreachable
     from .judging import NotSelfContained, judge
     from .program import VerifierError
     from .rewards import KernelReward
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["Client", "Evaluation", "Evaluator", "KernelReward", "NotSelfContained", "Refused", "ServiceError", "Unreachable",
-           "Verdict", "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel", "judge"]
+__all__ = ["Client", "Conversation", "Evaluation", "Evaluator", "KernelReward", "NotSelfContained", "Refused", "ServiceError",
+           "Unreachable", "Verdict", "VerifierError", "benchmark_batch", "benchmark_kernelbench", "benchmark_triton_kernel",
+           "judge"]
 
-_MODULES = {name: ".client" for name in ("Client", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")}
+_CLIENT = ("Client", "Conversation", "Evaluation", "Evaluator", "Refused", "ServiceError", "Unreachable")
+_MODULES = dict.fromkeys(_CLIENT, ".client")
 _MODULES |= {"KernelReward": ".rewards", "NotSelfContained": ".judging", "Verdict": ".verdict", "VerifierError": ".program",
              "judge": ".judging"}
 

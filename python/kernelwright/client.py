@@ -18,12 +18,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from .client_batch import MOST_LOST, POLL_S, Batch, cancel_all, forgotten, path_of
+from .client_conversation import Conversation, ConversationCalls, TaskInfo, TaskPrompt, TurnResult
 from .client_http import Refused, ServiceError, Unreachable, Wire
 from .client_types import AnyRequest, Evaluation, Options, Request, RewardTerms, Tolerance, evaluation_of, with_id
 from .verdict import Verdict
 
-__all__ = ["Client", "Evaluation", "Evaluator", "Options", "Refused", "Request", "RewardTerms", "ServiceError", "Tolerance",
-           "Unreachable", "Verdict", "evaluator_url"]
+__all__ = ["Client", "Conversation", "Evaluation", "Evaluator", "Options", "Refused", "Request", "RewardTerms", "ServiceError",
+           "TaskInfo", "TaskPrompt", "Tolerance", "TurnResult", "Unreachable", "Verdict", "evaluator_url"]
 
 PATIENCE_S = 600.0
 CONCURRENCY = 256
@@ -33,7 +34,7 @@ NOT_FOUND = 404
 T = TypeVar("T")
 
 
-class Client:
+class Client(ConversationCalls):
     """The service at a URL, or at the one that `kernelwright deploy` stored as "modal" or "ray"; without either at
     that of KERNELWRIGHT_EVALUATOR. `key` is its bearer key, else KERNELWRIGHT_EVALUATOR_KEY. `patience_s`: how long
     a service that does not answer, or accepts no new work, is asked again. `concurrency`: the number of calls of the

@@ -40,11 +40,12 @@ class RewardTerms(TypedDict, total=False):
 
 
 class Request(TypedDict, total=False):
-    """One evaluation. `reference_code` and either `kernel_code` or `completion` are needed; unknown keys are sent too
-    and returned in the verdict."""
+    """One evaluation. `reference_code`, or the `task_id` of a task of the service, and either `kernel_code` or
+    `completion` are needed; unknown keys are sent too and returned in the verdict."""
 
     id: str
     task_id: str
+    task_version: str
     reference_code: str
     kernel_code: str
     completion: str

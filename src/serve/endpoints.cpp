@@ -4,7 +4,6 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
-#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -82,7 +81,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double longest_wait_s = 60;
 constexpr std::size_t most_polled = 1'000;
 constexpr std::size_t enough_answer_bytes = std::size_t{8} << 20;
 constexpr std::size_t most_listed = 200;  // a verdict with evidence may have 256 KiB
@@ -95,12 +93,14 @@ ApiError bad_wait() {
   return {400, "invalid", fmt::format("wait_s is not a number from 0 to {}", longest_wait_s), "wait_s"};
 }
 
-async::Deadline after(double seconds) {
-  return async::Deadline::in(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
-}
-
 bool is_wait(double seconds) {
   return seconds >= 0 && seconds <= longest_wait_s;
+}
+
+}  // namespace
+
+async::Deadline deadline_after(double seconds) {
+  return async::Deadline::in(std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
 }
 
 Answered<double> wait_of(const Call& call) {
@@ -112,6 +112,15 @@ Answered<double> wait_of(const Call& call) {
     return refuse(bad_wait());
   return seconds;
 }
+
+Answered<std::size_t> limit_of(const Call& call, std::size_t most) {
+  std::size_t limit = 0;
+  if (!read_number(call.parameter("limit").value_or("100"), limit) || limit == 0 || limit > most)
+    return refuse({400, "invalid", fmt::format("limit is not a number from 1 to {}", most), "limit"});
+  return limit;
+}
+
+namespace {
 
 Answered<double> wait_of(const json::object& body) {
   const json::value* value = body.if_contains("wait_s");
@@ -146,31 +155,32 @@ struct Counter {
   EvaluationBackend& backend;
   async::Workbench& workbench;
   EvaluationLimits limits;
+  FindTask find_task;
 };
 
 using Submissions = Answered<std::vector<Submission>>;
 
-Submissions read_one(const Call& call) {
+Submissions read_one(const Call& call, const FindTask& find_task) {
   auto body = json_body(call);
   if (!body) return refuse(std::move(body.error()));
-  auto submission = read_submission(std::move(*body), call.request.body);
+  auto submission = read_submission(std::move(*body), call.request.body, find_task);
   if (!submission) return refuse(std::move(submission.error()));
   std::vector<Submission> one;
   one.push_back(std::move(*submission));
   return one;
 }
 
-async::Task<http::Response> submit(Counter counter, const Call& call) {
-  auto one = co_await counter.workbench.result_of<Submissions>(call.request.body.size(),
-                                                               [&call] { return read_one(call); });
+async::Task<http::Response> submit(std::shared_ptr<const Counter> to, const Call& call) {
+  auto one = co_await to->workbench.result_of<Submissions>(
+      call.request.body.size(), [&call, &to] { return read_one(call, to->find_task); });
   if (!one) co_return refusal_response(one.error());
-  auto receipts = co_await counter.backend.submit(std::move(*one));
+  auto receipts = co_await to->backend.submit(std::move(*one));
   if (!receipts) co_return refusal_response(of_single(std::move(receipts.error())));
   const Receipt& receipt = receipts->front();
   co_return json_response(receipt.repeated ? 200 : 202, receipt_json(receipt));
 }
 
-Submissions read_batch(const Call& call, std::size_t most) {
+Submissions read_batch(const Call& call, std::size_t most, const FindTask& find_task) {
   auto body = json_body(call);
   if (!body) return refuse(std::move(body.error()));
   json::value* list = body->if_contains("evaluations");
@@ -184,18 +194,19 @@ Submissions read_batch(const Call& call, std::size_t most) {
   std::vector<Submission> submissions;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].is_object()) return refuse(of_batch({400, "invalid", "not a JSON object"}, i));
-    auto submission = read_submission(std::move(rows[i].get_object()));
+    auto submission = read_submission(std::move(rows[i].get_object()), {}, find_task);
     if (!submission) return refuse(of_batch(std::move(submission.error()), i));
     submissions.push_back(std::move(*submission));
   }
   return submissions;
 }
 
-async::Task<http::Response> submit_batch(Counter counter, const Call& call) {
-  auto submissions = co_await counter.workbench.result_of<Submissions>(
-      call.request.body.size(), [&call, most = counter.limits.max_batch] { return read_batch(call, most); });
+async::Task<http::Response> submit_batch(std::shared_ptr<const Counter> to, const Call& call) {
+  auto submissions = co_await to->workbench.result_of<Submissions>(call.request.body.size(), [&call, &to] {
+    return read_batch(call, to->limits.max_batch, to->find_task);
+  });
   if (!submissions) co_return refusal_response(submissions.error());
-  auto receipts = co_await counter.backend.submit(std::move(*submissions));
+  auto receipts = co_await to->backend.submit(std::move(*submissions));
   if (!receipts) co_return refusal_response(receipts.error());
   json::array list;
   for (const Receipt& receipt : *receipts) list.push_back(receipt_json(receipt));
@@ -206,8 +217,9 @@ async::Task<http::Response> look_up_evaluation(EvaluationBackend* backend, const
   auto wait_s = wait_of(call);
   if (!wait_s) co_return refusal_response(wait_s.error());
   std::vector<std::string> ids{call.rest};
-  auto records = *wait_s > 0 ? co_await unless_gone(call, backend->wait(std::move(ids), after(*wait_s)))
-                             : co_await backend->find(std::move(ids));
+  auto records = *wait_s > 0
+                     ? co_await unless_gone(call, backend->wait(std::move(ids), deadline_after(*wait_s)))
+                     : co_await backend->find(std::move(ids));
   if (!records) co_return refusal_response(records.error());
   if (!records->front()) co_return refusal_response(no_evaluation(call.rest));
   co_return json_response(200, record_json(*records->front()));
@@ -218,12 +230,6 @@ async::Task<http::Response> cancel_evaluation(EvaluationBackend* backend, const 
   if (!record) co_return refusal_response(record.error());
   if (!*record) co_return refusal_response(no_evaluation(call.rest));
   co_return json_response(200, record_json(**record));
-}
-
-template <typename Number>
-bool read_number(std::string_view text, Number& number) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 0;
 }
 
 // "1767225600000-7", the `next` of an earlier answer.
@@ -238,17 +244,10 @@ Answered<EndPlace> after_of(const Call& call) {
   return place;
 }
 
-Answered<std::size_t> limit_of(const Call& call) {
-  std::size_t limit = 0;
-  if (!read_number(call.parameter("limit").value_or("100"), limit) || limit == 0 || limit > most_listed)
-    return refuse({400, "invalid", fmt::format("limit is not a number from 1 to {}", most_listed), "limit"});
-  return limit;
-}
-
 async::Task<http::Response> list_ended(EvaluationBackend* backend, const Call& call) {
   auto after = after_of(call);
   if (!after) co_return refusal_response(after.error());
-  auto limit = limit_of(call);
+  auto limit = limit_of(call, most_listed);
   if (!limit) co_return refusal_response(limit.error());
   auto part = co_await backend->ended(*after, *limit);
   if (!part) co_return refusal_response(part.error());
@@ -295,7 +294,7 @@ async::Task<http::Response> poll(EvaluationBackend* backend, const Call& call) {
   if (!ids) co_return refusal_response(ids.error());
   auto wait_s = wait_of(*body);
   if (!wait_s) co_return refusal_response(wait_s.error());
-  auto records = co_await unless_gone(call, backend->wait(*ids, after(*wait_s)));
+  auto records = co_await unless_gone(call, backend->wait(*ids, deadline_after(*wait_s)));
   if (!records) co_return refusal_response(records.error());
   co_return json_response(200, polled_json(*ids, *records));
 }
@@ -303,8 +302,8 @@ async::Task<http::Response> poll(EvaluationBackend* backend, const Call& call) {
 }  // namespace
 
 void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
-                              EvaluationLimits limits) {
-  Counter counter{backend, workbench, limits};
+                              EvaluationLimits limits, FindTask find_task) {
+  auto counter = std::make_shared<const Counter>(Counter{backend, workbench, limits, std::move(find_task)});
   auto at = &backend;
   routes.add({"GET", "/v1/evaluations", [=](const Call& call) { return list_ended(at, call); }});
   routes.add({"POST", "/v1/evaluations", [=](const Call& call) { return submit(counter, call); }});

@@ -4,6 +4,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/json/object.hpp>
+#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "base/async/workbench.h"
 #include "serve/evaluation.h"
 #include "serve/routes.h"
+#include "serve/task_catalogue.h"
 
 namespace kw::service {
 
@@ -29,14 +31,30 @@ async::Task<Answered<T>> unless_gone(const Call& call, async::Task<Answered<T>> 
   co_return refuse({499, "client_gone", "the client has gone"});
 }
 
+inline constexpr double longest_wait_s = 60;
+
+// `wait_s` of the query, 0 without it; a refusal unless it is a number from 0 to longest_wait_s.
+Answered<double> wait_of(const Call& call);
+async::Deadline deadline_after(double seconds);
+
+// `limit` of the query, 100 without it; a refusal unless it is a number from 1 to `most`.
+Answered<std::size_t> limit_of(const Call& call, std::size_t most);
+
+// A whole number from 0, without sign or space.
+template <typename Number>
+bool read_number(std::string_view text, Number& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= 0;
+}
+
 // The service's own endpoints.
 struct EvaluationLimits {
   std::size_t max_batch = 1'000;
 };
 
-// /v1/evaluations and its subpaths.
+// /v1/evaluations and its subpaths. `find_task`: for requests that name a task by id.
 void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
-                              EvaluationLimits limits);
+                              EvaluationLimits limits, FindTask find_task);
 
 // The service's description of itself.
 struct SelfPortrait {

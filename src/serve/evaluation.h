@@ -16,6 +16,8 @@
 
 namespace kw::service {
 
+struct KnownTask;  // task_catalogue.h
+
 // Evaluations of the service: request, state, refusal.
 BOOST_DEFINE_ENUM_CLASS(State, queued, running, done, cancelled)
 
@@ -43,10 +45,11 @@ inline std::unexpected<ApiError> refuse(ApiError refusal) {
 struct Submission {
   Job job;  // job.id is the evaluation's
   int priority = 0;
-  std::optional<double> deadline_s;  // from its submission
-  bool fresh = false;                // an existing verdict is not accepted
-  std::string request;               // JSON, which a restarted service reads again
-  std::string digest;                // equal for equal requests, whatever their formatting
+  std::optional<double> deadline_s;         // from its submission
+  bool fresh = false;                       // an existing verdict is not accepted
+  std::string request;                      // JSON, which a restarted service reads again
+  std::string digest;                       // equal for equal requests, whatever their formatting
+  std::shared_ptr<const KnownTask> task{};  // that the request named by id; null: it contains the reference
 };
 
 // The state of an evaluation.

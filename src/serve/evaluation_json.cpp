@@ -10,12 +10,17 @@
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "code/answers/extraction.h"
+#include "serve/hidden_reference.h"
 #include "types/job.h"
 #include "types/options.h"
 #include "types/reward.h"
 #include "types/verdict.h"
 
 namespace kw::service {
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
 
 Answered<JobOptions> read_options(const boost::json::value& value) {
   if (!value.is_object()) return refuse({400, "invalid", "options is not an object", "options"});
@@ -39,11 +44,6 @@ constexpr double longest_deadline_s = 366.0 * 24 * 3600;
 constexpr std::array ours{"id",           "task_id",     "reference_code", "kernel_code", "completion",
                           "input_shapes", "entry_point", "kernel_entry",   "kernel_name", "sample_number",
                           "priority",     "deadline_s",  "fresh",          "options"};
-
-// The number of characters in UTF-8: counts their first bytes.
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 // Converts sizes like 4.0 to 4, since later readers require integers.
 json::value with_whole_sizes(json::value shapes) {
@@ -171,18 +171,44 @@ std::string read_id(Reader& reader) {
   return id;
 }
 
-std::string new_id() {
-  std::string id = "ev-";
-  for (char c : random_bytes(12)) id += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return id;
+// The task of a request that names it by id; its reference, inputs and entry cannot be changed.
+KnownTaskPtr named_task(Reader& reader, const FindTask& find_task) {
+  std::string id = reader.text("task_id", longest_name);
+  std::string version = reader.text("task_version", longest_name);
+  for (std::string_view fixed : {"input_shapes", "entry_point"})
+    if (reader.has(fixed)) reader.bad(fixed, "belongs to the task that task_id names: leave it out");
+  if (reader.trouble()) return nullptr;
+  auto found = find_task(id, version);
+  if (found) return std::move(*found);
+  reader.trouble() = std::move(found.error());
+  return nullptr;
 }
 
-// Hashes long texts directly instead of serializing them as JSON.
+void take_named(const KnownTask& known, Job& job) {
+  job.task = known.task;
+  job.task.source = catalogue_source;
+}
+
+// The task that the request contains.
+void read_task(Reader& reader, bool may_name, Task& task) {
+  task.source = "service";
+  if (may_name && !reader.has("reference_code"))
+    reader.bad("reference_code", "is missing: give it, or the task_id of a task of this service");
+  task.reference_code = reader.code("reference_code");
+  task.input_shapes = reader.shapes("input_shapes");
+  task.entry_point = reader.text("entry_point", longest_name);
+  task.task_id = reader.text("task_id", longest_name);
+  reader.text("task_version", longest_name);  // carried through
+}
+
+// Hashes long texts directly instead of serializing them as JSON. The content of a task that is named by id
+// is no part: a request that is repeated after a change of the task finds its evaluation and the old version.
 std::string digest_of(const json::object& fields, const Job& job) {
   json::object rest;
   for (const auto& [key, value] : fields)
     if (key != "reference_code" && key != "kernel_code" && !value.is_null()) rest.emplace(key, value);
   // As text, since the order of the inputs is significant, unlike that of other members.
+  if (names_task(job)) return sha256_hex_of({"", job.candidate.code, canonical_json(rest)});
   if (!job.task.input_shapes.empty()) rest["input_shapes"] = job.task.input_shapes;
   return sha256_hex_of({job.task.reference_code, job.candidate.code, canonical_json(rest)});
 }
@@ -209,6 +235,12 @@ std::optional<ApiError> heaviest(const json::object& carried, std::size_t reques
 
 }  // namespace
 
+std::string new_id(std::string_view prefix) {
+  std::string id(prefix);
+  for (char c : random_bytes(12)) id += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return id;
+}
+
 Answered<json::object> read_object(std::string_view body) {
   auto value = parse_json(body);
   if (!value && !is_utf8(body)) return refuse({400, "invalid", "the body is not UTF-8"});
@@ -222,17 +254,17 @@ const json::value* given(const json::object& fields, std::string_view key) {
   return value && !value->is_null() ? value : nullptr;
 }
 
-Answered<Submission> read_submission(json::object fields, std::string text) {
+Answered<Submission> read_submission(json::object fields, std::string text, const FindTask& find_task) {
   Submission submission;
   Reader reader(fields);
   Job& job = submission.job;
   job.id = read_id(reader);
-  job.task.source = "service";
-  job.task.reference_code = reader.code("reference_code");
+  if (find_task && !reader.has("reference_code") && reader.has("task_id"))
+    submission.task = named_task(reader, find_task);
+  else
+    read_task(reader, find_task != nullptr, job.task);
+  if (submission.task) take_named(*submission.task, job);
   job.candidate.code = reader.candidate();
-  job.task.input_shapes = reader.shapes("input_shapes");
-  job.task.entry_point = reader.text("entry_point", longest_name);
-  job.task.task_id = reader.text("task_id", longest_name);
   job.candidate.entry = reader.text("kernel_entry", longest_name);
   job.candidate.kernel_name = reader.text("kernel_name", longest_name);
   job.sample_number = static_cast<std::size_t>(reader.whole("sample_number", 0, INT32_MAX));
@@ -242,12 +274,13 @@ Answered<Submission> read_submission(json::object fields, std::string text) {
   submission.fresh = reader.flag("fresh");
   reader.reward();
   if (reader.trouble()) return refuse(std::move(*reader.trouble()));
-  if (job.id.empty()) job.id = new_id();
+  if (job.id.empty()) job.id = new_id("ev-");
   if (job.task.task_id.empty())
     job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
   submission.digest = digest_of(fields, job);
   submission.request = text.empty() ? json::serialize(fields) : std::move(text);
   for (std::string_view key : ours) fields.erase(key);
+  if (submission.task) fields["task_version"] = submission.task->version;
   if (auto heavy = heaviest(fields, submission.request.size())) return refuse(std::move(*heavy));
   job.carried = std::move(fields);
   return submission;
@@ -266,6 +299,7 @@ boost::json::value reward_json(const Verdict& verdict, const boost::json::value&
 
 std::string verdict_text(Verdict verdict, const Job& job) {
   restamp(verdict, job);
+  if (names_task(job)) hide_reference(verdict);
   boost::json::object carried = job.carried;
   if (boost::json::value* reward = carried.if_contains("reward"); reward && !reward->is_null())
     *reward = reward_json(verdict, *reward);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "serve/evaluation_json.h"
+#include "serve/task_catalogue.h"
 #include "verify/api/shared_verifier.h"
 
 namespace kw::service {
@@ -127,7 +128,8 @@ EntryPtr Ledger::reserve(Submission submission, std::vector<NewRow>& rows) {
              .digest = entry->digest,
              .submitted_at_ms = entry->record.submitted_at_ms,
              .deadline_at_ms = {},
-             .request = std::move(submission.request)};
+             .request = std::move(submission.request),
+             .task = submission.task ? pinned_text(*submission.task) : ""};
   if (submission.deadline_s) {
     auto ms = static_cast<std::int64_t>(*submission.deadline_s * 1000);
     entry->deadline = async::Deadline::in(std::chrono::milliseconds(ms));

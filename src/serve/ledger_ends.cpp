@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "serve/evaluation_json.h"
+#include "serve/hidden_reference.h"
 #include "serve/ledger.h"
 
 namespace kw::service {
@@ -24,11 +25,21 @@ async::Deadline deadline_of(const OpenRow& row, std::int64_t now_ms) {
       std::chrono::milliseconds(std::clamp<std::int64_t>(*row.deadline_at_ms - now_ms, 0, given)));
 }
 
+// Whether a client that named the task by id gets the whole verdict.
+bool tells_all(Verdict verdict) {
+  return !hide_reference(verdict);
+}
+
 Answered<Submission> read_again(OpenRow& row) {
   auto fields = read_object(row.request);
   if (!fields) return refuse(std::move(fields.error()));
   (*fields)["id"] = row.id;
-  return read_submission(std::move(*fields), std::move(row.request));
+  if (row.task.empty()) return read_submission(std::move(*fields), std::move(row.request));
+  auto pinned = read_pinned(row.task);
+  if (!pinned) return refuse({500, "store", pinned.error().what});
+  // The task as it was when the evaluation was submitted, whatever --tasks has now.
+  auto find = [&](std::string_view, std::string_view) { return Answered<KnownTaskPtr>(*pinned); };
+  return read_submission(std::move(*fields), std::move(row.request), find);
 }
 
 }  // namespace
@@ -97,6 +108,7 @@ void Ledger::started(const EntryPtr& entry) {
 void Ledger::ended(const EntryPtr& entry, const verify::SharedVerifier::Share& share) {
   const Verdict* verdict = share.verdict();
   const bool shareable = verdict != nullptr && verdict->fault != Fault::infrastructure;
+  const bool is_whole = verdict == nullptr || !names_task(*entry->job) || tells_all(*verdict);
   // Stopped, or sharing an infrastructure fault of another evaluation's work: queue it again.
   if (verdict == nullptr || (!shareable && !share.is_first())) {
     entry->record.state = State::queued;
@@ -106,7 +118,7 @@ void Ledger::ended(const EntryPtr& entry, const verify::SharedVerifier::Share& s
   }
   EndRow row = ending(entry, State::done);
   row.record.verdict = std::make_shared<const std::string>(verdict_text(*verdict, *entry->job));
-  if (shareable) row.work = verdict->work.value_or("");
+  if (shareable && is_whole) row.work = verdict->work.value_or("");
   metrics_.shared += share.is_first() ? 0 : 1;
   ++metrics_.verdicts[std::string(to_string(verdict->status))];
   metrics_.ran.add(static_cast<double>(*row.record.finished_at_ms - *row.record.started_at_ms) / 1000);

@@ -14,9 +14,21 @@
 namespace kw::service {
 namespace {
 
-bool is_below(std::string_view path, std::string_view pattern) {
-  return pattern.ends_with("/*") && path.size() > pattern.size() - 1 &&
-         path.starts_with(pattern.substr(0, pattern.size() - 1));
+// The part of the path that the star of the pattern stands for; empty: it does not match. A pattern without a
+// star matches itself.
+std::optional<std::string_view> starred(std::string_view path, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos)
+    return path == pattern ? std::optional(std::string_view()) : std::nullopt;
+  const std::string_view before = pattern.substr(0, star);
+  const std::string_view after = pattern.substr(star + 1);
+  if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after))
+    return {};
+  return path.substr(before.size(), path.size() - before.size() - after.size());
+}
+
+bool is_exact(const Route& route) {
+  return !route.path.contains('*');
 }
 
 }  // namespace
@@ -39,23 +51,27 @@ void Routes::add(Route route) {
 
 Routes::Found Routes::find(std::string_view method, std::string_view path) const {
   if (method == "HEAD") method = "GET";
-  for (bool exact : {true, false}) {
-    Found found;
-    for (const Route& route : routes_) {
-      if (exact ? route.path != path : !is_below(path, route.path)) continue;
-      if (!exact) found.rest = percent_decoded(path.substr(route.path.size() - 1));
-      if (route.method == method) {
-        found.route = &route;
-        return found;
-      }
-      found.allowed += (found.allowed.empty() ? "" : ", ") + route.method;
+  // The pattern that matches best: without a star, else the longest.
+  auto is_better = [](const Route& route, const Route* best) {
+    if (best == nullptr || is_exact(route)) return true;
+    return !is_exact(*best) && route.path.size() > best->path.size();
+  };
+  const Route* best = nullptr;
+  for (const Route& route : routes_)
+    if (starred(path, route.path) && is_better(route, best)) best = &route;
+  if (best == nullptr) return {};
+  Found found;
+  found.rest = percent_decoded(*starred(path, best->path));
+  for (const Route& route : routes_) {
+    if (route.path != best->path) continue;
+    if (route.method == method) {
+      found.route = &route;
+      return found;
     }
-    if (!found.allowed.empty()) return found;
+    found.allowed += (found.allowed.empty() ? "" : ", ") + route.method;
   }
-  return {};
+  return found;
 }
-
-namespace {
 
 namespace json = boost::json;
 
@@ -64,8 +80,6 @@ json::value time_json(std::optional<std::int64_t> ms) {
   return json::string(
       fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::time_t{*ms / 1000}), *ms % 1000));
 }
-
-}  // namespace
 
 http::Response json_response(int status, std::string text) {
   return {status, {{"Content-Type", "application/json"}}, std::move(text)};

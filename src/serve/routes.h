@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ namespace kw::service {
 struct Call {
   const http::Request& request;
   http::Responder& responder;  // to detect a disconnected client; not for the answer
-  std::string rest;            // of the path, decoded, if the route ends in "/*"
+  std::string rest;            // of the path, decoded, for the star of the route
   std::string query;           // after the question mark, not decoded
 
   // The first value of that name, decoded; empty if it is missing.
@@ -30,7 +31,7 @@ using Endpoint = std::function<async::Task<http::Response>(const Call& call)>;
 
 struct Route {
   std::string method;
-  std::string path;  // "/v1/evaluations", or "/v1/evaluations/*" for all below it
+  std::string path;  // "/v1/evaluations", "/v1/evaluations/*" for all below it, "/v1/conversations/*/turns"
   Endpoint endpoint;
   bool open = false;  // needs no key
 };
@@ -44,7 +45,7 @@ class Routes {
     std::string rest;
     std::string allowed;  // if the method is not allowed: those that are, "GET, DELETE"
   };
-  // An exact path comes before one that ends in "/*"; HEAD is answered as GET.
+  // An exact path comes before one with a star, and the longest of those first; HEAD is answered as GET.
   Found find(std::string_view method, std::string_view path) const;
 
  private:
@@ -54,6 +55,9 @@ class Routes {
 // Responses as HTTP and JSON.
 http::Response json_response(int status, std::string text);
 http::Response json_response(int status, const boost::json::value& value);
+
+// ISO 8601 in UTC with milliseconds, or null.
+boost::json::value time_json(std::optional<std::int64_t> ms);
 
 // {"error": {"class", "message", "field"}}, with Retry-After if a retry can succeed.
 http::Response refusal_response(const ApiError& refusal);

@@ -9,13 +9,16 @@
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "base/http/access.h"
+#include "serve/conversations.h"
 #include "serve/endpoints.h"
 #include "serve/health.h"
+#include "serve/hidden_reference.h"
 #include "serve/kernelgym.h"
 #include "serve/ledger.h"
 #include "serve/routes.h"
 #include "serve/runtime.h"
 #include "serve/store.h"
+#include "serve/task_endpoints.h"
 #include "serve/telemetry.h"
 #include "types/options.h"
 
@@ -58,8 +61,14 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
         health(spawn, stop, [this] { verdicts_work(); }),
         ledger({spawn, *store, clock, metrics}, {options.queue, options.queue_bytes},
                {.may_judge = [this] { return health.may_judge() && !stop.requested(); },
-                .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}) {}
+                .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}),
+        conversations(
+            {spawn, *store, clock, metrics, ledger, workbench},
+            {options.conversations, options.conversation_bytes, options.conversation_ttl, options.retention},
+            {.protocol = [this] { return verifier ? verifier->protocol() : std::string(); },
+             .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}) {}
 
+  FindTask finder() const;
   void add_endpoints();
   void verdicts_work();
   void judged(const Verdict& verdict);
@@ -89,6 +98,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   std::optional<verify::SharedVerifier> shared;
   Ledger ledger;
   async::Workbench workbench;
+  Conversations conversations;
   Routes routes;
   ServiceSetup facts;
   verify::Verifier* verifier = nullptr;
@@ -103,7 +113,10 @@ void Service::State::verdicts_work() {
 
 void Service::State::judged(const Verdict& verdict) {
   bool worked = health.may_judge();
-  health.judged(verdict);
+  // The reason of a failing service is told without a key, and in the log.
+  Verdict told = verdict;
+  if (options.tasks) hide_reference(told);
+  health.judged(told);
   if (worked && !health.may_judge()) log.line("failing", {{"why", health.why()}});
 }
 
@@ -136,9 +149,13 @@ Answered<json::object> Service::State::portrait() const {
                       {"width", verifier->width()},
                       {"settings", options_json(facts.settings)},
                       {"environment", environment_json(health.environment())},
+                      {"tasks", options.tasks ? options.tasks->all().size() : 0},
                       {"limits", json::object{{"max_body_bytes", options.max_body_bytes},
                                               {"queue", options.queue},
-                                              {"max_batch", options.max_batch}}}};
+                                              {"max_batch", options.max_batch},
+                                              {"conversations", options.conversations},
+                                              {"conversation_bytes", options.conversation_bytes},
+                                              {"conversation_ttl_s", options.conversation_ttl.count()}}}};
 }
 
 async::Task<Answered<std::string>> Service::State::find_protocol(JobOptions wanted) {
@@ -157,8 +174,15 @@ std::string Service::State::metrics_text() const {
                        .uptime_s = async::ms_since(began) / 1000});
 }
 
+FindTask Service::State::finder() const {
+  auto tasks = options.tasks ? options.tasks : std::make_shared<const TaskCatalogue>();
+  return [tasks](std::string_view id, std::string_view version) { return tasks->look_up(id, version); };
+}
+
 void Service::State::add_endpoints() {
-  add_evaluation_endpoints(routes, ledger, workbench, {options.max_batch});
+  add_evaluation_endpoints(routes, ledger, workbench, {options.max_batch}, finder());
+  add_task_endpoints(routes, options.tasks);
+  add_conversation_endpoints(routes, conversations, workbench, finder());
   add_service_endpoints(routes,
                         {.service = [this] { return portrait(); },
                          .protocol = [this](JobOptions wanted) { return find_protocol(std::move(wanted)); },
@@ -218,13 +242,14 @@ void Service::State::log_request(const http::Request& request, const http::Respo
   log.line("request", line);
 }
 
-// Deletes evaluations beyond their retention in small steps.
+// Deletes evaluations and conversations beyond their retention in small steps.
 async::Task<> Service::State::keep_purging(std::shared_ptr<State> state) {
   const auto retention_ms = std::chrono::milliseconds(state->options.retention).count();
   while (!state->closed) {
     auto gone = co_await state->store->purge(state->clock.now_ms() - retention_ms, purged_at_once);
     if (!gone) state->wrote(gone.error());
-    bool more = gone && *gone == purged_at_once;
+    auto ended = co_await state->conversations.purge(purged_at_once);
+    bool more = (gone && *gone == purged_at_once) || (ended && *ended == purged_at_once);
     if (!more) co_await async::sleep_until(async::Deadline::in(purge_pause));
   }
 }
@@ -238,6 +263,7 @@ Service::Service(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Service::~Service() {
   state_->closed = true;
+  state_->conversations.close();
   state_->workbench.close();
   state_->store->close();
 }
@@ -252,6 +278,7 @@ Result<std::unique_ptr<Service>> Service::open(async::Loop& loop, async::Stop& s
   state->add_endpoints();
   if (!left->empty()) state->log.line("resumed", {{"evaluations", left->size()}});
   state->ledger.restore(std::move(*left));
+  state->conversations.resume();
   state->spawn(State::keep_purging(state));
   state->spawn(State::heed_stop(state));
   return std::unique_ptr<Service>(new Service(std::move(state)));
@@ -288,6 +315,7 @@ async::Task<> Service::drain(std::chrono::milliseconds patience) {
   auto state = state_;
   state->log.line("draining", {{"running", state->ledger.running()}, {"queued", state->ledger.queued()}});
   state->health.drain();
+  state->conversations.drain();
   co_await state->ledger.drain(async::Deadline::in(patience));
 }
 

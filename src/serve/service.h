@@ -16,6 +16,7 @@
 #include "serve/evaluation.h"
 #include "serve/routes.h"
 #include "serve/runtime.h"
+#include "serve/task_catalogue.h"
 #include "verify/api/verifier.h"
 
 namespace kw::service {
@@ -29,6 +30,10 @@ struct Options {
   std::size_t max_batch = 1'000;
   double rate = 0;  // requests per second and address; 0: unlimited
   std::chrono::seconds retention{7 * 24 * 3600};
+  TaskCataloguePtr tasks{};                               // that requests may name by id; null: none
+  std::size_t conversations = 10'000;                     // that may be open
+  std::size_t conversation_bytes = std::size_t{8} << 20;  // of the completions of one
+  std::chrono::seconds conversation_ttl{3600};            // from the opening, or the last verdict
   bool log_requests = true;
   bool log_bodies = false;  // with the code that was sent
   int log_descriptor = -1;  // for lines of JSON; -1: nothing is logged

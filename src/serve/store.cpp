@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <stdexcept>
 
 #include "base/async/loop.h"
@@ -39,6 +40,14 @@ void put(SQLite::Statement& insert, std::int64_t seq, const std::string& text) {
   insert.exec();
 }
 
+void put_request(SQLite::Statement& insert, std::int64_t seq, const NewRow& row) {
+  StatementUse use(insert);
+  insert.bind(1, seq);
+  insert.bindNoCopy(2, row.request);
+  bind_unless_empty(insert, 3, row.task);
+  insert.exec();
+}
+
 void drop(SQLite::Statement& remove, std::int64_t seq) {
   StatementUse use(remove);
   remove.bind(1, seq);
@@ -61,7 +70,7 @@ struct Rows::Statements {
             database,
             "INSERT INTO evaluations (id, digest, state, submitted_at, deadline_at, started_at, finished_at)"
             " VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING"),
-        insert_request(database, "INSERT INTO requests (seq, request) VALUES (?,?)"),
+        insert_request(database, "INSERT INTO requests (seq, request, task) VALUES (?,?,?)"),
         insert_verdict(database, "INSERT INTO verdicts (seq, verdict) VALUES (?,?)"),
         end(database,
             "UPDATE evaluations SET state = ?, started_at = ?, finished_at = ?, cause = ?, work = ?"
@@ -78,9 +87,10 @@ struct Rows::Statements {
         known(database,
               "SELECT verdict FROM evaluations JOIN verdicts USING (seq) WHERE work = ?"
               " ORDER BY evaluations.seq DESC LIMIT 1"),
-        open_ones(database,
-                  "SELECT evaluations.seq, id, digest, submitted_at, deadline_at, request FROM evaluations"
-                  " JOIN requests USING (seq) WHERE state = 0 ORDER BY evaluations.seq"),
+        open_ones(
+            database,
+            "SELECT evaluations.seq, id, digest, submitted_at, deadline_at, request, task FROM evaluations"
+            " JOIN requests USING (seq) WHERE state = 0 ORDER BY evaluations.seq"),
         purge(database,
               "DELETE FROM evaluations WHERE seq IN (SELECT seq FROM evaluations WHERE state <> 0 AND"
               " finished_at < ? LIMIT ?) RETURNING seq"),
@@ -143,7 +153,7 @@ std::optional<KeptRow> Rows::insert(const NewRow& row) {
   if (insert_evaluation(row, kept.record)) {
     kept.seq = statements_->connection.getLastInsertRowid();
     kept.record.verdict ? put(statements_->insert_verdict, kept.seq, *kept.record.verdict)
-                        : put(statements_->insert_request, kept.seq, row.request);
+                        : put_request(statements_->insert_request, kept.seq, row);
     return kept;
   }
   auto found = find_row(statements_->find, row.id);
@@ -223,7 +233,8 @@ std::vector<OpenRow> Rows::open_ones() {
   std::vector<OpenRow> rows;
   while (all.executeStep())
     rows.push_back({all.getColumn(0).getInt64(), all.getColumn(1).getString(), all.getColumn(2).getString(),
-                    all.getColumn(3).getInt64(), number_at(all.getColumn(4)), all.getColumn(5).getString()});
+                    all.getColumn(3).getInt64(), number_at(all.getColumn(4)), all.getColumn(5).getString(),
+                    all.getColumn(6).getString()});
   return rows;
 }
 
@@ -244,11 +255,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr sqlite::Kind store_kind{
+// Evaluations may name their tasks by id, and there are conversations.
+const std::string from_format_1 =
+    std::string("ALTER TABLE requests ADD COLUMN task TEXT;") + conversation_tables;
+const std::array upgrades{from_format_1.c_str()};
+const std::string all_tables = std::string(tables) + conversation_tables;
+
+const sqlite::Kind store_kind{
     .application_id = 0x4B575356,
-    .format = 1,
+    .format = 2,
     .page_bytes = 8192,  // a page of 4096 bytes often holds only one verdict of two kilobytes
-    .tables = tables,
+    .tables = all_tables.c_str(),
+    .upgrades = upgrades,
     .when_full = "check the disk and its free space: accepted evaluations are not lost",
     .when_damaged =
         "`sqlite3 FILE .recover` may save its data; or move the file away and start with an empty one",
@@ -263,6 +281,7 @@ struct Store::State {
         path(std::move(file)),
         database(std::move(opened)),
         rows(std::in_place, *database),
+        conversations(std::in_place, *database),
         writer(std::in_place, *database, [this](const std::exception& cause) {
           return sqlite::error_of(path, store_kind, "write", cause);
         }) {}
@@ -283,7 +302,8 @@ struct Store::State {
   std::optional<sqlite::FileLock> lock;  // released last
   fs::path path;
   std::unique_ptr<SQLite::Database> database;
-  std::optional<Rows> rows;  // used on the writer's thread only
+  std::optional<Rows> rows;  // used on the writer's thread only, as are the conversations
+  std::optional<ConversationRows> conversations;
   std::optional<sqlite::Writer> writer;
 };
 
@@ -293,6 +313,7 @@ Store::~Store() = default;
 void Store::close() {
   state_->writer.reset();
   state_->rows.reset();
+  state_->conversations.reset();
   state_->database.reset();
   state_->lock.reset();
 }
@@ -369,6 +390,15 @@ async::Task<Result<std::vector<std::optional<std::string>>>> Store::known_verdic
     for (const std::string& work : works) found.push_back(in.known_verdict(work));
     return found;
   });
+}
+
+async::Task<Result<>> Store::run(std::move_only_function<void(ConversationRows&)> work) {
+  auto ran = co_await state_->written<bool>([this, work = std::move(work)](Rows&) mutable {
+    work(*state_->conversations);
+    return true;
+  });
+  if (!ran) co_return std::unexpected(std::move(ran.error()));
+  co_return Result<>();
 }
 
 async::Task<Result<std::size_t>> Store::purge(std::int64_t finished_before_ms, std::size_t most) {

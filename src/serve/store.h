@@ -1,6 +1,7 @@
 // Store: evaluations in one SQLite file. One thread owns the connection; writes that are queued during a
 // transaction go into the next one, and each caller resumes on the loop when its write is on disk. A change
-// of the tables needs a new format number and an upgrade from the old one.
+// of the tables, which are here and in conversation_rows.h, needs a new format number and an upgrade from the
+// old one.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "base/async/loop.h"
 #include "base/core/result.h"
+#include "serve/conversation_rows.h"
 #include "serve/evaluation.h"
 
 namespace kw::service {
@@ -39,7 +41,8 @@ CREATE INDEX by_end ON evaluations (finished_at) WHERE state <> 0;
 -- Of those that are not over.
 CREATE TABLE requests (
   seq INTEGER PRIMARY KEY,
-  request TEXT NOT NULL          -- JSON
+  request TEXT NOT NULL,         -- JSON
+  task TEXT                      -- JSON of the task that it names by id; null: it contains the reference
 );
 -- Of those that are done.
 CREATE TABLE verdicts (
@@ -63,6 +66,7 @@ struct NewRow {
   std::int64_t submitted_at_ms = 0;
   std::optional<std::int64_t> deadline_at_ms;
   std::string request;
+  std::string task{};  // JSON of the task that the request names by id; empty: it contains the reference
   std::string work{};  // a stored verdict on it is accepted; empty: none is
   // Converts the stored verdict to this evaluation's.
   std::function<std::string(std::string_view known)> adapt{};
@@ -90,6 +94,7 @@ struct OpenRow {
   std::int64_t submitted_at_ms = 0;
   std::optional<std::int64_t> deadline_at_ms;
   std::string request;
+  std::string task;  // empty: the request contains the reference
 };
 
 class Rows {
@@ -142,7 +147,19 @@ class Store {
   async::Task<Result<std::vector<std::optional<std::string>>>> known_verdicts(std::vector<std::string> works);
   async::Task<Result<std::size_t>> purge(std::int64_t finished_before_ms, std::size_t most);
 
+  // The result of the work on the conversations, when its transaction is on disk.
+  template <typename T>
+  async::Task<Result<T>> conversations(std::move_only_function<T(ConversationRows&)> work) {
+    auto value = std::make_shared<std::optional<T>>();
+    auto ran = co_await run(
+        [value, work = std::move(work)](ConversationRows& rows) mutable { value->emplace(work(rows)); });
+    if (!ran) co_return std::unexpected(std::move(ran.error()));
+    co_return std::move(**value);
+  }
+
  private:
+  async::Task<Result<>> run(std::move_only_function<void(ConversationRows&)> work);
+
   struct State;
   explicit Store(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -113,6 +113,8 @@ std::string Metrics::text(const Gauges& now) const {
   one(text, "shared_total", "counter", "Evaluations that share the verdict of equal work.", shared);
   one(text, "cancelled_total", "counter", "Evaluations cancelled, by clients or deadlines.", cancelled);
   one(text, "store_failures_total", "counter", "Failed transactions of the store.", store_failures);
+  one(text, "conversations_total", "counter", "Conversations opened.", conversations);
+  one(text, "conversation_turns_total", "counter", "Turns of conversations taken.", conversation_turns);
   labelled(text, "verdicts_total", "status", "Verdicts, by status.", verdicts);
   labelled(text, "responses_total", "code", "HTTP responses, by status code.", responses);
   waited.append_to(text, "wait_seconds", "Seconds from submission to start.");

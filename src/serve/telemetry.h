@@ -51,6 +51,8 @@ struct Metrics {
   std::uint64_t shared = 0;  // done with the verdict of equal work
   std::uint64_t cancelled = 0;
   std::uint64_t store_failures = 0;
+  std::uint64_t conversations = 0;  // opened
+  std::uint64_t conversation_turns = 0;
   std::map<std::string, std::uint64_t, std::less<>> verdicts{};  // by status
   std::map<int, std::uint64_t> responses{};                      // by HTTP status
   Seconds waited{};                                              // from submission to start

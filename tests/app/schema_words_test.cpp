@@ -8,6 +8,7 @@
 
 #include "base/core/files.h"
 #include "dataset/units/row.h"
+#include "loop/refine/settings.h"
 #include "score/report/output.h"
 #include "score/report/read_outputs.h"
 #include "score/report/review_sheet.h"
@@ -73,6 +74,7 @@ const Listed listed[] = {
     {"openapi.json", "/components/schemas/State", all<service::State>()},
     {"openapi.json", "/components/schemas/Health/properties/status", all<service::Condition>()},
     {"openapi.json", "/components/schemas/Service/properties/device", all<Device>()},
+    {"openapi.json", "/components/schemas/PromptStyle", all<refine::PromptStyle>()},
     {"openapi.json", "/components/schemas/Verdict/properties/status", all<Status>()},
     {"openapi.json", "/components/schemas/Verdict/properties/fault", all<Fault>()},
     // The interpreter measures no time, so it cannot be requested.

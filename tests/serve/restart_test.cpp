@@ -63,6 +63,21 @@ TEST(Restart, AVerdictIsThereAndIsNotGotAgain) {
   EXPECT_THAT(world.verifier.begun, IsEmpty());
 }
 
+TEST(Restart, AStoreOfTheFirstFormatIsUpgraded) {
+  World world;
+  world.verifier.hold();
+  world.submit("a");
+  world.kill();
+  change(world,
+         "DROP TABLE conversations; DROP TABLE conversation_turns; ALTER TABLE requests DROP COLUMN task;"
+         "PRAGMA user_version = 1");
+  world.verifier.release();
+  world.open();
+  world.judge();
+  world.until_state("a", "done");
+  EXPECT_EQ(count(world, "SELECT count(*) FROM conversations"), 0);
+}
+
 TEST(Restart, ACancelledOneStaysCancelled) {
   World world;
   world.verifier.hold();

@@ -119,6 +119,24 @@ std::string feedback_on(const OpenTrace& open, const Settings& settings) {
                                         turn.finish_reason == "length", settings.min_trust});
 }
 
+namespace {
+
+std::string why(StopReason reason, const Turn& turn) {
+  const Verdict& verdict = *turn.verdict;
+  if (reason == StopReason::generation_failed) return verdict.error.value_or("the answer was empty");
+  if (can_never_count(verdict)) return "correct, but no answer to this task can count";
+  bool blames = reason == StopReason::task_invalid || reason == StopReason::verifier_unavailable;
+  return blames ? verdict.error.value_or("") : "";
+}
+
+}  // namespace
+
+NextStep next_step(const OpenTrace& open, const Settings& settings) {
+  if (auto reason = stop_reason_after(open.conversation(), settings))
+    return {reason, why(*reason, open.conversation().turns.back()), ""};
+  return {{}, "", feedback_on(open, settings)};
+}
+
 bool end_conversation(OpenTrace& open, StopReason reason, std::string error, const Settings& settings) {
   open.conversation().stop_reason = reason;
   open.conversation().error = std::move(error);

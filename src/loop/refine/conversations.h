@@ -62,6 +62,16 @@ std::string verdict_id(const OpenTrace& open, std::size_t turn);
 // The feedback on the last turn.
 std::string feedback_on(const OpenTrace& open, const Settings& settings);
 
+// What follows the verdict of the last turn.
+struct NextStep {
+  std::optional<StopReason> end;  // none: the conversation continues with the feedback
+  std::string why;                // the explanation of an end; may be empty
+  std::string feedback;           // the next message to the model
+};
+
+// A pure function of the conversation. The last turn has a verdict.
+NextStep next_step(const OpenTrace& open, const Settings& settings);
+
 // Ends the conversation. True: the trace has ended too. False: the task gets a new conversation.
 bool end_conversation(OpenTrace& open, StopReason reason, std::string error, const Settings& settings);
 

@@ -43,14 +43,6 @@ Job job_of(const OpenTrace& open, const Turn& turn, const std::string& kernel_na
   return job;
 }
 
-std::string why(StopReason reason, const Turn& turn) {
-  const Verdict& verdict = *turn.verdict;
-  if (reason == StopReason::generation_failed) return verdict.error.value_or("the answer was empty");
-  if (can_never_count(verdict)) return "correct, but no answer to this task can count";
-  bool blames = reason == StopReason::task_invalid || reason == StopReason::verifier_unavailable;
-  return blames ? verdict.error.value_or("") : "";
-}
-
 }  // namespace
 
 void Loop::State::go_on(OpenTracePtr open, Phase phase) {
@@ -182,11 +174,9 @@ async::Task<std::optional<Verdict>> Loop::State::known(std::string work) {
 
 async::Task<> Loop::State::decide(OpenTracePtr open) {
   Turn& turn = open->conversation().turns.back();
-  if (auto reason = stop_reason_after(open->conversation(), settings)) {
-    std::string explanation = why(*reason, turn);
-    co_return co_await finish(std::move(open), *reason, std::move(explanation));
-  }
-  turn.feedback = feedback_on(*open, settings);
+  NextStep next = next_step(*open, settings);
+  if (next.end) co_return co_await finish(std::move(open), *next.end, std::move(next.why));
+  turn.feedback = std::move(next.feedback);
   if (!kept(co_await log.save(open->key, open->round(), turn))) co_return;
   go_on(std::move(open), Phase::ask);
 }

@@ -1,0 +1,323 @@
+#include "serve/conversations.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "base/core/json.h"
+#include "code/answers/extraction.h"
+#include "loop/refine/prompt.h"
+#include "serve/evaluation_json.h"
+
+namespace kw::service {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+namespace json = boost::json;
+using Opening = ConversationRows::Opening;
+using Sending = ConversationRows::Sending;
+
+constexpr auto first_write_retry = 100ms;
+constexpr auto last_write_retry = 5'000ms;
+
+ApiError broken_conversations(const Error& error) {
+  return {503, "store", "cannot reach the store of the conversations: " + error.what, "", 5};
+}
+
+ApiError no_conversation(const std::string& id) {
+  return {404, "unknown", fmt::format("no conversation \"{}\" exists", to_plain_text(shorten(id, 128)))};
+}
+
+ApiError conversation_conflict(std::string_view field, std::string message) {
+  return {409, "conflict", std::move(message), std::string(field)};
+}
+
+// The refusal of a turn; none: it was taken.
+std::optional<ApiError> turn_refusal(const std::string& id, Sending how, const ConversationRow& row,
+                                     std::size_t turn, std::size_t most_bytes) {
+  switch (how) {
+    case Sending::sent:
+    case Sending::repeated:
+      return {};
+    case Sending::unknown:
+      return no_conversation(id);
+    case Sending::conflict:
+      return conversation_conflict("completion", fmt::format("turn {} exists with another completion", turn));
+    case Sending::over:
+      return ApiError{409, "ended", fmt::format("the conversation has ended: {}", row.stop_reason), "turn"};
+    case Sending::out_of_order:
+      return ApiError{409, "out_of_order",
+                      row.is_judging() ? fmt::format("turn {} is being judged", row.turns.size())
+                                       : fmt::format("the next turn is {}", row.turns.size() + 1),
+                      "turn"};
+    case Sending::too_large:
+      return ApiError{413, "too_large",
+                      fmt::format("the completions of a conversation may have {} bytes", most_bytes),
+                      "completion"};
+  }
+  return {};
+}
+
+std::int64_t ms_of(std::chrono::seconds time) {
+  return std::chrono::milliseconds(time).count();
+}
+
+}  // namespace
+
+std::int64_t Conversations::expiry_ms() const {
+  return parts_.clock.now_ms() + ms_of(limits_.ttl);
+}
+
+async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationRequest request) {
+  if (draining_) co_return refuse({503, "draining", "the service is shutting down", "", 5});
+  ConversationRow row;
+  row.id = request.id;
+  row.digest = std::move(request.digest);
+  row.request = std::move(request.text);
+  row.task = pinned_text(*request.task);
+  row.opened_at_ms = parts_.clock.now_ms();
+  row.expires_at_ms = expiry_ms();
+  auto opened = co_await parts_.store.conversations<ConversationRows::Opened>(
+      [row = std::move(row), most = limits_.open](ConversationRows& rows) { return rows.open(row, most); });
+  hooks_.wrote(opened ? std::nullopt : std::optional(opened.error()));
+  if (!opened) co_return refuse(broken_conversations(opened.error()));
+  if (opened->how == Opening::conflict)
+    co_return refuse(conversation_conflict(
+        "id", fmt::format("the conversation \"{}\" exists with a different request", request.id)));
+  if (opened->how == Opening::full)
+    co_return refuse({429, "conversations_full",
+                      fmt::format("{} conversations are open, which is the limit", limits_.open), "", 30});
+  const bool repeated = opened->how == Opening::repeated;
+  if (!repeated) ++parts_.metrics.conversations;
+  auto loaded = LoadedConversation::of(std::move(opened->row));
+  if (!loaded) co_return refuse(std::move(loaded.error()));
+  const bool judging = loaded->row.is_judging();
+  co_return Answer{std::move(*loaded), repeated, judging};
+}
+
+async::Task<Answered<Conversations::Answer>> Conversations::look(std::string id) {
+  auto found = co_await parts_.store.conversations<std::optional<ConversationRow>>(
+      [id, now_ms = parts_.clock.now_ms()](ConversationRows& rows) { return rows.find(id, now_ms); });
+  if (!found) co_return refuse(broken_conversations(found.error()));
+  if (!*found) co_return refuse(no_conversation(id));
+  auto loaded = LoadedConversation::of(std::move(**found));
+  if (!loaded) co_return refuse(std::move(loaded.error()));
+  const bool judging = loaded->row.is_judging();
+  if (judging && !draining_) start_judging(id, true);  // if nobody does
+  co_return Answer{std::move(*loaded), false, judging};
+}
+
+async::Task<Answered<Conversations::Answer>> Conversations::send(std::string id, TurnRequest request) {
+  if (draining_) co_return refuse({503, "draining", "the service is shutting down", "", 5});
+  TurnRow turn;
+  turn.turn = request.turn;
+  turn.completion = std::move(request.completion);
+  turn.finish_reason = std::move(request.finish_reason);
+  turn.evaluation = new_id("cv-");
+  turn.sent_at_ms = parts_.clock.now_ms();
+  auto sent = co_await parts_.store.conversations<ConversationRows::Sent>(
+      [id, turn = std::move(turn), most = limits_.bytes](ConversationRows& rows) {
+        return rows.send(id, turn, turn.sent_at_ms, most);
+      });
+  hooks_.wrote(sent ? std::nullopt : std::optional(sent.error()));
+  if (!sent) co_return refuse(broken_conversations(sent.error()));
+  if (auto refusal = turn_refusal(id, sent->how, sent->row, request.turn, limits_.bytes))
+    co_return refuse(std::move(*refusal));
+  const bool repeated = sent->how == Sending::repeated;
+  if (!repeated) ++parts_.metrics.conversation_turns;
+  auto loaded = LoadedConversation::of(std::move(sent->row));
+  if (!loaded) co_return refuse(std::move(loaded.error()));
+  const bool judging = loaded->row.is_judging() && loaded->row.turns.size() == request.turn;
+  if (judging) start_judging(id, false);
+  co_return Answer{std::move(*loaded), repeated, judging};
+}
+
+async::Task<Answered<bool>> Conversations::until_judged(std::string id, async::Deadline deadline) {
+  auto place = judging_.find(id);
+  if (place == judging_.end()) co_return true;
+  JudgingPtr judging = place->second;
+  co_await async::within(deadline, nullptr, judging->done.wait());
+  if (judging->refusal) co_return refuse(*judging->refusal);
+  co_return judging->done.is_set();
+}
+
+async::Task<Answered<Conversations::Answer>> Conversations::end(std::string id) {
+  auto ended = co_await parts_.store.conversations<ConversationRows::Ended>(
+      [id, now_ms = parts_.clock.now_ms()](ConversationRows& rows) {
+        return rows.end(id, {"cancelled", "ended by the client"}, now_ms);
+      });
+  hooks_.wrote(ended ? std::nullopt : std::optional(ended.error()));
+  if (!ended) co_return refuse(broken_conversations(ended.error()));
+  if (!ended->row) co_return refuse(no_conversation(id));
+  if (!ended->unjudged.empty())
+    co_await parts_.evaluations.cancel(ended->unjudged, "its conversation was ended");
+  auto loaded = LoadedConversation::of(std::move(*ended->row));
+  if (!loaded) co_return refuse(std::move(loaded.error()));
+  co_return Answer{std::move(*loaded)};
+}
+
+async::Task<Result<std::size_t>> Conversations::purge(std::size_t most) {
+  const std::int64_t now_ms = parts_.clock.now_ms();
+  return parts_.store.conversations<std::size_t>(
+      [now_ms, ended_before_ms = now_ms - ms_of(limits_.retention), most](ConversationRows& rows) {
+        return rows.purge(now_ms, ended_before_ms, most);
+      });
+}
+
+async::Task<> Conversations::resume_all() {
+  auto ids = co_await parts_.store.conversations<std::vector<std::string>>(
+      [](ConversationRows& rows) { return rows.judging(); });
+  if (!ids) co_return hooks_.wrote(ids.error());
+  for (const std::string& id : *ids) start_judging(id, true);
+}
+
+// `insists`: no client waits for a refusal, so a full queue is tried again.
+Conversations::JudgingPtr Conversations::start_judging(const std::string& id, bool insists) {
+  auto [place, is_new] = judging_.try_emplace(id);
+  if (!is_new) return place->second;
+  JudgingPtr judging = place->second = std::make_shared<Judging>(parts_.spawn.loop());
+  parts_.spawn(judge(id, judging, insists));
+  return judging;
+}
+
+async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insists) {
+  std::chrono::milliseconds pause = first_write_retry;
+  while (!closed_) {
+    auto answer = co_await look(id);
+    if (!answer || !answer->judging) break;
+    judging->refusal = co_await judge_last(answer->conversation);
+    if (!judging->refusal) break;
+    if (!insists) {
+      co_await take_back(answer->conversation, judging->refusal->message);
+      break;
+    }
+    judging->refusal.reset();
+    co_await async::sleep_until(async::Deadline::in(pause));
+    pause = std::min<std::chrono::milliseconds>(2 * pause, last_write_retry);
+  }
+  if (auto place = judging_.find(id); place != judging_.end() && place->second == judging)
+    judging_.erase(place);
+  judging->done.set();
+}
+
+// Judges the last turn and writes what follows from its verdict. A refusal of the queue leaves the turn as it
+// is.
+async::Task<std::optional<ApiError>> Conversations::judge_last(const LoadedConversation& it) {
+  auto judgement = co_await judgement_of(it);
+  if (!judgement) co_return std::move(judgement.error());
+  if (judgement->verdict)
+    co_await keep(it, std::move(*judgement));
+  else if (!judgement->why_none.empty())
+    co_await take_back(it, std::move(judgement->why_none));
+  co_return std::nullopt;
+}
+
+namespace {
+
+// The evaluation of the last turn, under its own id: a repeated submission finds it.
+Answered<Submission> submission_of(const LoadedConversation& it, const std::string& code,
+                                   const std::string& kernel_name) {
+  json::object fields{{"id", it.row.turns.back().evaluation},
+                      {"task_id", it.task->task.task_id},
+                      {"kernel_code", code},
+                      {"kernel_name", kernel_name},
+                      {"conversation", it.row.id}};
+  if (!it.settings.options.empty()) fields["options"] = it.settings.options;
+  auto find = [&](std::string_view, std::string_view) { return Answered<KnownTaskPtr>(it.task); };
+  return read_submission(std::move(fields), {}, find);
+}
+
+std::optional<Verdict> stored_verdict(const EvaluationState& state) {
+  if (!state.verdict) return {};
+  auto value = parse_json(*state.verdict);
+  if (!value || !value->is_object()) return {};
+  auto verdict = verdict_from_json(value->get_object());
+  return verdict ? std::optional(std::move(*verdict)) : std::nullopt;
+}
+
+}  // namespace
+
+// An error: the evaluation was refused.
+async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(const LoadedConversation& it) {
+  const TurnRow& turn = it.row.turns.back();
+  Judgement judgement;
+  auto before = co_await parts_.workbench.result_of<refine::Precheck>(
+      turn.completion.size(), [&turn, &code = judgement.code] {
+        code = extract_answered_code(turn.completion);
+        return refine::check_before(code, turn.finish_reason == "length");
+      });
+  if (before.verdict) {
+    before.verdict->candidate_sha256 = candidate_sha256(judgement.code);
+    before.verdict->environment.protocol = hooks_.protocol();
+    judgement.verdict = std::move(before.verdict);
+    judgement.by_source = true;
+    co_return judgement;
+  }
+  auto submission = submission_of(it, judgement.code, before.kernel_name);
+  if (!submission) co_return refuse(std::move(submission.error()));
+  std::vector<Submission> one;
+  one.push_back(std::move(*submission));
+  auto receipts = co_await parts_.evaluations.submit(std::move(one));
+  if (!receipts) co_return refuse(std::move(receipts.error()));
+  std::vector<std::string> ids{turn.evaluation};
+  auto found = co_await parts_.evaluations.wait(std::move(ids), async::Deadline::never());
+  if (!found) co_return refuse(std::move(found.error()));
+  const auto& state = found->front();
+  if (!state)
+    judgement.why_none = "its evaluation was lost";
+  else if (state->state == State::cancelled)
+    judgement.why_none = "its evaluation was cancelled: " + state->cause;
+  else
+    judgement.verdict = stored_verdict(*state);
+  co_return judgement;
+}
+
+async::Task<> Conversations::keep(const LoadedConversation& it, Judgement judgement) {
+  refine::OpenTrace trace = it.trace();
+  const Verdict& verdict = *judgement.verdict;
+  Turn& last = trace.conversation().turns.back();
+  last.code = std::move(judgement.code);
+  last.verdict = verdict;
+  refine::NextStep next = refine::next_step(trace, it.settings.loop);
+  // Through no fault of the candidate: the same turn may be sent again.
+  if (next.end == StopReason::verifier_unavailable)
+    co_return co_await take_back(it, verdict.error.value_or("the service could not judge it"));
+  TurnRow turn = it.row.turns.back();
+  turn.completion.clear();
+  if (judgement.by_source) turn.evaluation.clear();
+  turn.verdict = json::serialize(short_verdict(verdict));
+  turn.feedback = std::move(next.feedback);
+  turn.reward = reward_of(verdict, it.settings.reward);
+  turn.judged_at_ms = parts_.clock.now_ms();
+  std::optional<ConversationEnd> end;
+  if (next.end) end = ConversationEnd{std::string(to_string(*next.end)), std::move(next.why)};
+  co_await write(
+      [seq = it.row.seq, turn = std::move(turn), end = std::move(end),
+       expires_at_ms = expiry_ms()](ConversationRows& rows) { rows.judged(seq, turn, end, expires_at_ms); });
+}
+
+async::Task<> Conversations::take_back(const LoadedConversation& it, std::string why) {
+  co_await write([seq = it.row.seq, turn = it.row.turns.size(), why = std::move(why),
+                  expires_at_ms = expiry_ms()](ConversationRows& rows) {
+    rows.take_back(seq, turn, why, expires_at_ms);
+  });
+}
+
+// Tries until it is on disk, or the service ends: the next one then judges the turn again.
+async::Task<> Conversations::write(std::function<void(ConversationRows&)> work) {
+  for (std::chrono::milliseconds pause = first_write_retry; !closed_;
+       pause = std::min<std::chrono::milliseconds>(2 * pause, last_write_retry)) {
+    auto written = co_await parts_.store.conversations<bool>([work](ConversationRows& rows) {
+      work(rows);
+      return true;
+    });
+    hooks_.wrote(written ? std::nullopt : std::optional(written.error()));
+    if (written) break;
+    co_await async::sleep_until(async::Deadline::in(pause));
+  }
+}
+
+}  // namespace kw::service
