@@ -22,8 +22,9 @@ async::Task<> LazyJudge::start(LazyJudge* judge) {
     co_return;
   }
   judge->source_ = std::move(*started);
-  judge->verifier_ = std::make_unique<verify::SharedVerifier>(
-      judge->session_.loop, judge->session_.stop, judge->source_->verifier(), verify::SharedVerifier::Hooks{});
+  judge->verifier_ =
+      std::make_unique<verify::SharedVerifier>(judge->session_.loop, judge->session_.stop,
+                                               judge->source_->verifier(), verify::SharedVerifier::Hooks{});
 }
 
 async::Task<Result<verify::SharedVerifier*>> LazyJudge::ready(Say say) {

@@ -49,13 +49,13 @@ json::object schema_of(const Argument& argument) {
 
 Result<> check_text(const Argument& argument, const json::value& value) {
   if (!value.is_string())
-    return fail(fmt::format("`{}` is no text", argument.name), fmt::format("give {}: {}", argument.name,
-                                                                            argument.description));
+    return fail(fmt::format("`{}` is no text", argument.name),
+                fmt::format("give {}: {}", argument.name, argument.description));
   const std::string_view text = value.get_string();
   if (text.size() > argument.most_bytes)
-    return fail(fmt::format("`{}` has {} bytes, the limit is {}", argument.name, text.size(),
-                            argument.most_bytes),
-                "shorten it");
+    return fail(
+        fmt::format("`{}` has {} bytes, the limit is {}", argument.name, text.size(), argument.most_bytes),
+        "shorten it");
   if (argument.words.empty() || std::ranges::find(argument.words, text) != argument.words.end()) return {};
   return fail(fmt::format("`{}` is \"{}\"", argument.name, visible_line(shorten(text, longest_shown))),
               fmt::format("give one of {}", fmt::join(argument.words, ", ")));
@@ -71,9 +71,9 @@ Result<> check(const Argument& argument, const json::value& value) {
     case Kind::whole: {
       auto number = integer_of(value);
       if (number && *number >= argument.least && *number <= argument.most) return {};
-      return fail(fmt::format("`{}` is no whole number from {} to {}", argument.name, argument.least,
-                              argument.most),
-                  "give such a number");
+      return fail(
+          fmt::format("`{}` is no whole number from {} to {}", argument.name, argument.least, argument.most),
+          "give such a number");
     }
     case Kind::object:
       if (value.is_object()) return {};

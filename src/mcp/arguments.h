@@ -19,11 +19,11 @@ struct Argument {
   Kind kind = Kind::text;
   std::string description;
   bool is_required = false;
-  std::size_t most_bytes = 1'000;      // of a text
-  std::int64_t least = 0;              // of a whole number
+  std::size_t most_bytes = 1'000;  // of a text
+  std::int64_t least = 0;          // of a whole number
   std::int64_t most = INT32_MAX;
-  std::vector<std::string> words{};    // of a closed set; empty: any text
-  boost::json::object properties{};    // of an object with these members alone; empty: any object
+  std::vector<std::string> words{};  // of a closed set; empty: any text
+  boost::json::object properties{};  // of an object with these members alone; empty: any object
 };
 
 class Arguments {

@@ -170,7 +170,8 @@ async::Task<> HttpEndpoint::State::begin_session(Incoming incoming, http::Respon
 async::Task<> HttpEndpoint::State::answer(std::shared_ptr<Session> session, Incoming incoming, bool as_events,
                                           http::Responder& responder) {
   auto stream = std::make_shared<Stream>(loop);
-  auto carry_out = [](std::shared_ptr<Session> of, Incoming what, std::shared_ptr<Stream> to) -> async::Task<> {
+  auto carry_out = [](std::shared_ptr<Session> of, Incoming what,
+                      std::shared_ptr<Stream> to) -> async::Task<> {
     to->answer = co_await Session::answer(std::move(of), std::move(what), [to](std::string notice) {
       to->notices.push_back(std::move(notice));
       to->changed.set();
@@ -216,8 +217,8 @@ async::Task<> HttpEndpoint::State::post(const http::Request& request, http::Resp
   auto client = clients.find(id);
   if (client == clients.end()) {
     // A client may ask whether the server lives, and a text that is no message gets its error.
-    const bool needs_none = incoming.is_alone("ping") || (incoming.messages.size() == 1 &&
-                                                          !incoming.messages.front() && id.empty());
+    const bool needs_none = incoming.is_alone("ping") ||
+                            (incoming.messages.size() == 1 && !incoming.messages.front() && id.empty());
     if (!needs_none)
       co_return co_await responder.send(
           id.empty() ? refusal_response(400, "send initialize first, and its Mcp-Session-Id then")
@@ -236,8 +237,8 @@ async::Task<> HttpEndpoint::State::post(const http::Request& request, http::Resp
   }
   // A call may take minutes: its stream carries progress, and comments where there is none.
   const bool is_long = incoming.is_batch || incoming.is_alone("tools/call");
-  const bool as_events = takes(request, "text/event-stream") &&
-                         (is_long || !takes(request, "application/json"));
+  const bool as_events =
+      takes(request, "text/event-stream") && (is_long || !takes(request, "application/json"));
   co_await answer(std::move(session), std::move(incoming), as_events, responder);
   if (auto again = clients.find(id); again != clients.end())
     again->second.last_request = async::SteadyClock::now();

@@ -58,7 +58,7 @@ std::optional<std::vector<std::string>> parts_of(std::string_view path) {
 // Looks at the name first, because the open of a device may act on it; and again at what was opened, because
 // the name may have changed. O_NONBLOCK: a pipe without a writer must not wait.
 Result<Fd> open_regular(int folder, const std::string& name) {
-  struct stat facts {};
+  struct stat facts{};
   if (::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
     return fail(std::string(reason_of(errno)));
   if (S_ISLNK(facts.st_mode)) return fail("a symbolic link");

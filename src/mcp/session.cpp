@@ -155,13 +155,12 @@ Session::Answered Session::initialize(const json::object& params) {
   auto wanted = string_at(params, "protocolVersion");
   if (!wanted) return invalid_params("\"protocolVersion\" is no string");
   protocol_ = is_protocol_version(*wanted) ? *wanted : std::string(protocol_versions[0]);
-  return json::object{{"protocolVersion", protocol_},
-                      {"capabilities", {{"tools", json::object()}, {"resources", json::object()}}},
-                      {"serverInfo",
-                       {{"name", "kernelwright"},
-                        {"title", "Kernelwright"},
-                        {"version", offer_.program_version}}},
-                      {"instructions", offer_.instructions}};
+  return json::object{
+      {"protocolVersion", protocol_},
+      {"capabilities", {{"tools", json::object()}, {"resources", json::object()}}},
+      {"serverInfo",
+       {{"name", "kernelwright"}, {"title", "Kernelwright"}, {"version", offer_.program_version}}},
+      {"instructions", offer_.instructions}};
 }
 
 Session::Answered Session::read(const json::object& params) const {
@@ -188,8 +187,8 @@ async::Task<std::optional<Session::Answered>> Session::call_tool(std::shared_ptr
     co_return std::unexpected(
         RpcError{ErrorCode::invalid_request, "a request with this id is in progress: choose another id"});
   if (session->calls_.size() >= most_calls)
-    co_return std::unexpected(RpcError{
-        ErrorCode::busy, fmt::format("{} calls are in progress: wait for one of them", most_calls)});
+    co_return std::unexpected(
+        RpcError{ErrorCode::busy, fmt::format("{} calls are in progress: wait for one of them", most_calls)});
   auto stop = std::make_shared<async::Stop>(session->loop_, session->whole_);
   session->calls_[key] = {stop};
   session->idle_.reset();

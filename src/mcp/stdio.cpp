@@ -105,8 +105,9 @@ struct Serving : std::enable_shared_from_this<Serving> {
   // The coroutine of one message; it begins after those of earlier ones.
   void begin(LineCutter::Line line) {
     if (line.is_too_long)
-      return send(error_text(nullptr, {ErrorCode::invalid_request, fmt::format("a message has more than {} bytes",
-                                                                               options.longest_line)}));
+      return send(
+          error_text(nullptr, {ErrorCode::invalid_request,
+                               fmt::format("a message has more than {} bytes", options.longest_line)}));
     if (trim(line.text).empty()) return;
     ++answering;
     answered.reset();

@@ -151,11 +151,12 @@ class GetTask : public Tool {
   GetTask(TaskCatalog& tasks, refine::PromptStyle style)
       : tasks_(tasks),
         style_(style),
-        arguments_("get_task",
-                   {{.name = "task_id", .description = "id or key of a task of `list_tasks`", .is_required = true},
-                    {.name = "rules",
-                     .kind = Argument::Kind::flag,
-                     .description = "true: also the rules that models get, with a primer on Triton [false]"}}) {
+        arguments_(
+            "get_task",
+            {{.name = "task_id", .description = "id or key of a task of `list_tasks`", .is_required = true},
+             {.name = "rules",
+              .kind = Argument::Kind::flag,
+              .description = "true: also the rules that models get, with a primer on Triton [false]"}}) {
     json::object properties = facts_schema();
     properties["entry_point"] = text_field("class or function of the reference; empty: recognised");
     properties["input_shapes"] = text_field("JSON, empty if the reference has get_inputs");
@@ -200,8 +201,8 @@ class GetTask : public Tool {
 TaskCatalog::TaskCatalog(async::Loop& loop, Open open) : loop_(loop), open_(std::move(open)) {}
 
 async::Task<> TaskCatalog::read(TaskCatalog* catalog) {
-  catalog->contents_ =
-      co_await catalog->bench_.result_of<Result<Contents>>([open = catalog->open_] { return read_source(open); });
+  catalog->contents_ = co_await catalog->bench_.result_of<Result<Contents>>(
+      [open = catalog->open_] { return read_source(open); });
   catalog->is_read_ = catalog->contents_.has_value();
 }
 

@@ -22,9 +22,9 @@ inline constexpr std::size_t most_answer_bytes = std::size_t{48} << 10;
 // One call in progress.
 struct Call {
   async::Loop& loop;
-  std::shared_ptr<async::Stop> stop;                  // requested by the client or at the end of its session
-  std::function<void(std::string_view what)> say;     // to a client that asked for progress
-  std::shared_ptr<VerdictShelf> verdicts;             // of the client's session
+  std::shared_ptr<async::Stop> stop;               // requested by the client or at the end of its session
+  std::function<void(std::string_view what)> say;  // to a client that asked for progress
+  std::shared_ptr<VerdictShelf> verdicts;          // of the client's session
 };
 
 struct ToolAnswer {

@@ -44,7 +44,8 @@ json::object fields_of(const Verdict& verdict, const explain::Explanation& why, 
   fields["counts"] = value_or_null(verdict.counts);
   fields["counts_reason"] = word_or_null(verdict.counts_reason);
   fields["error_class"] = word_or_null(verdict.error_class);
-  fields["error"] = verdict.error ? json::value(visible(shorten(*verdict.error, longest_error))) : json::value();
+  fields["error"] =
+      verdict.error ? json::value(visible(shorten(*verdict.error, longest_error))) : json::value();
   fields["fault"] = word_or_null(verdict.fault);
   fields["stage"] = to_string(verdict.stage);
   fields["file"] = text_or_null(visible_line(shorten(why.file, longest_error)));
@@ -71,8 +72,8 @@ json::array or_null(std::string_view type) {
 
 ToolAnswer answer_with(const Verdict& verdict, const Job& job, const AnswerOptions& options,
                        VerdictShelf& shelf) {
-  const explain::Explanation why = explain::explain(
-      verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
+  const explain::Explanation why =
+      explain::explain(verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
   json::object whole = to_json(verdict);
   const std::string text = json::serialize(whole);
   const std::string id =

@@ -37,9 +37,10 @@ json::object options_schema() {
 
 std::vector<Argument> arguments_of(const VerifyParts& parts) {
   std::vector<Argument> all;
-  all.push_back(source("reference",
-                       "source of the PyTorch reference: a function such as reference_impl, or a class Model; "
-                       "with get_inputs(), unless `input_shapes` describes the inputs"));
+  all.push_back(
+      source("reference",
+             "source of the PyTorch reference: a function such as reference_impl, or a class Model; "
+             "with get_inputs(), unless `input_shapes` describes the inputs"));
   all.push_back(source("kernel",
                        "source of the Python module with the Triton kernels and the function that launches "
                        "them: triton_kernel_wrapper, ModelNew, or a function with the reference's name"));
@@ -72,11 +73,10 @@ std::string in_our_words(std::string text) {
     std::string_view flag;
     std::string_view argument;
   };
-  for (const auto& [flag, argument] : {Words{"--entry-point ", "entry_point: "},
-                                       Words{"--kernel-entry ", "kernel_entry: "},
-                                       Words{"--entry-point", "entry_point"},
-                                       Words{"--kernel-entry", "kernel_entry"},
-                                       Words{"the order is REFERENCE KERNEL: swap", "swap"}})
+  for (const auto& [flag, argument] :
+       {Words{"--entry-point ", "entry_point: "}, Words{"--kernel-entry ", "kernel_entry: "},
+        Words{"--entry-point", "entry_point"}, Words{"--kernel-entry", "kernel_entry"},
+        Words{"the order is REFERENCE KERNEL: swap", "swap"}})
     for (std::size_t at = text.find(flag); at != text.npos; at = text.find(flag, at + argument.size()))
       text.replace(at, flag.size(), argument);
   return text;
@@ -89,15 +89,15 @@ Result<Job> in_our_words(Result<Job> job) {
 
 class VerifyTool : public Tool {
  public:
-  explicit VerifyTool(const VerifyParts& parts)
-      : parts_(parts), arguments_("verify", arguments_of(parts)) {
+  explicit VerifyTool(const VerifyParts& parts) : parts_(parts), arguments_("verify", arguments_of(parts)) {
     description_ = {
         .name = "verify",
         .title = "Verify a Triton kernel",
-        .text = "Judges a Triton kernel against its PyTorch reference on secret random inputs, in a sandbox: "
-                "whether it computes the same, whether the result counts (a kernel that does no work of its "
-                "own does not), and on a GPU how fast it is. Answers with the verdict in short, the source "
-                "line of a fault, and what usually helps. Takes seconds; the first call also starts PyTorch.",
+        .text =
+            "Judges a Triton kernel against its PyTorch reference on secret random inputs, in a sandbox: "
+            "whether it computes the same, whether the result counts (a kernel that does no work of its "
+            "own does not), and on a GPU how fast it is. Answers with the verdict in short, the source "
+            "line of a fault, and what usually helps. Takes seconds; the first call also starts PyTorch.",
         .input_schema = arguments_.schema(),
         .output_schema = verdict_answer_schema()};
   }
@@ -109,16 +109,15 @@ class VerifyTool : public Tool {
     if (!arguments) co_return tool_error(arguments.error());
     auto job = in_our_words(co_await read_job(*arguments));
     if (!job) co_return tool_error(job.error());
-    auto ready = co_await async::within(async::Deadline::never(), call.stop.get(),
-                                        parts_.judge.ready(call.say));
+    auto ready =
+        co_await async::within(async::Deadline::never(), call.stop.get(), parts_.judge.ready(call.say));
     if (!ready.value) co_return std::nullopt;
     if (!*ready.value) co_return tool_error(ready.value->error());
     auto verdict = co_await judged(**ready.value, std::make_shared<const Job>(*job), call);
     if (!verdict) co_return std::nullopt;
-    co_return answer_with(*verdict, *job,
-                          {.min_trust = parts_.min_trust,
-                           .full = bool_at(*arguments, "full").value_or(false)},
-                          *call.verdicts);
+    co_return answer_with(
+        *verdict, *job, {.min_trust = parts_.min_trust, .full = bool_at(*arguments, "full").value_or(false)},
+        *call.verdicts);
   }
 
  private:
@@ -162,8 +161,7 @@ class VerifyTool : public Tool {
     if (auto found = find_entries(job, {.by_hand = !task_id, .is_completion = is_completion}); !found)
       co_return std::unexpected(found.error());
     if (!task_id) {
-      job.task.task_id =
-          hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
+      job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
       if (auto named = check_shape_names(job.task, "input_shapes"); !named)
         co_return std::unexpected(named.error());
     }
@@ -176,7 +174,8 @@ class VerifyTool : public Tool {
     auto file = string_at(arguments, name + "_path");
     const std::string choices =
         parts_.root == nullptr ? fmt::format("`{}`", name) : fmt::format("`{0}` or `{0}_path`", name);
-    if (text && file) return fail(fmt::format("both `{0}` and `{0}_path` are given", name), "give one of them");
+    if (text && file)
+      return fail(fmt::format("both `{0}` and `{0}_path` are given", name), "give one of them");
     if (!text && !file) return fail(fmt::format("there is no {}", name), fmt::format("give {}", choices));
     auto source = text ? Result<std::string>(std::move(*text)) : parts_.root->read(*file, most_source_bytes);
     if (source && trim(*source).empty())

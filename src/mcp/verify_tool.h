@@ -19,9 +19,9 @@ inline constexpr std::size_t most_source_bytes = std::size_t{1} << 20;
 // The parts that outlive the tool.
 struct VerifyParts {
   Judge& judge;
-  const RootFolder* root = nullptr;  // null: no paths
-  TaskCatalog* tasks = nullptr;      // null: no task ids
-  Trust min_trust = Trust::replay;   // of a speed-up
+  const RootFolder* root = nullptr;                          // null: no paths
+  TaskCatalog* tasks = nullptr;                              // null: no task ids
+  Trust min_trust = Trust::replay;                           // of a speed-up
   std::chrono::milliseconds beat = std::chrono::seconds(5);  // between notices of progress
 };
 
