@@ -31,7 +31,7 @@ TEST(ArgumentSchema, AdmitsNoOtherMembers) {
   json::object schema = example().schema();
   EXPECT_EQ(schema.at("type"), "object");
   EXPECT_EQ(schema.at("additionalProperties"), false);
-  EXPECT_EQ(schema.at("required"), json::value({"word"}));
+  EXPECT_EQ(schema.at("required"), json::array{"word"});
   EXPECT_EQ(schema.at("properties").at("count").at("maximum"), 5);
   EXPECT_EQ(schema.at("properties").at("style").at("enum"), json::value({"short", "long"}));
 }

@@ -10,8 +10,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* initialize =
-    R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})";
 constexpr const char* ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 constexpr const char* list = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
 
@@ -70,7 +68,7 @@ struct Site {
   }
   // A new session; its header.
   http::Headers session() {
-    return {{"Mcp-Session-Id", std::string(http::header(post(initialize).headers, "Mcp-Session-Id"))}};
+    return {{"Mcp-Session-Id", std::string(http::header(post(initialize_text).headers, "Mcp-Session-Id"))}};
   }
 
   World world;
@@ -80,7 +78,7 @@ struct Site {
 
 TEST(Http, BeginsASessionAndEndsIt) {
   Site site;
-  http::Response begun = site.post(initialize);
+  http::Response begun = site.post(initialize_text);
   EXPECT_EQ(begun.status, 200);
   EXPECT_EQ(http::header(begun.headers, "Content-Type"), "application/json");
   EXPECT_EQ(http::header(begun.headers, "Mcp-Session-Id").size(), 32U);
@@ -124,10 +122,10 @@ TEST(Http, RefusesWhatIsNoRequestOfTheProtocol) {
 
 TEST(Http, RefusesRequestsOfOtherSites) {
   Site site;
-  EXPECT_EQ(site.post(initialize, {{"Origin", "http://evil.example"}}).status, 403);
-  EXPECT_EQ(site.post(initialize, {{"Origin", "null"}}).status, 403);
-  EXPECT_EQ(site.post(initialize, {{"Sec-Fetch-Site", "cross-site"}}).status, 403);
-  EXPECT_EQ(site.post(initialize, {{"Origin", site.server->url()}}).status, 200);
+  EXPECT_EQ(site.post(initialize_text, {{"Origin", "http://evil.example"}}).status, 403);
+  EXPECT_EQ(site.post(initialize_text, {{"Origin", "null"}}).status, 403);
+  EXPECT_EQ(site.post(initialize_text, {{"Sec-Fetch-Site", "cross-site"}}).status, 403);
+  EXPECT_EQ(site.post(initialize_text, {{"Origin", site.server->url()}}).status, 200);
   http::Response answer = site.ask("OPTIONS", "", {{"Origin", "http://evil.example"}});
   EXPECT_EQ(answer.status, 403);
   EXPECT_EQ(http::header(answer.headers, "Access-Control-Allow-Origin"), "");
@@ -211,7 +209,7 @@ TEST(Sessions, GiveWayToOthersWhereTheyAreIdle) {
   EXPECT_EQ(site.post(list, third).status, 200);
   auto other = site.begin("POST", call_text(1, std::string(kernel) + "#"), third);
   site.world.until([&] { return site.world.verifier.judged.size() == 2; });
-  EXPECT_EQ(site.post(initialize).status, 503);
+  EXPECT_EQ(site.post(initialize_text).status, 503);
   site.world.verifier.release();
   site.world.until([&] { return answer->has_value() && other->has_value(); });
 }
@@ -224,12 +222,12 @@ TEST(Sessions, EndAfterTheirIdleTime) {
 
 TEST(Key, IsNeededInEveryRequest) {
   Site site({.key = "open-sesame"});
-  http::Response refused = site.post(initialize);
+  http::Response refused = site.post(initialize_text);
   EXPECT_EQ(refused.status, 401);
   EXPECT_EQ(http::header(refused.headers, "WWW-Authenticate"), "Bearer");
-  EXPECT_EQ(site.post(initialize, {{"Authorization", "Bearer open-sesame"}}).status, 200);
-  for (int i = 0; i < 12; ++i) site.post(initialize, {{"Authorization", "Bearer guess"}});
-  EXPECT_EQ(site.post(initialize, {{"Authorization", "Bearer open-sesame"}}).status, 429);
+  EXPECT_EQ(site.post(initialize_text, {{"Authorization", "Bearer open-sesame"}}).status, 200);
+  for (int i = 0; i < 12; ++i) site.post(initialize_text, {{"Authorization", "Bearer guess"}});
+  EXPECT_EQ(site.post(initialize_text, {{"Authorization", "Bearer open-sesame"}}).status, 429);
 }
 
 }  // namespace

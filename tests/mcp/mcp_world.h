@@ -27,6 +27,8 @@ namespace json = boost::json;
 
 inline constexpr const char* reference =
     "def reference_impl(x):\n    return x\n\n\ndef get_inputs():\n    return []\n";
+inline constexpr const char* initialize_text =
+    R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})";
 inline constexpr const char* kernel = "import triton\n\n\ndef triton_kernel_wrapper(x):\n    return x\n";
 
 inline Verdict correct_verdict(const Job& job) {

@@ -14,8 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* initialize =
-    R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}})";
 
 // A client at the other ends of two pipes.
 struct Client {
@@ -85,7 +83,7 @@ TEST(LineCutter, ForgetsALineThatIsTooLong) {
 
 TEST(Stdio, AnswersALineWithALine) {
   Client client;
-  client.send(std::string(initialize) + "\n\n  \n" + R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})" +
+  client.send(std::string(initialize_text) + "\n\n  \n" + R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})" +
               "\n");
   client.until_lines(2);
   EXPECT_THAT(client.seen.at(0), HasSubstr("serverInfo"));
@@ -96,7 +94,7 @@ TEST(Stdio, AnswersALineWithALine) {
 
 TEST(Stdio, RefusesAHugeLineAndGoesOn) {
   Client client(1'000);
-  client.send(std::string(5'000, '[') + "\n" + initialize + "\n");
+  client.send(std::string(5'000, '[') + "\n" + initialize_text + "\n");
   client.until_lines(2);
   EXPECT_THAT(client.seen.at(0), HasSubstr("more than 1000 bytes"));
   EXPECT_THAT(client.seen.at(1), HasSubstr("serverInfo"));
@@ -104,7 +102,7 @@ TEST(Stdio, RefusesAHugeLineAndGoesOn) {
 
 TEST(Stdio, AnswersGarbageAndGoesOn) {
   Client client;
-  client.send("garbage\n\xff\xfe\n[]\n" + std::string(initialize) + "\n");
+  client.send("garbage\n\xff\xfe\n[]\n" + std::string(initialize_text) + "\n");
   client.until_lines(4);
   EXPECT_THAT(client.seen.at(0), HasSubstr("-32700"));
   EXPECT_THAT(client.seen.at(1), HasSubstr("-32700"));
@@ -115,7 +113,7 @@ TEST(Stdio, AnswersGarbageAndGoesOn) {
 TEST(Stdio, AnswersOneCallWhileAnotherIsJudged) {
   Client client;
   client.world.verifier.hold();
-  client.send(std::string(initialize) + "\n" + call_text(1) + "\n" +
+  client.send(std::string(initialize_text) + "\n" + call_text(1) + "\n" +
               R"({"jsonrpc":"2.0","id":2,"method":"ping"})" + "\n");
   client.until_lines(2);
   EXPECT_THAT(client.seen.at(1), HasSubstr("\"id\":2"));
@@ -127,7 +125,7 @@ TEST(Stdio, AnswersOneCallWhileAnotherIsJudged) {
 TEST(EndOfInput, StopsTheJudging) {
   Client client;
   client.world.verifier.hold();
-  client.send(std::string(initialize) + "\n" + call_text(1) + "\n");
+  client.send(std::string(initialize_text) + "\n" + call_text(1) + "\n");
   client.world.until([&] { return client.world.verifier.judged.size() == 1; });
   client.leave();
   EXPECT_EQ(client.world.verifier.stopped, 1);
@@ -136,7 +134,7 @@ TEST(EndOfInput, StopsTheJudging) {
 
 TEST(EndOfInput, ComesAfterTheAnswersThatNeedNoVerifier) {
   Client client;
-  client.send(std::string(initialize) + "\n" + R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\n");
+  client.send(std::string(initialize_text) + "\n" + R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\n");
   client.leave();
   EXPECT_EQ(client.lines().size(), 2U);
 }
@@ -145,7 +143,7 @@ TEST(ClosedOutput, EndsTheServer) {
   std::signal(SIGPIPE, SIG_IGN);
   Client client;
   client.to_us.reset();
-  client.send(std::string(initialize) + "\n");
+  client.send(std::string(initialize_text) + "\n");
   client.world.until([&] { return client.is_over; });
 }
 
@@ -158,7 +156,7 @@ TEST(SlowReader, IsWaitedForBeforeFurtherMessagesAreRead) {
                          "\n",
                          i + 1);
   ::fcntl(client.from_us.get(), F_SETPIPE_SZ, 1 << 20);
-  client.send(std::string(initialize) + "\n" + pages);
+  client.send(std::string(initialize_text) + "\n" + pages);
   client.until_lines(401);
   EXPECT_EQ(client.seen.size(), 401U);
 }
@@ -168,7 +166,7 @@ TEST(Files, ServeAsInputAndOutput) {
   Folder folder;
   Fd in(::open(
       folder
-          .write("in", std::string(initialize) + "\n" + R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\n")
+          .write("in", std::string(initialize_text) + "\n" + R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\n")
           .c_str(),
       O_RDONLY));
   Fd out(::open(folder.path("out").c_str(), O_WRONLY | O_CREAT, 0600));
