@@ -17,7 +17,7 @@ struct GateOptions {
   bool secure = false;  // https
 };
 
-using GateError = http::Refusal;
+using GateError = http::RequestError;
 
 class Gate {
  public:

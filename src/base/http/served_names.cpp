@@ -45,22 +45,22 @@ std::string host_of(std::string_view authority) {
   return std::ranges::all_of(host, is_part) ? lower(host) : std::string();
 }
 
-std::optional<Refusal> refuse_other_sites(const Request& head, const ServedNames& names, bool is_page) {
+std::optional<RequestError> refuse_other_sites(const Request& head, const ServedNames& names, bool is_page) {
   std::string_view host = header(head.headers, "Host");
   if (times(head.headers, "Host") != 1 || host_of(host).empty())
-    return Refusal{400, "invalid", "a request needs one Host header"};
+    return RequestError{400, "invalid", "a request needs one Host header"};
   if (!is_ours(host_of(host), names))
-    return Refusal{421, "wrong_host",
+    return RequestError{421, "wrong_host",
                    fmt::format("{} is no name of this server; --allow-host adds a name",
                                to_plain_text(shorten(host, 100)))};
   if (std::string_view origin = header(head.headers, "Origin"); !origin.empty()) {
     bool is_same = times(head.headers, "Origin") == 1 && (iequals(origin, fmt::format("http://{}", host)) ||
                                                           iequals(origin, fmt::format("https://{}", host)));
-    if (!is_same) return Refusal{403, "wrong_origin", "requests of other sites are refused"};
+    if (!is_same) return RequestError{403, "wrong_origin", "requests of other sites are refused"};
   }
   std::string_view site = header(head.headers, "Sec-Fetch-Site");
   if (!site.empty() && !is_page && site != "same-origin" && site != "none")
-    return Refusal{403, "wrong_origin", "requests of other sites are refused"};
+    return RequestError{403, "wrong_origin", "requests of other sites are refused"};
   return {};
 }
 

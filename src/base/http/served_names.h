@@ -16,7 +16,7 @@ struct ServedNames {
 };
 
 // The reason for a refusal.
-struct Refusal {
+struct RequestError {
   int status = 403;
   std::string error_class;
   std::string message;
@@ -24,7 +24,7 @@ struct Refusal {
 
 // A page of another site can send requests to a server of this machine, and by DNS rebinding under a name of
 // its own: Host, Origin or Sec-Fetch-Site tell. `is_page`: a link of another site may open this target.
-std::optional<Refusal> refuse_other_sites(const Request& head, const ServedNames& names,
+std::optional<RequestError> refuse_other_sites(const Request& head, const ServedNames& names,
                                           bool is_page = false);
 
 // The host of a Host header or of an origin's authority, in lower case and without port and brackets; empty
