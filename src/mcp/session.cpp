@@ -26,15 +26,15 @@ std::expected<void, RpcError> check_cursor(const json::object& params) {
   return invalid_params("there is no such cursor: the lists of this server are complete");
 }
 
-// Says what a call does, each time with a larger number, as the protocol demands.
+// Says what a call does, each time with a larger number, as the protocol demands; copies count together.
 std::function<void(std::string_view)> progress_of(const json::object& params, Tell tell) {
   const json::object* meta = object_at(params, "_meta");
   const json::value* token = meta == nullptr ? nullptr : meta->if_contains("progressToken");
   if (token == nullptr || !(token->is_string() || token->is_int64() || token->is_uint64()))
     return [](std::string_view) {};
-  return [token = *token, tell = std::move(tell), count = 0](std::string_view what) mutable {
+  return [token = *token, tell = std::move(tell), count = std::make_shared<int>(0)](std::string_view what) {
     tell(notification_text("notifications/progress",
-                           {{"progressToken", token}, {"progress", ++count}, {"message", what}}));
+                           {{"progressToken", token}, {"progress", ++*count}, {"message", what}}));
   };
 }
 
