@@ -2,6 +2,7 @@
 #include "mcp/stdio.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,7 +14,6 @@ namespace kw::mcp::test {
 namespace {
 
 using testing::HasSubstr;
-
 
 // A client at the other ends of two pipes.
 struct Client {
@@ -83,8 +83,8 @@ TEST(LineCutter, ForgetsALineThatIsTooLong) {
 
 TEST(Stdio, AnswersALineWithALine) {
   Client client;
-  client.send(std::string(initialize_text) + "\n\n  \n" + R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})" +
-              "\n");
+  client.send(std::string(initialize_text) + "\n\n  \n" +
+              R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})" + "\n");
   client.until_lines(2);
   EXPECT_THAT(client.seen.at(0), HasSubstr("serverInfo"));
   EXPECT_THAT(client.seen.at(1), HasSubstr("inputSchema"));
@@ -149,26 +149,29 @@ TEST(ClosedOutput, EndsTheServer) {
 
 TEST(SlowReader, IsWaitedForBeforeFurtherMessagesAreRead) {
   Client client(most_message_bytes, 100'000);
-  std::string pages;
-  for (int i = 0; i < 400; ++i)
-    pages += fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"resources/read",)"
-                         R"("params":{{"uri":"kernelwright://docs/verdict.md"}}}})"
-                         "\n",
-                         i + 1);
-  ::fcntl(client.from_us.get(), F_SETPIPE_SZ, 1 << 20);
-  client.send(std::string(initialize_text) + "\n" + pages);
-  client.until_lines(401);
-  EXPECT_EQ(client.seen.size(), 401U);
+  json::object params{{"uri", "kernelwright://docs/verdict.md"}, {"padding", std::string(4'000, 'x')}};
+  std::string text = std::string(initialize_text) + "\n";
+  for (int i = 1; i <= 60; ++i)
+    text += json::serialize(json::object{
+                {"jsonrpc", "2.0"}, {"id", i}, {"method", "resources/read"}, {"params", params}}) +
+            "\n";
+  ASSERT_GE(::fcntl(client.from_us.get(), F_SETPIPE_SZ, 1 << 20), 0);
+  client.send(text);
+  client.world.settle();
+  int unread = 0;
+  ASSERT_EQ(::ioctl(client.theirs_in.get(), FIONREAD, &unread), 0);
+  EXPECT_GT(unread, 0);
+  client.until_lines(61);
 }
 
 TEST(Files, ServeAsInputAndOutput) {
   World world;
   Folder folder;
-  Fd in(::open(
-      folder
-          .write("in", std::string(initialize_text) + "\n" + R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\n")
-          .c_str(),
-      O_RDONLY));
+  Fd in(::open(folder
+                   .write("in", std::string(initialize_text) + "\n" +
+                                    R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + "\n")
+                   .c_str(),
+               O_RDONLY));
   Fd out(::open(folder.path("out").c_str(), O_WRONLY | O_CREAT, 0600));
   bool is_over = false;
   async::spawn(world.loop, serve_stdio(world.loop, world.stop, world.session, {in.get(), out.get()}),

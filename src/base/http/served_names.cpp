@@ -51,8 +51,8 @@ std::optional<RequestError> refuse_other_sites(const Request& head, const Served
     return RequestError{400, "invalid", "a request needs one Host header"};
   if (!is_ours(host_of(host), names))
     return RequestError{421, "wrong_host",
-                   fmt::format("{} is no name of this server; --allow-host adds a name",
-                               to_plain_text(shorten(host, 100)))};
+                        fmt::format("{} is no name of this server; --allow-host adds a name",
+                                    to_plain_text(shorten(host, 100)))};
   if (std::string_view origin = header(head.headers, "Origin"); !origin.empty()) {
     bool is_same = times(head.headers, "Origin") == 1 && (iequals(origin, fmt::format("http://{}", host)) ||
                                                           iequals(origin, fmt::format("https://{}", host)));

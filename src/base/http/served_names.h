@@ -25,7 +25,7 @@ struct RequestError {
 // A page of another site can send requests to a server of this machine, and by DNS rebinding under a name of
 // its own: Host, Origin or Sec-Fetch-Site tell. `is_page`: a link of another site may open this target.
 std::optional<RequestError> refuse_other_sites(const Request& head, const ServedNames& names,
-                                          bool is_page = false);
+                                               bool is_page = false);
 
 // The host of a Host header or of an origin's authority, in lower case and without port and brackets; empty
 // if it is invalid.
