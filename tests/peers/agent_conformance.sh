@@ -9,7 +9,7 @@ node=${NODE:-node}
 program=${KERNELWRIGHT:-$here/build/kernelwright}
 major=$("$node" -p 'process.versions.node.split(".")[0]')
 [ "$major" -ge 22 ] || { echo "error: Node $major is too old: give Node 22 or newer with NODE=PATH" >&2; exit 2; }
-PATH="$(dirname "$(command -v "$node")"):$PATH" npm install --prefix "$folder" --no-audit --no-fund --silent \
+npm install --prefix "$folder" --no-audit --no-fund --silent \
   @modelcontextprotocol/conformance@0.1.16
 "$program" mcp --http --port 0 --device cpu ${KW_PYTHON:+--python "$KW_PYTHON"} >"$folder/url" 2>"$folder/log" &
 server=$!
