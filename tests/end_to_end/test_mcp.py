@@ -59,9 +59,8 @@ def test_progress_names_the_start_and_the_judging(client):
     assert [each["message"] for each in told][:2] == ["starting Python with PyTorch", "judging"]
 
 
-def test_a_cancelled_call_leaves_no_process(client):
+def test_a_cancelled_call_leaves_no_process(client, traces_left):
     client.call("verify", reference=REFERENCE, kernel=RIGHT)
-    idle = program.descendants(client.pid)
     request = client.begin("tools/call", {"name": "verify", "_meta": {"progressToken": 1},
                                           "arguments": {"reference": REFERENCE, "kernel": SPINS}})
     while client.next()["params"]["message"] != "judging":
@@ -71,7 +70,8 @@ def test_a_cancelled_call_leaves_no_process(client):
     again = client.call("verify", reference=REFERENCE, kernel=WRONG)
     assert again["structuredContent"]["status"] == "incorrect"
     assert not [each for each in client.notices if each.get("id") == request]
-    assert not program.settled(lambda: program.descendants(client.pid) - idle)
+    assert client.leave() == 0
+    assert not traces_left.processes()
 
 
 @pytest.mark.parametrize("ends", ["leave", "interrupt"])
@@ -136,11 +136,6 @@ def test_files_below_the_root_and_tasks_of_a_folder(tmp_path):
             assert client.call("verify", reference=REFERENCE, kernel_path=path)["isError"], path
 
 
-def test_a_service_judges_for_an_agent(tmp_path):
-    with agent.Agent(tmp_path, "--evaluator", "http://127.0.0.1:9", "--evaluator-patience", 1) as client:
-        assert client.initialize()["serverInfo"]["name"] == "kernelwright"
-
-
 def test_wrong_flags_are_usage_errors(tmp_path, run):
     for words, told in ((["--port", "1"], "--http"), (["--http", "--host", "0.0.0.0"], "requires a key"),
                         (["--root", tmp_path / "none"], "--root"), (["--http", "--allow-host", "a/b"], "--allow-host"),
@@ -163,7 +158,7 @@ def test_http_serves_sessions_and_streams(tmp_path, traces_left):
         assert answer["id"] == 1 and answer["result"]["structuredContent"]["status"] == "correct"
         assert site.ask("GET", **session)[0] == 405
         assert site.ask("DELETE", **session)[0] == 204
-        assert site.ask("POST", agent.request(2, "ping"), **session)[0] == 404
+        assert site.ask("POST", agent.request(2, "tools/list"), **session)[0] == 404
         assert site.interrupt() == 130
     assert not traces_left.processes()
 
