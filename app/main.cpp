@@ -17,6 +17,7 @@
 #include "explain.h"
 #include "export.h"
 #include "man.h"
+#include "mcp.h"
 #include "models.h"
 #include "new.h"
 #include "options/config.h"
@@ -99,6 +100,12 @@ int main_verb(int argc, char** argv) {
   CLI::App* serve_verb = app.add_subcommand("serve", "Serve verdicts over HTTP");
   serve.add(*serve_verb);
   kw::add_config(*serve_verb);
+
+  kw::McpFlags mcp;
+  CLI::App* mcp_verb =
+      app.add_subcommand("mcp", "Serve the verifier to coding agents: Model Context Protocol");
+  mcp.add(*mcp_verb);
+  kw::add_config(*mcp_verb);
 
   kw::ExportFlags export_flags;
   CLI::App* export_verb = app.add_subcommand("export", "Export a run as training files");
@@ -191,6 +198,7 @@ int main_verb(int argc, char** argv) {
   if (run_verb->parsed()) return kw::app::run(run, *run_verb);
   if (score_verb->parsed()) return kw::app::score(score, *score_verb);
   if (serve_verb->parsed()) return kw::app::serve(serve);
+  if (mcp_verb->parsed()) return kw::app::mcp(mcp, *mcp_verb);
   if (export_verb->parsed()) return kw::app::export_run(export_flags);
   if (report_verb->parsed()) return kw::app::report(report);
   if (view_verb->parsed()) return kw::app::view(view);

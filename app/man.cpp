@@ -67,7 +67,7 @@ std::string verb_section(const VerbInfo& verb) {
 std::string environment(const VerbInfo& program) {
   std::map<std::string, std::string> variables{
       {"OPENAI_API_KEY", "key of the model server"},
-      {"KERNELWRIGHT_API_KEY", "key that clients of serve must send"},
+      {"KERNELWRIGHT_API_KEY", "key that clients of serve and mcp must send"},
       {"KERNELWRIGHT_EVALUATOR_KEY", "key that a client sends to a service"},
       {"NO_COLOR", "if it is set, nothing is coloured"}};
   for_each_verb(program, [&](const VerbInfo& verb) {

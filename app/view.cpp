@@ -8,10 +8,11 @@
 #include <cstdlib>
 
 #include "base/core/display.h"
-#include "base/core/text.h"
+#include "base/http/access.h"
 #include "base/http/server.h"
 #include "base/http/url.h"
 #include "base/process/child.h"
+#include "listening.h"
 #include "report/page/shell.h"
 #include "report/summary/overview.h"
 #include "serve.h"
@@ -39,37 +40,20 @@ bool is_service(const std::string& path) {
 }
 
 Result<> check_view_flags(const ViewFlags& flags) {
-  if (!http::is_address(flags.host) && !http::is_loopback(flags.host))
-    return fail(fmt::format("--host {}: not an address", flags.host),
-                "give an address of this machine, like 127.0.0.1, 0.0.0.0 or ::");
+  if (auto named = check_names(flags.host, flags.allow_hosts); !named) return named;
   if (auto paired = flags.tls.check(); !paired) return paired;
   if (flags.paths.size() > 1 && std::ranges::any_of(flags.paths, is_service))
     return fail("a service is shown alone", "name one URL, or paths");
   if (is_service(flags.paths.front()) && flags.review)
     return fail("--review excludes a service: there is no file beside which labels could lie",
                 "review a run or a file of verdicts");
-  for (const std::string& name : flags.allow_hosts)
-    if (view::host_of(name) != lower(name))
-      return fail(fmt::format("--allow-host {}: not the name of a host", visible_line(name)),
-                  "give a name without scheme, port and path, like gpu7.example.org");
   return {};
-}
-
-// The names under which others reach this machine.
-std::vector<std::string> names_of(const ViewFlags& flags) {
-  std::vector<std::string> names;
-  for (const std::string& name : flags.allow_hosts) names.push_back(lower(name));
-  std::string own(256, '\0');
-  if (!is_loopback_only(flags) && ::gethostname(own.data(), own.size() - 1) == 0)
-    names.push_back(lower(own.c_str()));
-  return names;
 }
 
 view::GateOptions gate_options(const ViewFlags& flags, const std::string& key) {
   view::GateOptions options;
   options.key = key;
-  options.hosts = names_of(flags);
-  options.any_address = !is_loopback_only(flags);
+  options.names = served_names(flags.host, flags.allow_hosts);
   options.secure = !flags.tls.certificate.empty();
   return options;
 }
@@ -100,7 +84,7 @@ view::ModelReader model_reader(const ViewFlags& flags) {
 
 http::ServerOptions server_options(const ViewFlags& flags, view::Viewer& viewer) {
   http::ServerOptions options;
-  options.address = http::is_address(flags.host) ? flags.host : "127.0.0.1";
+  options.address = address_of(flags.host);
   options.port = static_cast<std::uint16_t>(flags.port);
   options.max_body_bytes = view::ViewerOptions().most_body_bytes;
   options.max_connections = page_connections;
@@ -112,15 +96,6 @@ http::ServerOptions server_options(const ViewFlags& flags, view::Viewer& viewer)
   options.refusal = view::unread_response;
   options.turn_away = [&viewer](const http::Request& head) { return viewer.turn_away(head); };
   return options;
-}
-
-// The address for people: 0.0.0.0 and :: are none.
-std::string shown_url(const http::Server& server, const ViewFlags& flags) {
-  std::string url = server.url();
-  if (flags.host != "0.0.0.0" && flags.host != "::") return url;
-  std::vector<std::string> names = names_of(flags);
-  auto begin = url.find("//") + 2;
-  return url.substr(0, begin) + (names.empty() ? "127.0.0.1" : names.front()) + url.substr(url.rfind(':'));
 }
 
 void open_browser(const std::string& url) {
@@ -140,13 +115,13 @@ struct ChosenKey {
 
 ChosenKey choose_key(const ViewFlags& flags, std::string given) {
   if (!given.empty() || is_loopback_only(flags)) return {std::move(given), false};
-  return {view::random_secret(), true};
+  return {http::random_secret(), true};
 }
 
 // The key goes to standard output alone, once.
 void announce(const http::Server& server, const view::Viewer& viewer, const ViewFlags& flags,
               const ChosenKey& key) {
-  const std::string url = shown_url(server, flags) + viewer.first_target();
+  const std::string url = shown_url(server, flags.host, flags.allow_hosts) + viewer.first_target();
   fmt::print("{}\n", url);
   if (key.is_new) fmt::print("key {}\n", key.key);
   std::fflush(stdout);

@@ -4,26 +4,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/http/access.h"
 #include "base/http/message.h"
+#include "base/http/served_names.h"
 
 namespace kw::view {
 
 struct GateOptions {
-  std::string key{};                 // empty: none is needed
-  std::vector<std::string> hosts{};  // names of this machine beside those of loopback, in lower case
-  bool any_address = false;          // listens beyond loopback: a Host that is an address is this machine
-  bool secure = false;               // https
+  std::string key{};  // empty: none is needed
+  http::ServedNames names{};
+  bool secure = false;  // https
 };
 
-// The reason for a refusal.
-struct GateError {
-  int status = 403;
-  std::string error_class;
-  std::string message;
-};
+using GateError = http::RequestError;
 
 class Gate {
  public:
@@ -45,10 +39,8 @@ class Gate {
   const std::string& token() const { return token_; }
 
  private:
-  std::optional<GateError> refuse_place(const http::Request& head) const;
   std::optional<GateError> refuse_guess(const http::Request& head);
   bool has_cookie(const http::Request& head) const;
-  bool is_ours(std::string_view host) const;
   std::string cookie() const;
 
   GateOptions options_;
@@ -59,12 +51,5 @@ class Gate {
   std::string cookie_name_;
   http::RateLimit wrong_keys_;
 };
-
-// The host of a Host header or of an origin's authority, in lower case and without port and brackets; empty
-// if it is invalid.
-std::string host_of(std::string_view authority);
-
-// A secret of 128 bits as hex.
-std::string random_secret();
 
 }  // namespace kw::view

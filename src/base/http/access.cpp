@@ -10,6 +10,7 @@
 namespace kw::http {
 namespace {
 
+constexpr std::size_t secret_digits = 32;
 constexpr double burst_s = 5;
 constexpr double least_burst = 10;
 // The number of remembered addresses above which idle ones are forgotten.
@@ -45,6 +46,10 @@ bool KeyCheck::matches(std::string_view given) const {
 
 bool KeyCheck::admits(const Headers& headers) const {
   return matches(given_key(headers));
+}
+
+std::string random_secret() {
+  return sha256_hex(random_bytes(32)).substr(0, secret_digits);
 }
 
 std::string client_of(std::string_view address) {

@@ -1,4 +1,4 @@
-// Access to a server: authentication and rate limits.
+// Access to a server: authentication, secrets, and rate limits.
 #pragma once
 
 #include <string>
@@ -24,6 +24,9 @@ class KeyCheck {
  private:
   std::string digest_;  // empty: none is needed
 };
+
+// A secret of 128 random bits as hex: a key, the name of a session.
+std::string random_secret();
 
 // A limit of requests per second from one address, with bursts of several seconds' requests.
 class RateLimit {
