@@ -217,9 +217,8 @@ async::Task<> HttpEndpoint::State::post(const http::Request& request, http::Resp
   auto client = clients.find(id);
   if (client == clients.end()) {
     // A client may ask whether the server lives, and a text that is no message gets its error.
-    const bool needs_none = incoming.is_alone("ping") ||
-                            (incoming.messages.size() == 1 && !incoming.messages.front() && id.empty());
-    if (!needs_none)
+    const bool is_no_message = incoming.messages.size() == 1 && !incoming.messages.front();
+    if (!id.empty() || !(incoming.is_alone("ping") || is_no_message))
       co_return co_await responder.send(
           id.empty() ? refusal_response(400, "send initialize first, and its Mcp-Session-Id then")
                      : refusal_response(404, "no such session: send initialize again"));

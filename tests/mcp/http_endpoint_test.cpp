@@ -95,6 +95,7 @@ TEST(Http, NeedsASession) {
   EXPECT_EQ(site.post(list).status, 400);
   EXPECT_EQ(site.post(list, {{"Mcp-Session-Id", "x"}}).status, 404);
   EXPECT_EQ(site.post(ping).status, 200);
+  EXPECT_EQ(site.post(ping, {{"Mcp-Session-Id", "x"}}).status, 404);
   EXPECT_EQ(site.post("nonsense").status, 400);
   EXPECT_THAT(site.post("nonsense").body, HasSubstr("-32700"));
   EXPECT_EQ(site.endpoint.sessions(), 0U);
