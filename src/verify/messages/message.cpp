@@ -27,6 +27,8 @@ Result<BodyUnion> decode(std::string_view packet) {
   if (!VerifyPacketBuffer(verifier)) return fail("a message is malformed");
   std::unique_ptr<PacketT> unpacked(GetPacket(packet.data())->UnPack());
   if (unpacked->body.type == Body::NONE) return fail("a message is of an unknown kind");
+  // The verifier accepts a kind without its content.
+  if (unpacked->body.value == nullptr) return fail("a message has no content");
   return std::move(unpacked->body);
 }
 

@@ -70,6 +70,12 @@ std::string plea(Random& random) {
   return wire::encode(std::move(failed));
 }
 
+std::string without_content(Body kind) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(wire::CreatePacket(builder, kind));
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
 // The honest packet, damaged.
 std::string damaged(std::string packet, Random& random) {
   for (std::size_t changes = 1 + below(random, 4); changes > 0; --changes)
@@ -81,14 +87,16 @@ std::string damaged(std::string packet, Random& random) {
 }
 
 std::string lie(const wire::BodyUnion& honest, Random& random) {
-  switch (below(random, 8)) {
+  switch (below(random, 9)) {
     case 0:
       return flood(random);
     case 1:
       return plea(random);
     case 2:
       return wire::encode(wire::ReadyT{});
-    case 3: {
+    case 3:
+      return without_content(honest.type);
+    case 4: {
       std::string packet = wire::encode_body(honest);
       packet.resize(1 + below(random, packet.size()));
       return packet;

@@ -88,6 +88,14 @@ TEST(Message, GarbageIsRefused) {
   EXPECT_FALSE(decode(std::string(4096, '\xff')));
 }
 
+// The supervisor took such a message for an answer, and read through a null pointer.
+TEST(Message, AKindWithoutContentIsRefused) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(CreatePacket(builder, Body::Returned));
+  const std::string packet(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  EXPECT_FALSE(decode(packet));
+}
+
 TEST(CallSpec, ComesBackAsItWent) {
   CallSpecT spec;
   spec.entry_point = "Model";
