@@ -112,7 +112,8 @@ export function whyNoSpeed(of: Report, rows: readonly number[]): string {
   const judged = endedRows(of, rows).filter((row) => standingOf(of.rows, row) !== "unknown");
   if (judged.length === 0) return "no sample was judged";
   // Verdicts of this program have a protocol, and name the GPU if there is one.
-  if (judged.every((row) => of.rows.value("gpu", row) === null && of.rows.value("protocol", row) !== null)) return "no GPU";
+  const isWithoutGpu = (row: number): boolean => of.rows.value("trust", row) === "interpreter" || (of.rows.value("gpu", row) === null && of.rows.value("protocol", row) !== null);
+  if (judged.every(isWithoutGpu)) return "no GPU";
   return judged.some((row) => standingOf(of.rows, row) === "right") ? "no right answer was timed" : "no answer is right";
 }
 

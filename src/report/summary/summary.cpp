@@ -70,7 +70,8 @@ std::string_view why_no_speed(const Rows& rows, const WantedRow& wanted) {
     ++judged;
     right += standing_of(rows, row) == Standing::right;
     // Verdicts of this program have a protocol, and name the GPU if there is one.
-    without_gpu += rows.gpu.is_null(row) && !rows.protocol.is_null(row);
+    bool names_no_gpu = rows.gpu.is_null(row) && !rows.protocol.is_null(row);
+    without_gpu += names_no_gpu || rows.trust[row] == to_string(Trust::interpreter);
   }
   if (judged == 0) return "no sample was judged";
   if (without_gpu == judged) return "no GPU";
