@@ -62,6 +62,13 @@ test("right by turn is the program's", () => {
   });
 });
 
+test("evidence records, and why no speed is known, are the program's", () => {
+  const { judged, kept, bestJudged, bestKept } = page.evidenceCounts(of, rows);
+  assert.deepEqual({ judged, kept, best_judged: bestJudged, best_kept: bestKept }, summary.evidence);
+  assert.equal(summary.no_speed, null);
+  assert.equal(rows.length - page.endedRows(of, rows).length, summary.unfinished);
+});
+
 test("errors by turn and faults are the program's", () => {
   const errors = page.errorsByTurn(of, rows).map((turn, i) => ({ turn: i + 1, errors: Object.fromEntries([...turn].sort()) })).filter((turn) => Object.keys(turn.errors).length > 0);
   assert.deepEqual(errors, summary.errors_by_turn);

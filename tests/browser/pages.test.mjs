@@ -15,9 +15,21 @@ const headline = (tab, name) => tab.text(`.headline:has(h3:text-is("${name}")) .
 const whole = (tab) => tab.page.waitForFunction(() => !document.body.innerText.includes("95% interval: …"));
 const judged = (rows) => rows.filter((row) => row.kind !== "dataset");
 
-test("the overview has the share of right samples, task by task", async () => {
+test("the overview has the share of right samples of each source, task by task, and pools no claim", async () => {
   const tab = await open("#/overview");
-  const tasks = Map.groupBy ? Map.groupBy(judged(world.rows), (row) => row.task_id) : group(judged(world.rows));
+  const sources = new Set(judged(world.rows).filter((row) => row.standing !== "unknown").map((row) => row.source ?? 0));
+  assert.ok(sources.size > 1);
+  assert.equal(await tab.page.locator('.headline h3:text-is("Right (fast_0)")').count(), sources.size);
+  assert.match(await tab.text("main"), new RegExp(`Pooled over ${sources.size} sources\\.`));
+  await whole(tab);
+  for (const text of await tab.page.locator(".claim-text").allTextContents()) assert.match(text, /^(unfinished )?source /);
+  await tab.close();
+});
+
+test("the overview of one source has the share of its right samples", async () => {
+  const tab = await open("#/overview?source=0");
+  const own = judged(world.rows).filter((row) => (row.source ?? 0) === 0);
+  const tasks = Map.groupBy ? Map.groupBy(own, (row) => row.task_id) : group(own);
   const shares = [...tasks.values()].map((rows) => rows.filter((row) => row.standing !== "unknown")).filter((rows) => rows.length > 0).map((rows) => rows.filter((row) => row.standing === "right").length / rows.length);
   const expected = (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length;
   assert.equal(await headline(tab, "Right (fast_0)"), `${expected.toFixed(1)}%`);
@@ -31,11 +43,11 @@ function group(rows) {
 }
 
 test("intervals come after the figures, and the claim with them is copied", async () => {
-  const tab = await open("#/overview");
+  const tab = await open("#/overview?source=0");
   await whole(tab);
   assert.match(await tab.text('.headline:has(h3:text-is("Speed-up"))'), /95% interval [\d.]+× to [\d.]+×/);
   const claim = tab.page.locator('.headline:has(h3:text-is("Right (fast_0)")) .claim');
-  assert.match(await claim.locator(".claim-text").textContent(), /^fast_0 = .*cluster bootstrap.*GPU NVIDIA H200; torch 2\.11\.0\+cu130.*kernelwright 0\.9\.0\.$/);
+  assert.match(await claim.locator(".claim-text").textContent(), /^(unfinished: )?fast_0 = .*(cluster bootstrap|Wilson).*GPU NVIDIA H200; torch 2\.11\.0\+cu130.*kernelwright 0\.9\.0\.$/);
   await claim.locator("button").click();
   await tab.page.waitForFunction(() => document.querySelector(".claim button").innerText === "Copied");
   await tab.close();
@@ -121,7 +133,20 @@ test("the best kernel of a task is copied, and opened", async () => {
 test("without a GPU the overview says why there is no speed", async () => {
   const tab = await open("#/overview", { world: pagesWorld({ tasks: 6, gpu: false }) });
   assert.match(await tab.text("main"), /Speed was not measured: no GPU\./);
-  assert.equal(await headline(tab, "Speed-up"), "–");
+  for (const name of ["Speed-up", "Right and faster (fast_1)"])
+    for (const value of await tab.page.locator(`.headline:has(h3:text-is("${name}")) .headline-value`).allTextContents()) assert.equal(value, "not measured");
+  await tab.close();
+});
+
+test("samples that have not ended are counted apart and in no share", async () => {
+  const row = (key, standing, unfinished = null) => ({ ...judged(world.rows)[0], key, task_id: key, source: 0, standing, status: standing === "right" ? "correct" : "failed", unfinished });
+  const rows = [row("a", "right"), row("b", "unknown", true), row("c", "unknown", true)];
+  const tab = await open("#/overview", { world: { ...world, rows, turns: [] } });
+  assert.equal(await headline(tab, "Right (fast_0)"), "100.0%");
+  assert.equal(await headline(tab, "Unfinished"), "2");
+  assert.equal(await headline(tab, "Not judged"), "0");
+  assert.match(await tab.text("main"), /1 of 1 sample that have ended/);
+  assert.match(await tab.page.locator(".claim-text").first().textContent(), /^unfinished: fast_0 = .*1 sample of the 1 that have ended; 2 are unfinished;/);
   await tab.close();
 });
 

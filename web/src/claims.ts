@@ -3,19 +3,19 @@
 import { between, counted, shareText } from "./charts/figures";
 import { NOT_RECORDED, significant, times } from "./numbers";
 import type { Report } from "./report";
-import { wordsOf } from "./selection";
+import { endedRows, isSourceOpen, wordsOf } from "./selection";
 import type { Estimate } from "./statistics";
 
 export type ClaimFigure = "fast_0" | "fast_1" | "fast_1_compile" | "geometric_mean_speedup" | "geometric_mean_compile_speedup";
 
-/** The program's own line for a figure over all rows. */
-export function storedClaim(of: Report, figure: ClaimFigure): string | null {
+/** The program's own line for a figure over all rows, or over those of one of several sources. */
+export function storedClaim(of: Report, figure: ClaimFigure, source: number | null = null): string | null {
   const claims = of.index.summary?.["claims"];
   if (!Array.isArray(claims)) return null;
   for (const claim of claims as unknown[]) {
     if (typeof claim !== "object" || claim === null) continue;
-    const { figure: name, text } = claim as Record<string, unknown>;
-    if (name === figure && typeof text === "string") return text;
+    const { figure: name, text, source: about = null } = claim as Record<string, unknown>;
+    if (name === figure && about === source && typeof text === "string") return text;
   }
   return null;
 }
@@ -46,18 +46,26 @@ const NAMES: Record<ClaimFigure, string> = {
   geometric_mean_compile_speedup: "geometric mean speed-up over torch.compile",
 };
 
-/** The line for an estimate over some rows. `bounds`: the value in words, where unknown speeds leave it open. */
-export function claim(of: Report, figure: ClaimFigure, estimate: Estimate, rows: readonly number[], bounds: string | null = null): string {
+/**
+ * The line for an estimate over some rows. `bounds`: the value in words, where unknown speeds leave it open. `source`: the
+ * number of the source that all rows are of, where the report has several.
+ */
+export function claim(of: Report, figure: ClaimFigure, estimate: Estimate, all: readonly number[], bounds: string | null = null, source: number | null = null): string {
+  const rows = endedRows(of, all);
+  const unfinished = all.length - rows.length;
+  const isOpen = unfinished > 0 || rows.some((row) => isSourceOpen(of, row));
+  const name = source === null ? null : (of.sources[source]?.name ?? null);
+  const prefix = [isOpen ? "unfinished" : "", name === null ? "" : `source ${name.slice(0, 60)}`].filter((words) => words !== "").join(" ");
   const isSpeed = figure.startsWith("geometric");
   const samples = rows.filter((row) => of.rows.value("standing", row) === "right" || of.rows.value("standing", row) === "wrong");
   const right = rows.filter((row) => of.rows.value("standing", row) === "right");
   const about = figure === "fast_0" ? samples : right;
   const measured = figure === "fast_0" || right.some((row) => of.rows.number(figure.includes("compile") ? "compile_speedup" : "speedup", row) !== null);
   const parts = [
-    `${NAMES[figure]} = ${measured ? (bounds ?? estimateText(estimate, isSpeed ? times : shareText)) : "speed not measured"}`,
+    `${prefix === "" ? "" : `${prefix}: `}${NAMES[figure]} = ${measured ? (bounds ?? estimateText(estimate, isSpeed ? times : shareText)) : "speed not measured"}`,
     isSpeed ? "mean of logarithms over tasks with a right answer of known speed" : "mean over tasks of the share of samples",
     `${counted(estimate.tasks, "task")} of ${circumstances(of, rows, "task_source")}`,
-    counted(samples.length, "sample"),
+    counted(samples.length, "sample") + (unfinished > 0 ? ` of the ${rows.length} that have ended; ${unfinished} ${unfinished === 1 ? "is" : "are"} unfinished` : ""),
   ];
   const unjudged = rows.length - samples.length;
   if (unjudged > 0) parts.push(`${counted(unjudged, "sample")} not judged and left out`);

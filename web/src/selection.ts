@@ -14,6 +14,7 @@ import {
   type TaskSamples,
   USUAL_BOOTSTRAP,
   USUAL_P,
+  without,
 } from "./statistics";
 import type { Table } from "./table";
 
@@ -25,6 +26,26 @@ export function judgedRows(of: Report, rows: ArrayLike<number>): number[] {
 function standingOf(table: Table, row: number): Standing {
   const word = table.value("standing", row);
   return word === "right" || word === "wrong" ? word : "unknown";
+}
+
+/** A trace that has not ended: it is in the costs and in no other figure. */
+export function isUnfinished(of: Report, row: number): boolean {
+  return of.rows.flag("unfinished", row) === true;
+}
+
+export function endedRows(of: Report, rows: readonly number[]): number[] {
+  return rows.filter((row) => !isUnfinished(of, row));
+}
+
+/** Whether more traces of a row's source may end. */
+export function isSourceOpen(of: Report, row: number): boolean {
+  const state = of.sourceOf(row)?.state;
+  return state === "unfinished" || state === "interrupted";
+}
+
+/** The sources with a right or wrong row, each with all its rows. */
+export function judgedSources(of: Report, rows: readonly number[]): [source: number, rows: number[]][] {
+  return bySource(of, rows).filter(([source, own]) => source >= 0 && endedRows(of, own).some((row) => standingOf(of.rows, row) !== "unknown"));
 }
 
 /** The rows of each source, by the number of the source (-1: of none); sources without rows are absent. */
@@ -58,7 +79,7 @@ export function pageOf(of: Report, row: number): "transcript" | "dataset" {
 export type SpeedColumn = "speedup" | "compile_speedup";
 
 export function outcomes(of: Report, rows: readonly number[], column: SpeedColumn = "speedup"): Outcome[] {
-  return rows.map((row) => ({
+  return endedRows(of, rows).map((row) => ({
     taskId: taskOf(of, row),
     standing: standingOf(of.rows, row),
     speedup: of.rows.number(column, row),
@@ -73,7 +94,50 @@ export interface Speeds {
 
 export function* speedsOf(of: Report, rows: readonly number[], column: SpeedColumn, bootstrap = USUAL_BOOTSTRAP): Steps<Speeds> {
   const tasks = byTask(outcomes(of, rows, column));
-  return { tasks, curve: yield* fastP(tasks, USUAL_P, bootstrap), mean: yield* geometricMeanSpeedup(tasks, bootstrap) };
+  const curve = yield* fastP(tasks, USUAL_P, bootstrap);
+  const mean = yield* geometricMeanSpeedup(tasks, bootstrap);
+  return { tasks, curve: hasSpeeds(tasks) ? curve : withoutSpeeds(curve, `speed not measured: ${whyNoSpeed(of, rows)}`), mean };
+}
+
+export const hasSpeeds = (tasks: readonly TaskSamples[]): boolean => tasks.some((task) => task.speedups.length > 0);
+
+/** Without any speed, a share of 0 would only state that nothing was measured. */
+function withoutSpeeds(curve: FastCurve, why: string): FastCurve {
+  const none = without(why, curve.tasks);
+  return { ...curve, points: curve.points.map((point) => (point.p > 0 ? { ...point, share: none, atLeast: none, atMost: none } : point)) };
+}
+
+/** Why no speed against eager PyTorch is known, in the program's words (`summary.no_speed`). */
+export function whyNoSpeed(of: Report, rows: readonly number[]): string {
+  const judged = endedRows(of, rows).filter((row) => standingOf(of.rows, row) !== "unknown");
+  if (judged.length === 0) return "no sample was judged";
+  // Verdicts of this program have a protocol, and name the GPU if there is one.
+  const isWithoutGpu = (row: number): boolean => of.rows.value("trust", row) === "interpreter" || (of.rows.value("gpu", row) === null && of.rows.value("protocol", row) !== null);
+  if (judged.every(isWithoutGpu)) return "no GPU";
+  return judged.some((row) => standingOf(of.rows, row) === "right") ? "no right answer was timed" : "no answer is right";
+}
+
+export interface EvidenceCounts {
+  judged: number; // turns with a verdict
+  kept: number; // those with an evidence record
+  bestJudged: number; // the same of best turns: one a row
+  bestKept: number;
+}
+
+export function evidenceCounts(of: Report, rows: readonly number[]): EvidenceCounts {
+  const counts = { judged: 0, kept: 0, bestJudged: 0, bestKept: 0 };
+  for (const row of rows) {
+    if (of.rows.value("status", row) !== null) {
+      ++counts.bestJudged;
+      if (of.rows.flag("evidence", row) === true) ++counts.bestKept;
+    }
+    for (const { table, at } of turnsOfRow(of, row)) {
+      if (table.value("status", at) === null) continue;
+      ++counts.judged;
+      if (table.flag("evidence", at) === true) ++counts.kept;
+    }
+  }
+  return counts;
 }
 
 /** One turn of a row; a verdict without a trace is a turn of its own. */
@@ -95,7 +159,7 @@ export function* rightByTurn(of: Report, rows: readonly number[], bootstrap = US
   // Of each sample, the number of its first right turn; 0: it never was.
   const samples: { task: string; first: number }[] = [];
   let last = 0;
-  for (const row of rows) {
+  for (const row of endedRows(of, rows)) {
     const turns = turnsOfRow(of, row);
     const standings = turns.map((turn) => standingOf(turn.table, turn.at));
     if (standings.every((standing) => standing === "unknown")) continue;
@@ -116,9 +180,13 @@ export function* rightByTurn(of: Report, rows: readonly number[], bootstrap = US
   return shares.map((share, i) => ({ ...share, estimate: estimates[i]! }));
 }
 
+/** Of a correct result that does not count. */
+export const NO_REASON = "no reason recorded";
+
 /** Why a turn is not right: its error class, else its reason not to count, else its status. */
 function reasonOf(table: Table, at: number): string {
-  return table.text("error_class", at) ?? table.text("counts_reason", at) ?? table.text("status", at) ?? "wrong";
+  const status = table.text("status", at);
+  return table.text("error_class", at) ?? table.text("counts_reason", at) ?? (status === "correct" ? NO_REASON : status) ?? "wrong";
 }
 
 /** The reasons of all turns of a row that are not right, each once: what the filter by reason compares. */
@@ -132,7 +200,7 @@ export function reasonsOf(of: Report, row: number): string[] {
 /** The words of errors by turn: the reason of each wrong turn. */
 export function errorsByTurn(of: Report, rows: readonly number[]): Map<string, number>[] {
   const turns: Map<string, number>[] = [];
-  for (const row of rows)
+  for (const row of endedRows(of, rows))
     for (const { number, table, at } of turnsOfRow(of, row)) {
       if (standingOf(table, at) !== "wrong") continue;
       const word = reasonOf(table, at);
@@ -150,7 +218,7 @@ export const reasonOfFault = (word: string): string => word.slice(word.lastIndex
 /** What was not judged and why: faults of the task and of the infrastructure, skipped turns, traces without a turn. */
 export function faults(of: Report, rows: readonly number[]): Map<string, number> {
   const found = new Map<string, number>();
-  for (const row of rows) {
+  for (const row of endedRows(of, rows)) {
     const turns = turnsOfRow(of, row);
     if (turns.length === 0) add(found, of.rows.text("stop_reason", row) ?? NO_ANSWER);
     for (const { table, at } of turns) {
@@ -181,7 +249,7 @@ export function sumOf(of: Report, rows: readonly number[], column: string): numb
 /** Of each task with a right row the fastest one; without speeds the first one. */
 export function bestRows(of: Report, rows: readonly number[]): number[] {
   const best = new Map<string, number>();
-  for (const row of rows) {
+  for (const row of endedRows(of, rows)) {
     if (standingOf(of.rows, row) !== "right") continue;
     const task = taskOf(of, row);
     const known = best.get(task);

@@ -11,9 +11,14 @@ function estimateOf(of: Fields, value: number | null, tasks: number): Estimate {
   return { value, interval, method: textOf(of["method"]) ?? "", why: textOf(of["why"]) ?? (interval || value === null ? "" : "all tasks have one value"), tasks };
 }
 
-/** The figures of `speedup` or `compile_speedup`; `tasks` are those of all rows. */
-export function storedSpeeds(of: Report, tasks: TaskSamples[], column: SpeedColumn): Speeds | null {
-  const summary = fieldsOf(of.index.summary);
+/** The program's figures of one of several sources; null where it wrote none. */
+export function storedSource(of: Report, source: number): Fields | null {
+  return objectsOf(fieldsOf(of.index.summary)["by_source"]).find((one) => one["source"] === source) ?? null;
+}
+
+/** The figures of `speedup` or `compile_speedup`; `tasks` are those of the rows of `stored`: all, or those of a source. */
+export function storedSpeeds(of: Report, tasks: TaskSamples[], column: SpeedColumn, stored: unknown = of.index.summary): Speeds | null {
+  const summary = fieldsOf(stored);
   const compiled = column === "compile_speedup";
   const list = objectsOf(summary[compiled ? "fast_p_compile" : "fast_p"]);
   const mean = fieldsOrNull(summary[compiled ? "geometric_mean_compile_speedup" : "geometric_mean_speedup"]);
@@ -23,9 +28,9 @@ export function storedSpeeds(of: Report, tasks: TaskSamples[], column: SpeedColu
   const points: FastPoint[] = [];
   for (const point of list) {
     const [p, atLeast, atMost] = [numberOf(point["p"]), numberOf(point["at_least"]), numberOf(point["at_most"])];
-    if (p === null || atLeast === null || atMost === null) continue;
+    if (p === null) continue;
     const share = estimateOf(point, numberOf(point["share"]), judged.length);
-    const bound = (value: number): Estimate => ({ ...without("", judged.length), value });
+    const bound = (value: number | null): Estimate => ({ ...without("", judged.length), value });
     points.push({ p, atLeast: bound(atLeast), atMost: bound(atMost), share, faster: numberOf(point["faster"]) ?? 0, unknownSpeeds: numberOf(point["unknown_speeds"]) ?? 0, samples: sum((task) => task.samples) });
   }
   if (points.length === 0) return null;

@@ -4,9 +4,10 @@ import { test } from "node:test";
 import { claim, storedClaim } from "../src/claims";
 import type { Index } from "../src/format";
 import { Report } from "../src/report";
-import { bestRows, errorsByTurn, faults, judgedRows, outcomes, rightByTurn, sumOf } from "../src/selection";
+import { settings } from "../src/compare/cases";
+import { bestRows, errorsByTurn, evidenceCounts, faults, judgedRows, judgedSources, outcomes, rightByTurn, speedsOf, sumOf, whyNoSpeed } from "../src/selection";
 import { finish, share } from "../src/statistics";
-import { storedSpeeds, storedTurns } from "../src/stored";
+import { storedSource, storedSpeeds, storedTurns } from "../src/stored";
 
 type Row = Record<string, unknown>;
 
@@ -77,6 +78,75 @@ test("a claim names the value, its interval and what is not recorded", () => {
   assert.match(text, /GPU H200 \(1\), not recorded \(1\)/);
   assert.match(text, /dtype not recorded/);
   assert.match(text, /kernelwright 1\.2\.3\.$/);
+});
+
+const run = (state: string, name = "a.run") => ({ name, kind: "run", state, facts: {}, messages: [] });
+
+test("a trace that has not ended is in no figure, and the claim names it apart", () => {
+  const rows = [
+    { key: "a", kind: "trace", source: 0, task_id: "t", standing: "right", speedup: 2 },
+    { key: "b", kind: "trace", source: 0, task_id: "u", standing: "unknown", status: "correct", unfinished: true, speedup: 9 },
+  ];
+  const of = reportOf(rows, [{ row: 0, standing: "right" }, { row: 1, standing: "wrong", error_class: "timeout" }, { row: 1, standing: "right" }], { sources: [run("unfinished")] });
+  const speeds = finish(speedsOf(of, all(of), "speedup"));
+  assert.deepEqual([speeds.curve.tasks, speeds.curve.samplesNotJudged, speeds.mean.value], [1, 0, 2]);
+  assert.deepEqual(finish(rightByTurn(of, all(of))).map(({ samples, right }) => [samples, right]), [[1, 1]]);
+  assert.deepEqual(errorsByTurn(of, all(of)), []);
+  assert.deepEqual(bestRows(of, all(of)), [0]);
+  const text = claim(of, "fast_0", share(1, 1), all(of));
+  assert.match(text, /^unfinished: fast_0 = /);
+  assert.match(text, /1 sample of the 1 that have ended; 1 is unfinished;/);
+});
+
+test("the claim of one of several sources names it, and is taken from the program by its number", () => {
+  const of = reportOf([{ key: "a", source: 1, standing: "wrong" }], [], {
+    sources: [run("finished"), run("finished", "b.run")],
+    summary: { claims: [{ figure: "fast_0", source: 1, text: "of b" }] },
+  });
+  assert.match(claim(of, "fast_0", share(0, 1), [0], null, 1), /^source b\.run: fast_0 = /);
+  assert.equal(storedClaim(of, "fast_0", 1), "of b");
+  assert.equal(storedClaim(of, "fast_0"), null);
+});
+
+test("several sources are judged where each has a right or wrong row", () => {
+  const row = (source: number, standing: string, unfinished: boolean | null = null) => ({ key: `${source}${standing}`, source, standing, unfinished });
+  const of = reportOf([row(0, "right"), row(1, "wrong"), row(2, "unknown"), row(3, "wrong", true)]);
+  assert.deepEqual(judgedSources(of, all(of)), [[0, [0]], [1, [1]]]);
+});
+
+test("without any speed fast_p above zero has no value but a reason, right or wrong", () => {
+  for (const standing of ["right", "wrong"]) {
+    const of = reportOf([{ key: "a", task_id: "t", standing, protocol: "p1" }]);
+    const { curve } = finish(speedsOf(of, [0], "speedup"));
+    const at = (p: number) => curve.points.find((point) => point.p === p)!;
+    assert.notEqual(at(0).share.value, null);
+    assert.deepEqual([at(1).share.value, at(1).atLeast.value, at(1).atMost.value, at(1).share.why], [null, null, null, "speed not measured: no GPU"]);
+  }
+  const timed = reportOf([{ key: "a", standing: "wrong", protocol: "p1", gpu: "H200" }]);
+  assert.equal(whyNoSpeed(timed, [0]), "no answer is right");
+});
+
+test("a point without bounds is read from the program's figures", () => {
+  const none = { share: null, low: null, high: null, at_least: null, at_most: null, method: "", faster: 0, unknown_speeds: 0 };
+  const of = reportOf([], [], { summary: { by_source: [{ source: 1, fast_p: [{ ...none, p: 1 }], geometric_mean_speedup: { value: null, tasks: 0 } }] } });
+  assert.equal(storedSpeeds(of, [], "speedup", storedSource(of, 1))?.curve.points[0]?.atLeast.value, null);
+  assert.equal(storedSource(of, 0), null);
+});
+
+test("evidence records are counted by turn, and of best turns apart", () => {
+  const turns = [true, true, false].map((evidence) => ({ row: 0, status: "failed", evidence }));
+  const of = reportOf([{ key: "a", kind: "trace", status: "failed", evidence: false }], turns);
+  assert.deepEqual(evidenceCounts(of, [0]), { judged: 3, kept: 2, bestJudged: 1, bestKept: 0 });
+});
+
+test("a correct result that does not count may lack its reason", () => {
+  const of = reportOf([{ key: "a", kind: "verdict", standing: "wrong", status: "correct" }]);
+  assert.deepEqual(errorsByTurn(of, [0]).map((turn) => [...turn]), [[["no reason recorded", 1]]]);
+});
+
+test("the time at which a run began is no setting that differs", () => {
+  const of = reportOf([], [], { sources: [1, 2].map((day) => ({ ...run("finished"), facts: { created_at: `2026-01-0${day}`, seed: day } })) });
+  assert.deepEqual(settings(of, [0, 1]).differing.map(({ name }) => name), ["seed"]);
 });
 
 test("without any speed the claim says so", () => {

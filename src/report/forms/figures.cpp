@@ -33,6 +33,7 @@ struct Draft {
   std::vector<std::string> notes = {};   // sentences of the caption
   std::vector<std::string> claims = {};  // names of figures of claims
   std::string why_not = {};              // a sentence; empty: drawn
+  bool is_by_source = false;             // several sources are shown apart, not pooled
 };
 
 std::string cell(const std::optional<double>& value) {
@@ -70,15 +71,19 @@ std::string count_words(std::size_t count, std::string_view one, std::string_vie
 }
 
 std::string tasks_and_samples(const Summary& summary) {
-  return fmt::format("{}, {}", count_words(summary.tasks, "task", "tasks"),
-                     count_words(summary.right + summary.wrong, "judged sample", "judged samples"));
+  std::string text =
+      fmt::format("{}, {}", count_words(summary.tasks, "task", "tasks"),
+                  count_words(summary.right + summary.wrong, "judged sample", "judged samples"));
+  if (summary.unfinished > 0)
+    text += fmt::format("; {} unfinished", count_words(summary.unfinished, "sample is", "samples are"));
+  return text;
 }
 
-// Points whose share only bounds of nothing measured would state are left out.
+// Without any speed, only p = 0 has a value.
 json::array curve_points(const score::FastCurve& curve, bool has_speeds) {
   json::array points;
   for (const score::FastPoint& point : curve.points) {
-    if (!point.share.value && !has_speeds) continue;
+    if (point.p > 0 && !has_speeds) continue;
     points.push_back(json::object{{"x", point.p},
                                   {"y", value_or_null(point.share.value)},
                                   {"low", low_of(point.share)},
@@ -89,36 +94,55 @@ json::array curve_points(const score::FastCurve& curve, bool has_speeds) {
   return points;
 }
 
-void add_curve(Draft& draft, const char* baseline, const score::FastCurve& curve, bool has_speeds) {
-  draft.drawing["series"].as_array().push_back(json::object{{"name", fmt::format("against {}", baseline)},
-                                                            {"points", curve_points(curve, has_speeds)}});
+// `source`: the name of one of several, or empty.
+void add_curve(Draft& draft, const std::string& source, const char* baseline, const score::FastCurve& curve,
+               bool has_speeds) {
+  std::string name =
+      fmt::format("{}{}against {}", visible_line(source), source.empty() ? "" : ", ", baseline);
+  draft.drawing["series"].as_array().push_back(
+      json::object{{"name", std::move(name)}, {"points", curve_points(curve, has_speeds)}});
   for (const score::FastPoint& point : curve.points)
-    draft.lines.push_back(joined(joined({baseline, cell(point.p)}, estimate_fields(point.share)),
+    draft.lines.push_back(joined(joined({source, baseline, cell(point.p)}, estimate_fields(point.share)),
                                  {cell(point.at_least.value), cell(point.at_most.value), cell(point.faster),
                                   cell(point.unknown_speeds)}));
 }
 
-Draft fast_p(const Summary& summary) {
+// The summaries that a figure shows apart: of each source, or of all rows with an empty name.
+std::vector<std::pair<std::string, const Summary*>> shown_apart(const Index& index,
+                                                                const Overview& overview) {
+  if (!overview.is_pooled()) return {{"", &overview.summary}};
+  std::vector<std::pair<std::string, const Summary*>> shown;
+  for (const SourceSummary& each : overview.by_source)
+    shown.emplace_back(index.sources[each.source].name, &each.summary);
+  return shown;
+}
+
+Draft fast_p(const Index& index, const Overview& overview) {
+  const Summary& summary = overview.summary;
   Draft draft{.name = "fast_p", .title = "fast_p: right, and more than p times as fast", .kind = "curve"};
   draft.subtitle = tasks_and_samples(summary) + "; 95% intervals";
-  draft.header = {"baseline", "p",        "share",   "low",    "high",
-                  "method",   "at_least", "at_most", "faster", "unknown_speeds"};
+  draft.header = {"source", "baseline", "p",       "share",  "low",           "high",
+                  "method", "at_least", "at_most", "faster", "unknown_speeds"};
   draft.drawing = {{"axis", "p"},
                    {"x_label", "p: times the speed of the reference"},
                    {"y_label", "share of tasks"},
                    {"series", json::array()}};
   draft.claims = {"fast_0", "fast_1", "fast_1_compile"};
+  draft.is_by_source = true;
   if (summary.tasks == 0) {
     draft.why_not = "no sample was judged";
     return draft;
   }
-  bool has_speeds = summary.geometric_mean_speedup.value.has_value();
-  add_curve(draft, "PyTorch eager", summary.fast_p, has_speeds);
-  if (summary.fast_p_compile) add_curve(draft, "torch.compile", *summary.fast_p_compile, true);
-  bool is_missing = !has_speeds && summary.right > 0;
+  bool has_speeds = summary.no_speed.empty();
+  for (const auto& [name, shown] : shown_apart(index, overview)) {
+    add_curve(draft, name, "PyTorch eager", shown->fast_p, shown->no_speed.empty());
+    if (shown->fast_p_compile) add_curve(draft, name, "torch.compile", *shown->fast_p_compile, true);
+  }
+  bool is_missing = !has_speeds;
   if (is_missing) draft.subtitle += "; speed not measured";
   if (is_missing)
-    draft.notes.emplace_back("Speed was not measured: only p = 0, the share of right answers, is drawn.");
+    draft.notes.push_back(fmt::format(
+        "Speed was not measured: {}. Only p = 0, the share of right answers, is drawn.", summary.no_speed));
   else if (has_speeds && !summary.fast_p_compile)
     draft.notes.emplace_back("Speed against torch.compile was not measured.");
   draft.notes.emplace_back(
@@ -141,7 +165,8 @@ bool has_several_samples(const Rows& rows) {
   return false;
 }
 
-Draft speedups(const Index& index, const Summary& summary) {
+Draft speedups(const Index& index, const Overview& overview) {
+  const Summary& summary = overview.summary;
   const Rows& rows = index.rows;
   Draft draft{.name = "speedups", .title = "Speed-up of each right sample", .kind = "strip"};
   draft.header = {"task_id", "sample_number", "source", "speedup", "low", "high", "compile_speedup", "trust"};
@@ -168,10 +193,10 @@ Draft speedups(const Index& index, const Summary& summary) {
   draft.subtitle = fmt::format("{} of {} with a known speed; lines are intervals of about 95%",
                                count_words(points.size(), "right sample", "right samples"), summary.right);
   draft.notes.emplace_back(
-      "An interval is the reference's lower bound over the kernel's upper bound, to the opposite. The dashed "
-      "line is "
-      "the geometric mean over tasks, the grey band its interval.");
-  const score::Estimate& mean = summary.geometric_mean_speedup;
+      "An interval is the reference's lower bound over the kernel's upper bound, to the opposite.");
+  if (!overview.is_pooled())
+    draft.notes.emplace_back("The dashed line is the geometric mean over tasks, the grey band its interval.");
+  const score::Estimate mean = overview.is_pooled() ? score::Estimate() : summary.geometric_mean_speedup;
   draft.drawing = {
       {"x_label", "speed-up over PyTorch eager (logarithmic)"},
       {"rows", std::move(points)},
@@ -180,30 +205,35 @@ Draft speedups(const Index& index, const Summary& summary) {
   return draft;
 }
 
-Draft right_by_turn(const Summary& summary) {
+Draft right_by_turn(const Index& index, const Overview& overview) {
+  const Summary& summary = overview.summary;
   Draft draft{.name = "right_by_turn", .title = "Right by turn", .kind = "curve"};
-  draft.header = {"turn", "samples", "right", "share", "low", "high", "method"};
+  draft.header = {"source", "turn", "samples", "right", "share", "low", "high", "method"};
   draft.claims = {"fast_0"};
+  draft.is_by_source = true;
   if (summary.right_by_turn.empty()) {
     draft.why_not = "no turn was judged";
     return draft;
   }
-  json::array points;
-  for (const TurnPoint& point : summary.right_by_turn) {
-    points.push_back(json::object{{"x", point.turn},
-                                  {"y", value_or_null(point.share.value)},
-                                  {"low", low_of(point.share)},
-                                  {"high", high_of(point.share)}});
-    draft.lines.push_back(
-        joined({cell(point.turn), cell(point.samples), cell(point.right)}, estimate_fields(point.share)));
+  json::array series;
+  for (const auto& [name, shown] : shown_apart(index, overview)) {
+    json::array points;
+    for (const TurnPoint& point : shown->right_by_turn) {
+      points.push_back(json::object{{"x", point.turn},
+                                    {"y", value_or_null(point.share.value)},
+                                    {"low", low_of(point.share)},
+                                    {"high", high_of(point.share)}});
+      draft.lines.push_back(joined({name, cell(point.turn), cell(point.samples), cell(point.right)},
+                                   estimate_fields(point.share)));
+    }
+    series.push_back(
+        json::object{{"name", name.empty() ? "right" : visible_line(name)}, {"points", std::move(points)}});
   }
   draft.subtitle = fmt::format("share right in this turn or before; {}; 95% intervals",
                                count_words(summary.right_by_turn.front().samples, "sample", "samples"));
   draft.notes.emplace_back("Each task counts with the share of its samples.");
-  draft.drawing = {{"axis", "turn"},
-                   {"x_label", "turn"},
-                   {"y_label", "share of tasks"},
-                   {"series", json::array{json::object{{"name", "right"}, {"points", std::move(points)}}}}};
+  draft.drawing = {
+      {"axis", "turn"}, {"x_label", "turn"}, {"y_label", "share of tasks"}, {"series", std::move(series)}};
   return draft;
 }
 
@@ -366,9 +396,14 @@ Figure figure_of(Draft draft, const Index& index, const std::vector<Claim>& clai
 std::vector<Figure> figures_of(const Index& index, const Overview& overview) {
   const Summary& summary = overview.summary;
   std::vector<Figure> figures;
-  for (Draft& draft : std::array{fast_p(summary), speedups(index, summary), right_by_turn(summary),
-                                 errors_by_turn(summary), tokens_and_time(summary), roofline(index)})
+  for (Draft& draft :
+       std::array{fast_p(index, overview), speedups(index, overview), right_by_turn(index, overview),
+                  errors_by_turn(summary), tokens_and_time(summary), roofline(index)}) {
+    if (overview.is_pooled() && !draft.subtitle.empty())
+      draft.subtitle += draft.is_by_source ? fmt::format("; {} sources apart", overview.by_source.size())
+                                           : "; " + pooled_words(overview);
     figures.push_back(figure_of(std::move(draft), index, overview.claims));
+  }
   return figures;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <set>
 
@@ -48,25 +49,28 @@ std::string head_of(const Index& index) {
   return text + "\n";
 }
 
-std::string claims_part(const std::vector<Claim>& claims) {
-  if (claims.empty()) return {};
+// Of one source, or of all rows.
+std::string claims_part(const std::vector<Claim>& claims, std::optional<std::size_t> source) {
+  if (std::ranges::find(claims, source, &Claim::source) == claims.end()) return {};
   std::string text = "Each line below can be pasted as it is.\n\n";
   // The line begins with our words, so it cannot end the fence.
-  for (const Claim& claim : claims) text += fmt::format("```text\n{}\n```\n\n", claim.text);
+  for (const Claim& claim : claims)
+    if (claim.source == source) text += fmt::format("```text\n{}\n```\n\n", claim.text);
   return text;
 }
 
-// Without any speed, bounds from 0 to the share of right answers say nothing and are left out.
-std::string curve_part(std::string_view baseline, const score::FastCurve& curve, bool has_speeds) {
+// Without any speed, only p = 0 has a value: the points above it are left out.
+std::string curve_part(const std::string& level, std::string_view baseline, const score::FastCurve& curve,
+                       bool has_speeds) {
   std::string text = fmt::format(
-      "### fast_p against {}\n\nThe share of tasks whose answer is right and more than p times as fast. "
+      "{} fast_p against {}\n\nThe share of tasks whose answer is right and more than p times as fast. "
       "Where the "
       "speed of a right answer is unknown, there are only bounds.\n\n"
       "| p | share | 95% interval | method | at least | at most | faster | right, speed unknown |\n"
       "|---:|---:|---|---|---:|---:|---:|---:|\n",
-      baseline);
+      level, baseline);
   for (const score::FastPoint& point : curve.points) {
-    if (!point.share.value && !has_speeds) continue;
+    if (point.p > 0 && !has_speeds) continue;
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", point.p, estimate_cells(point.share),
                         scoring::number_words(point.at_least.value),
                         scoring::number_words(point.at_most.value), point.faster, point.unknown_speeds);
@@ -125,22 +129,19 @@ std::string errors_part(const Summary& summary) {
 std::string faults_part(const Summary& summary) {
   if (summary.faults.empty()) return {};
   std::string text =
-      "### Not judged\n\nThese turns are in no share: no verdict on the answer exists.\n\n| reason | turns "
+      "### Turns not judged\n\nThese turns are in no share: no verdict on the answer exists.\n\n| reason | "
+      "turns "
       "|\n|---|---:|\n";
   for (const auto& [word, count] : summary.faults)
     text += fmt::format("| {} | {} |\n", markdown_text(word), count);
   return text + "\n";
 }
 
-std::string overview_part(const Overview& overview) {
-  const Summary& summary = overview.summary;
-  if (summary.rows == 0) return {};
-  std::string text = "## Overview\n\n";
-  text += fmt::format("Right and counting: {} of {} judged samples, over {} {}. Not judged: {}.\n\n",
-                      summary.right, summary.right + summary.wrong, summary.tasks,
-                      summary.tasks == 1 ? "task" : "tasks", summary.unknown);
+// Headline figures and fast_p of one source, or of all rows.
+std::string headline_part(const Summary& summary, const std::string& level) {
+  std::string text = fmt::format("Right and counting: {}, over {} {}.\n\n", right_words(summary),
+                                 summary.tasks, summary.tasks == 1 ? "task" : "tasks");
   for (const std::string& sentence : not_measured(summary)) text += sentence + "\n\n";
-  text += claims_part(overview.claims);
   text += "| | value | 95% interval | method | tasks |\n|---|---:|---|---|---:|\n";
   auto mean = [&](const char* name, const score::Estimate& estimate) {
     if (estimate.value)
@@ -149,9 +150,30 @@ std::string overview_part(const Overview& overview) {
   if (!summary.fast_p.points.empty()) mean("right (fast_0)", summary.fast_p.points.front().share);
   mean("speed-up over PyTorch eager, geometric mean", summary.geometric_mean_speedup);
   mean("speed-up over torch.compile, geometric mean", summary.geometric_mean_compile_speedup);
-  text +=
-      "\n" + curve_part("PyTorch eager", summary.fast_p, summary.geometric_mean_speedup.value.has_value());
-  if (summary.fast_p_compile) text += curve_part("torch.compile", *summary.fast_p_compile, true);
+  text += "\n" + curve_part(level, "PyTorch eager", summary.fast_p, summary.no_speed.empty());
+  if (summary.fast_p_compile) text += curve_part(level, "torch.compile", *summary.fast_p_compile, true);
+  return text;
+}
+
+std::string each_source_part(const Index& index, const Overview& overview) {
+  std::string text;
+  for (const SourceSummary& each : overview.by_source) {
+    text += fmt::format("### {}\n\n", markdown_text(index.sources[each.source].name));
+    text += headline_part(each.summary, "####") + claims_part(overview.claims, each.source);
+  }
+  if (std::size_t more = overview.judged_sources - overview.by_source.size(); more > 0)
+    text += fmt::format("{} further sources have judged rows.\n\n", more);
+  return text + fmt::format("The figures below are {}.\n\n", pooled_words(overview));
+}
+
+std::string overview_part(const Index& index, const Overview& overview) {
+  const Summary& summary = overview.summary;
+  if (summary.rows == 0) return {};
+  std::string text = "## Overview\n\n";
+  if (overview.is_pooled())
+    text += each_source_part(index, overview);
+  else
+    text += headline_part(summary, "###") + claims_part(overview.claims, {});
   return text + turns_part(summary) + errors_part(summary) + faults_part(summary) + costs_part(summary);
 }
 
@@ -234,6 +256,10 @@ std::string flips_part(View comparison) {
   return text + rest + "\n";
 }
 
+std::string p_words(const std::optional<double>& p) {
+  return p && *p < 0.001 ? "< 0.001" : scoring::number_words(p);
+}
+
 std::string comparison_part(const Index& index, View comparison) {
   std::string text = fmt::format("## {} against {}\n\n", source_name(index, comparison["after"]),
                                  source_name(index, comparison["before"]));
@@ -242,13 +268,13 @@ std::string comparison_part(const Index& index, View comparison) {
       "difference | "
       "95% interval | wins | losses | p | test |\n|---|---:|---:|---:|---:|---|---:|---:|---:|---|\n";
   for (View measure : comparison["measures"].list())
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", measure["name"].text(),
-                        measure["tasks"].count(), scoring::number_words(measure["before"].number()),
-                        scoring::number_words(measure["after"].number()),
-                        scoring::number_words(measure["difference"]["value"].number()),
-                        scoring::interval_words(measure["difference"]), measure["gained"].count(),
-                        measure["lost"].count(), scoring::number_words(measure["p_value"].number()),
-                        measure["method"].text());
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", measure["name"].text(),
+                    measure["tasks"].count(), scoring::number_words(measure["before"].number()),
+                    scoring::number_words(measure["after"].number()),
+                    scoring::number_words(measure["difference"]["value"].number()),
+                    scoring::interval_words(measure["difference"]), measure["gained"].count(),
+                    measure["lost"].count(), p_words(measure["p_value"].number()), measure["method"].text());
   text += "\n";
   for (View measure : comparison["measures"].list())
     text += fmt::format("- {}: {} ({} tasks only before, {} only after)\n", measure["name"].text(),
@@ -301,20 +327,30 @@ std::string task_label(const Rows& rows, std::size_t row) {
   return is_hash && !rows.name.is_null(row) ? std::string(rows.name[row]) : task_of(rows, row);
 }
 
+std::string right_words(const Summary& summary) {
+  std::size_t judged = summary.right + summary.wrong;
+  std::string text = fmt::format("{} of {} {}", summary.right, judged, judged == 1 ? "sample" : "samples");
+  if (std::size_t open = summary.unfinished; open > 0)
+    text += fmt::format(" of the {} that have ended; {} {} unfinished", summary.rows - open, open,
+                        open == 1 ? "sample is" : "samples are");
+  if (summary.unknown > 0) text += fmt::format(", {} not judged", summary.unknown);
+  return text;
+}
+
 std::vector<std::string> not_measured(const Summary& summary) {
   std::vector<std::string> sentences;
   const score::Estimate& mean = summary.geometric_mean_speedup;
   if (summary.right + summary.wrong == 0)
     sentences.emplace_back("No sample was judged.");
   else if (!mean.value)
-    sentences.emplace_back("Speed was not measured.");
+    sentences.push_back(fmt::format("Speed was not measured: {}.", summary.no_speed));
   else if (!summary.fast_p_compile)
     sentences.emplace_back("Speed against torch.compile was not measured.");
   return sentences;
 }
 
 std::string markdown(const Index& index, const Overview& overview) {
-  std::string text = head_of(index) + overview_part(overview);
+  std::string text = head_of(index) + overview_part(index, overview);
   for (const json::value& comparison : overview.comparisons) text += comparison_part(index, View(comparison));
   text += scores_part(index) + datasets_part(index) + best_part(index, overview.summary);
   return text + rows_part(index, overview.summary);

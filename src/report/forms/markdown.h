@@ -26,6 +26,9 @@ std::string terminal_summary(const Index& index, const Overview& overview, const
 // A task for people: its id, or its name where the id is a hash.
 std::string task_label(const Rows& rows, std::size_t row);
 
+// "8 of 13 samples, 2 not judged, 8 samples are unfinished": those that are right, of those that were judged.
+std::string right_words(const Summary& summary);
+
 // What a figure shows nothing of, one sentence each: "Speed was not measured."
 std::vector<std::string> not_measured(const Summary& summary);
 

@@ -46,6 +46,35 @@ std::string samples_words(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
 }
 
+std::string interval_words(const score::Estimate& estimate) {
+  return estimate.interval
+             ? fmt::format(" ({:.3f} to {:.3f})", estimate.interval->low, estimate.interval->high)
+             : std::string();
+}
+
+// The headline of one of several sources, in one line.
+std::string headline_words(const Summary& summary) {
+  std::string text = right_words(summary);
+  for (const score::FastPoint& point : summary.fast_p.points)
+    if ((point.p == 0 || point.p == 1) && point.share.value)
+      text += fmt::format("; fast_{} {:.3f}{}", point.p, *point.share.value, interval_words(point.share));
+  if (const score::Estimate& mean = summary.geometric_mean_speedup; mean.value)
+    text += fmt::format("; speed-up {:.3f}x{}", *mean.value, interval_words(mean));
+  else
+    text += "; speed not measured: " + summary.no_speed;
+  return text;
+}
+
+void add_each_source(const Index& index, const Overview& overview, Lines& lines) {
+  std::size_t shown = 0;
+  for (const SourceSummary& each : overview.by_source) {
+    if (++shown > most_sources) break;
+    lines.add(index.sources[each.source].name, headline_words(each.summary));
+  }
+  if (overview.judged_sources > most_sources)
+    lines.add("", fmt::format("and {} more sources", overview.judged_sources - most_sources));
+}
+
 void add_sources(const Index& index, Lines& lines) {
   std::size_t shown = 0;
   for (const SourceFacts& source : index.sources) {
@@ -80,19 +109,28 @@ void add_speed(const Summary& summary, Lines& lines) {
   for (const std::string& sentence : not_measured(summary)) lines.add("", sentence);
 }
 
-void add_turns(const Summary& summary, Lines& lines) {
+void add_headline(const Summary& summary, Lines& lines) {
+  lines.add("right", right_words(summary));
+  if (!summary.fast_p.points.empty() && summary.fast_p.points.front().share.value)
+    lines.add("right (fast_0)", estimate_words(summary.fast_p.points.front().share));
+  add_speed(summary, lines);
+}
+
+// `pooled`: "pooled over 2 sources", or empty.
+void add_turns(const Summary& summary, const std::string& pooled, Lines& lines) {
+  std::string end = pooled.empty() ? "" : "  (" + pooled + ")";
   if (summary.right_by_turn.size() > 1) {
     std::string words;
     for (const TurnPoint& point : summary.right_by_turn)
       words += fmt::format("{}{}: {}", words.empty() ? "" : ", ", point.turn, point.right);
     lines.add("right by turn",
-              fmt::format("{}  of {}", words, samples_words(summary.right_by_turn.front().samples)));
+              fmt::format("{}  of {}{}", words, samples_words(summary.right_by_turn.front().samples), end));
   }
   std::map<std::string, std::size_t> errors;
   for (const auto& [turn, words] : summary.errors_by_turn)
     for (const auto& [word, count] : words) errors[word] += count;
-  if (!errors.empty()) lines.add("errors (turns)", counted(errors));
-  if (!summary.faults.empty()) lines.add("not judged (turns)", counted(summary.faults), Colour::yellow);
+  if (!errors.empty()) lines.add("errors (turns)", counted(errors) + end);
+  if (!summary.faults.empty()) lines.add("turns not judged", counted(summary.faults) + end, Colour::yellow);
 }
 
 void add_comparisons(const Index& index, const Overview& overview, Lines& lines) {
@@ -115,15 +153,12 @@ std::string terminal_summary(const Index& index, const Overview& overview, const
   const Summary& summary = overview.summary;
   Lines lines(style);
   add_sources(index, lines);
-  std::size_t judged = summary.right + summary.wrong;
   if (summary.rows > 0) {
-    lines.add("right",
-              fmt::format("{} of {}{}", summary.right, samples_words(judged),
-                          summary.unknown > 0 ? fmt::format(", {} not judged", summary.unknown) : ""));
-    if (!summary.fast_p.points.empty() && summary.fast_p.points.front().share.value)
-      lines.add("right (fast_0)", estimate_words(summary.fast_p.points.front().share));
-    add_speed(summary, lines);
-    add_turns(summary, lines);
+    if (overview.is_pooled())
+      add_each_source(index, overview, lines);
+    else
+      add_headline(summary, lines);
+    add_turns(summary, pooled_words(overview), lines);
     add_comparisons(index, overview, lines);
   }
   if (std::size_t others = index.rows.count - summary.rows; others > 0)

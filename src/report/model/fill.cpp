@@ -133,6 +133,7 @@ void add_turn(const Turn& turn, std::size_t round, Trust least, std::size_t row,
   turns.counts_reason.set(at, word_of(verdict.counts_reason));
   turns.error_class.set(at, word_of(verdict.error_class));
   turns.fault.set(at, word_of(verdict.fault));
+  turns.evidence.set(at, verdict.evidence.has_value());
   turns.speedup.set(at, positive(verdict.speedup));
   turns.judge_ms.set(at, positive(judge_ms(verdict)));
   add(positive(judge_ms(verdict)), sums.judge_ms);
@@ -182,6 +183,12 @@ void fill_evidence(const json::object& verdict, Rows& rows) {
     for (const json::object* tensor : objects_at(*family, "tensors"))
       if (std::string dtype = text(*tensor, "dtype"); !dtype.empty()) dtypes.insert(std::move(dtype));
   rows.dtype.set(row, fmt::format("{}", fmt::join(dtypes, ", ")));
+}
+
+void mark_unfinished(Rows& rows) {
+  std::size_t row = rows.count - 1;
+  rows.unfinished.set(row, true);
+  rows.standing.set(row, to_string(score::Standing::unknown));
 }
 
 void fill_trace(const Trace& trace, Trust least, Rows& rows, Turns& turns) {

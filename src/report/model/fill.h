@@ -18,6 +18,9 @@ void fill_trace(const Trace& trace, Trust least, Rows& rows, Turns& turns);
 // `fields`: the row of the output, with the row's own fields beside those of the verdict.
 void fill_verdict(const Verdict& verdict, const boost::json::object& fields, Trust least, Rows& rows);
 
+// The last row is a trace that has not ended: its best turn so far is no result yet.
+void mark_unfinished(Rows& rows);
+
 // The columns of the last row that the evidence record of a verdict gives.
 void fill_evidence(const boost::json::object& verdict, Rows& rows);
 

@@ -19,11 +19,12 @@ BOOST_DESCRIBE_STRUCT(Rows, (),
                        status, standing, counts, counts_reason, error_class, fault, stage, trust, gpu,
                        protocol, speedup, speedup_low, speedup_high, compile_speedup, call_speedup,
                        reference_time_ms, kernel_time_ms, judge_ms, generation_ms, turns, prompt_tokens,
-                       completion_tokens, reasoning_tokens, stop_reason, label, reviewers, evidence,
-                       dataset_kind, split, tokens, duplicate_of, leakage, compile, chunk, offset, bytes))
+                       completion_tokens, reasoning_tokens, stop_reason, unfinished, label, reviewers,
+                       evidence, dataset_kind, split, tokens, duplicate_of, leakage, compile, chunk, offset,
+                       bytes))
 BOOST_DESCRIBE_STRUCT(Turns, (),
-                      (row, round, turn, status, standing, counts_reason, error_class, fault, speedup,
-                       prompt_tokens, completion_tokens, reasoning_tokens, generation_ms, judge_ms))
+                      (row, round, turn, status, standing, counts_reason, error_class, fault, evidence,
+                       speedup, prompt_tokens, completion_tokens, reasoning_tokens, generation_ms, judge_ms))
 BOOST_DESCRIBE_STRUCT(Contents::Holding, (), (what, count))
 BOOST_DESCRIBE_STRUCT(Contents::LeftOut, (), (what, count, why))
 BOOST_DESCRIBE_STRUCT(Contents, (), (redacted, holds, left_out))
@@ -62,6 +63,10 @@ json::object table_json(const Table& table) {
 
 std::string key_prefix(std::size_t source) {
   return source == 0 ? std::string() : fmt::format("s{}/", source + 1);
+}
+
+bool is_unfinished(const SourceFacts& source) {
+  return source.state == SourceState::unfinished || source.state == SourceState::interrupted;
 }
 
 std::size_t Rows::add() {

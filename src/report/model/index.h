@@ -37,6 +37,9 @@ struct SourceFacts {
   std::vector<std::string> messages;  // what could not be read
 };
 
+// Whether more traces may end: a program works on it, or one was interrupted.
+bool is_unfinished(const SourceFacts& source);
+
 // The conditions under which a verdict was made.
 struct ConditionColumns {
   WordColumn instrument;
@@ -65,7 +68,9 @@ struct Rows : ConditionColumns {
   NumberColumn speedup, speedup_low, speedup_high, compile_speedup, call_speedup;
   NumberColumn reference_time_ms, kernel_time_ms, judge_ms, generation_ms;
   WholeColumn turns, prompt_tokens, completion_tokens, reasoning_tokens;
-  WordColumn stop_reason, label;
+  WordColumn stop_reason;
+  FlagColumn unfinished;  // true of a trace that has not ended: its standing is unknown
+  WordColumn label;
   WholeColumn reviewers;
   FlagColumn evidence;
   WordColumn dataset_kind, split;
@@ -90,6 +95,7 @@ struct Turns {
   WholeColumn row;  // number in Rows
   WholeColumn round, turn;
   WordColumn status, standing, counts_reason, error_class, fault;
+  FlagColumn evidence;  // whether the verdict has an evidence record
   NumberColumn speedup;
   WholeColumn prompt_tokens, completion_tokens, reasoning_tokens;
   NumberColumn generation_ms, judge_ms;

@@ -87,11 +87,13 @@ class TraceSource : public Source {
   using Source::Source;
 
  protected:
-  // The row of the trace; empty if it is left out.
-  Result<std::optional<std::size_t>> add(const Trace& trace, const Sink& sink) {
+  // The row of the trace; empty if it is left out. `states_its_end`: a trace without a stop reason has not
+  // ended. Traces of other programs may lack it.
+  Result<std::optional<std::size_t>> add(const Trace& trace, bool states_its_end, const Sink& sink) {
     if (leave_out(trace.task.licence)) return std::nullopt;
     std::size_t row = add_row(unique_key(key_name(trace.task.task_id, trace.sample_number)));
     fill_trace(trace, options().least, table_.rows, table_.turns);
+    if (states_its_end && table_.rows.stop_reason.is_null(row)) mark_unfinished(table_.rows);
     fill_evidence(best_verdict(trace), table_.rows);
     table_.counts[row] = counts_of(trace);
     trace_facts(trace);
@@ -207,7 +209,7 @@ class RunSource : public TraceSource {
               .name = key_name((*trace)->task.task_id, (*trace)->sample_number),
               .row = table_.rows.count,
               .first_turn = table_.turns.count};
-    auto row = add(**trace, sink);
+    auto row = add(**trace, true, sink);
     if (!row) return std::unexpected(row.error());
     if (!*row) return {};
     seen.turns = table_.turns.count - seen.first_turn;
@@ -287,7 +289,8 @@ class TraceFileSource : public TraceSource {
     if (!object.fields) return bad(object.fields.error());
     auto trace = trace_of(*object.fields);
     if (!trace) return bad(trace.error());
-    auto row = add(*trace, sink);
+    const json::value* stop_reason = object.fields->if_contains("stop_reason");
+    auto row = add(*trace, stop_reason && stop_reason->is_null(), sink);
     if (!row) return std::unexpected(row.error());
     if (*row) places_.push_back(object.place);
     return {};

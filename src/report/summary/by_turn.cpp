@@ -27,6 +27,13 @@ std::string_view first_of(std::initializer_list<std::string_view> words) {
   return {};
 }
 
+// Of a wrong turn. A result that is correct and does not count may lack its reason.
+std::string_view reason_of(const Judged& verdict) {
+  std::string_view status =
+      verdict.status == to_string(Status::correct) ? "no reason recorded" : verdict.status;
+  return first_of({verdict.error_class, verdict.counts_reason, status});
+}
+
 class Mean {
  public:
   void add(std::optional<double> value) {
@@ -70,8 +77,7 @@ class ByTurn {
     std::size_t& right_at = right_at_.emplace(row, never).first->second;
     if (standing == Standing::right)
       right_at = std::min(right_at, turn);
-    else if (auto word = first_of({verdict.error_class, verdict.counts_reason, verdict.status});
-             !word.empty())
+    else if (auto word = reason_of(verdict); !word.empty())
       ++summary_.errors_by_turn[turn][std::string(word)];
   }
 
@@ -132,11 +138,11 @@ void add_turns(const Index& index, const WantedRow& wanted, const score::Bootstr
     auto row = static_cast<std::size_t>(turns.row[at].value_or(-1));
     if (row >= rows.count || !is_sample(rows, row, wanted)) continue;
     std::size_t turn = ++seen[row];
-    figures.add(row, turn, judged(turns, at));
+    if (!is_unfinished(rows, row)) figures.add(row, turn, judged(turns, at));
     figures.add_costs(turn, turns, at);
   }
   for (std::size_t row = 0; row < rows.count; ++row) {
-    if (seen[row] > 0 || !is_sample(rows, row, wanted)) continue;
+    if (seen[row] > 0 || !is_sample(rows, row, wanted) || is_unfinished(rows, row)) continue;
     if (rows.kind[row] == to_string(RowKind::verdict))
       figures.add(row, 1, judged(rows, row));
     else if (!rows.stop_reason.is_null(row))

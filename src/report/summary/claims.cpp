@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/core/display.h"
 #include "base/core/json.h"
@@ -15,21 +16,25 @@ namespace {
 using score::Estimate;
 using score::Standing;
 
+constexpr std::size_t longest_source = 60;  // cells
+
 // What the claims of one summary share.
 struct Basis {
   const Summary& summary;
   Circumstances judged;         // right and wrong rows
   Circumstances timed;          // right rows with a known speed
   Circumstances timed_compile;  // right rows with a known speed against torch.compile
+  std::set<std::size_t> sources;
   std::int64_t most_turns = 1;
 };
 
 Basis basis_of(const Index& index, const Summary& summary, const WantedRow& wanted) {
-  Basis basis{summary, {}, {}, {}};
+  Basis basis{summary, {}, {}, {}, {}};
   const Rows& rows = index.rows;
   for (std::size_t row = 0; row < rows.count; ++row) {
     if (!is_sample(rows, row, wanted) || standing_of(rows, row) == Standing::unknown) continue;
     basis.judged.add(rows, row);
+    basis.sources.insert(static_cast<std::size_t>(rows.source[row].value_or(-1)));
     basis.most_turns = std::max(basis.most_turns, rows.turns[row].value_or(1));
     if (speedup_of(rows, row, Baseline::eager)) basis.timed.add(rows, row);
     if (speedup_of(rows, row, Baseline::compile)) basis.timed_compile.add(rows, row);
@@ -59,6 +64,9 @@ std::string value_words(const Estimate& estimate, std::string_view unit = "") {
 std::string averaging_words(const Basis& basis) {
   std::string text = "mean over tasks, each with the share of its samples; ";
   text += samples_words(basis.judged.rows());
+  if (std::size_t unfinished = basis.summary.unfinished; unfinished > 0)
+    text += fmt::format(" of the {} that have ended; {} {} unfinished", basis.summary.rows - unfinished,
+                        unfinished, unfinished == 1 ? "is" : "are");
   if (basis.summary.unknown > 0) text += fmt::format(", {} not judged and left out", basis.summary.unknown);
   if (basis.most_turns > 1)
     text += fmt::format("; each sample by its best turn of up to {}", basis.most_turns);
@@ -93,7 +101,7 @@ Claim right_claim(const Basis& basis) {
   claim.text =
       fmt::format("fast_0 (right and counting) = {}: {}; {}; {}{}", value_words(share),
                   basis.judged.tasks_words(), averaging_words(basis), correctness_words(basis.judged),
-                  basis.timed.rows() == 0 ? "; speed not measured" : "");
+                  basis.summary.no_speed.empty() ? "" : "; speed not measured: " + basis.summary.no_speed);
   return claim;
 }
 
@@ -102,18 +110,11 @@ const score::FastPoint* point_at(const score::FastCurve& curve, double p) {
   return found == curve.points.end() ? nullptr : &*found;
 }
 
-Claim not_measured(std::string figure, const Basis& basis) {
-  return {.figure = std::move(figure),
-          .text = fmt::format("speed not measured: no right answer among {} has a known speed; {}",
-                              samples_words(basis.judged.rows()),
-                              basis.judged.words({"trust", "GPU", "protocol", "judged by"}))};
-}
-
-// The share of tasks that are right and faster than the baseline.
+// The share of tasks that are right and faster than the baseline; at least one sample was timed.
 Claim faster_claim(std::string figure, const score::FastCurve& curve, const Circumstances& timed,
                    Baseline baseline, const Basis& basis) {
   const score::FastPoint* point = point_at(curve, 1);
-  if (!point || timed.rows() == 0) return not_measured(std::move(figure), basis);
+  if (!point) return {};
   Claim claim{.figure = std::move(figure)};
   set_estimate(point->share, claim);
   std::string value =
@@ -130,7 +131,6 @@ Claim faster_claim(std::string figure, const score::FastCurve& curve, const Circ
 
 Claim mean_claim(std::string figure, const Estimate& mean, const Circumstances& timed, Baseline baseline,
                  const Basis& basis) {
-  if (!mean.value) return not_measured(std::move(figure), basis);
   Claim claim{.figure = std::move(figure)};
   set_estimate(mean, claim);
   claim.text = fmt::format(
@@ -141,21 +141,41 @@ Claim mean_claim(std::string figure, const Estimate& mean, const Circumstances& 
   return claim;
 }
 
+// "unfinished source before.run: ": in our words first, so that no name can begin a line.
+std::string about_words(const Index& index, const Summary& summary, const Basis& basis,
+                        std::optional<std::size_t> source) {
+  bool is_open = summary.unfinished > 0 || std::ranges::any_of(basis.sources, [&](std::size_t each) {
+                   return each < index.sources.size() && is_unfinished(index.sources[each]);
+                 });
+  std::string text = is_open ? "unfinished" : "";
+  if (source && *source < index.sources.size())
+    text += fmt::format("{}source {}", is_open ? " " : "",
+                        fitted(visible_line(index.sources[*source].name), longest_source));
+  return text.empty() ? text : text + ": ";
+}
+
 }  // namespace
 
-std::vector<Claim> claims_of(const Index& index, const Summary& summary, const WantedRow& wanted) {
+std::vector<Claim> claims_of(const Index& index, const Summary& summary, const WantedRow& wanted,
+                             std::optional<std::size_t> source) {
   if (summary.right + summary.wrong == 0) return {};
   Basis basis = basis_of(index, summary, wanted);
-  std::vector<Claim> claims{right_claim(basis),
-                            faster_claim("fast_1", summary.fast_p, basis.timed, Baseline::eager, basis)};
-  if (basis.timed.rows() > 0)
+  std::vector<Claim> claims{right_claim(basis)};
+  if (basis.timed.rows() > 0) {
+    claims.push_back(faster_claim("fast_1", summary.fast_p, basis.timed, Baseline::eager, basis));
     claims.push_back(mean_claim("geometric_mean_speedup", summary.geometric_mean_speedup, basis.timed,
                                 Baseline::eager, basis));
+  }
   if (summary.fast_p_compile) {
     claims.push_back(faster_claim("fast_1_compile", *summary.fast_p_compile, basis.timed_compile,
                                   Baseline::compile, basis));
     claims.push_back(mean_claim("geometric_mean_compile_speedup", summary.geometric_mean_compile_speedup,
                                 basis.timed_compile, Baseline::compile, basis));
+  }
+  std::string about = about_words(index, summary, basis, source);
+  for (Claim& claim : claims) {
+    claim.source = source;
+    claim.text.insert(0, about);
   }
   return claims;
 }
@@ -163,7 +183,8 @@ std::vector<Claim> claims_of(const Index& index, const Summary& summary, const W
 json::array to_json(const std::vector<Claim>& claims) {
   json::array list;
   for (const Claim& claim : claims)
-    list.push_back(json::object{{"figure", claim.figure},
+    list.push_back(json::object{{"source", claim.source ? json::value(*claim.source) : json::value()},
+                                {"figure", claim.figure},
                                 {"value", value_or_null(claim.value)},
                                 {"low", value_or_null(claim.low)},
                                 {"high", value_or_null(claim.high)},

@@ -16,12 +16,6 @@ using score::Standing;
 constexpr std::size_t most_comparisons = 16;
 constexpr std::size_t most_flipped = 1000;
 
-WantedRow of_source(const Index& index, std::size_t source) {
-  return [&index, source](std::size_t row) {
-    return index.rows.source[row] == static_cast<std::int64_t>(source);
-  };
-}
-
 std::vector<scoring::ScoredAnswer> records_of(const Index& index, std::size_t source) {
   std::vector<scoring::ScoredAnswer> records;
   for (score::Outcome& outcome : outcomes_of(index, of_source(index, source))) {
@@ -63,18 +57,41 @@ json::value fact(const json::object& facts, std::string_view name) {
   return value ? *value : json::value();
 }
 
+// A time at which a run began is no setting: it always differs.
+bool is_moment(std::string_view name) {
+  return name == "created_at";
+}
+
 json::array differing_settings(const SourceFacts& before, const SourceFacts& after) {
   std::set<std::string> names;
   for (const json::object* facts : {&before.facts, &after.facts})
     for (const auto& member : *facts) names.emplace(member.key());
   json::array settings;
   for (const std::string& name : names)
-    if (json::value a = fact(before.facts, name), b = fact(after.facts, name); a != b)
+    if (json::value a = fact(before.facts, name), b = fact(after.facts, name); a != b && !is_moment(name))
       settings.push_back(json::object{{"name", name}, {"before", a}, {"after", b}});
   return settings;
 }
 
 }  // namespace
+
+WantedRow of_source(const Index& index, std::size_t source) {
+  return [&index, source](std::size_t row) {
+    return index.rows.source[row] == static_cast<std::int64_t>(source);
+  };
+}
+
+std::vector<std::size_t> judged_sources(const Index& index) {
+  const Rows& rows = index.rows;
+  std::set<std::size_t> judged;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    auto source = static_cast<std::size_t>(rows.source[row].value_or(-1));
+    if (source < index.sources.size() && is_sample(rows, row, {}) &&
+        standing_of(rows, row) != Standing::unknown)
+      judged.insert(source);
+  }
+  return {judged.begin(), judged.end()};
+}
 
 std::vector<Flip> flipped_tasks(const Index& index, std::size_t before, std::size_t after) {
   auto tasks_before = tasks_of(index, before);
@@ -110,9 +127,7 @@ json::object comparison_json(const Index& index, std::size_t before, std::size_t
 }
 
 json::array comparisons_json(const Index& index) {
-  std::vector<std::size_t> judged;
-  for (std::size_t source = 0; source < index.sources.size(); ++source)
-    if (!tasks_of(index, source).empty()) judged.push_back(source);
+  std::vector<std::size_t> judged = judged_sources(index);
   json::array comparisons;
   for (std::size_t i = 1; i < judged.size() && comparisons.size() < most_comparisons; ++i)
     comparisons.push_back(comparison_json(index, judged.front(), judged[i]));

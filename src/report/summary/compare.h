@@ -26,6 +26,12 @@ std::vector<Flip> flipped_tasks(const Index& index, std::size_t before, std::siz
 // docs/report_format.md describes the object.
 boost::json::object comparison_json(const Index& index, std::size_t before, std::size_t after);
 
+// The rows of one source.
+WantedRow of_source(const Index& index, std::size_t source);
+
+// The sources with a judged row.
+std::vector<std::size_t> judged_sources(const Index& index);
+
 // Each further source against the first, of those that have judged rows; at most 16.
 boost::json::array comparisons_json(const Index& index);
 

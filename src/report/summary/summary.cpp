@@ -30,6 +30,26 @@ void add_costs(const Rows& rows, std::size_t row, Summary& summary) {
   add(summary.judge_s, rows.judge_ms[row]);
 }
 
+// A row without turns is one verdict.
+void add_evidence(const Index& index, const WantedRow& wanted, EvidenceCounts& counts) {
+  const Rows& rows = index.rows;
+  const Turns& turns = index.turns;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    if (!is_sample(rows, row, wanted) || rows.status.is_null(row)) continue;
+    ++counts.best_judged;
+    counts.best_kept += rows.evidence[row].value_or(false);
+    if (rows.kind[row] != to_string(RowKind::verdict)) continue;
+    ++counts.judged;
+    counts.kept += rows.evidence[row].value_or(false);
+  }
+  for (std::size_t at = 0; at < turns.count; ++at) {
+    auto row = static_cast<std::size_t>(turns.row[at].value_or(-1));
+    if (row >= rows.count || !is_sample(rows, row, wanted) || turns.status.is_null(at)) continue;
+    ++counts.judged;
+    counts.kept += turns.evidence[at].value_or(false);
+  }
+}
+
 void to_seconds(std::optional<double>& value) {
   if (value) *value /= 1000;
 }
@@ -40,6 +60,31 @@ void keep_best(const Rows& rows, std::size_t row, std::map<std::string, std::siz
   if (is_first) return;
   double speed = speedup_of(rows, row, Baseline::eager).value_or(0);
   if (speed > speedup_of(rows, kept->second, Baseline::eager).value_or(0)) kept->second = row;
+}
+
+std::string_view why_no_speed(const Rows& rows, const WantedRow& wanted) {
+  std::size_t judged = 0, right = 0, without_gpu = 0;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    if (!is_sample(rows, row, wanted) || standing_of(rows, row) == Standing::unknown) continue;
+    if (speedup_of(rows, row, Baseline::eager)) return {};
+    ++judged;
+    right += standing_of(rows, row) == Standing::right;
+    // Verdicts of this program have a protocol, and name the GPU if there is one.
+    bool names_no_gpu = rows.gpu.is_null(row) && !rows.protocol.is_null(row);
+    without_gpu += names_no_gpu || rows.trust[row] == to_string(Trust::interpreter);
+  }
+  if (judged == 0) return "no sample was judged";
+  if (without_gpu == judged) return "no GPU";
+  return right == 0 ? "no answer is right" : "no right answer was timed";
+}
+
+// Without any speed, a share of 0 would only state that nothing was measured.
+void leave_speeds_out(std::string_view why, score::FastCurve& curve) {
+  score::Estimate none;
+  none.why = fmt::format("speed not measured: {}", why);
+  none.tasks = curve.tasks;
+  for (score::FastPoint& point : curve.points)
+    if (point.p > 0) point.share = point.at_least = point.at_most = none;
 }
 
 json::array curve_json(const score::FastCurve& curve) {
@@ -94,7 +139,12 @@ std::string task_of(const Rows& rows, std::size_t row) {
   return std::string(rows.task_id.is_null(row) ? std::string_view(rows.key[row]) : rows.task_id[row]);
 }
 
+bool is_unfinished(const Rows& rows, std::size_t row) {
+  return rows.unfinished[row].value_or(false);
+}
+
 Standing standing_of(const Rows& rows, std::size_t row) {
+  if (is_unfinished(rows, row)) return Standing::unknown;
   return from_string<Standing>(rows.standing[row]).value_or(Standing::unknown);
 }
 
@@ -108,7 +158,7 @@ std::vector<score::Outcome> outcomes_of(const Index& index, const WantedRow& wan
   const Rows& rows = index.rows;
   std::vector<score::Outcome> outcomes;
   for (std::size_t row = 0; row < rows.count; ++row)
-    if (is_sample(rows, row, wanted))
+    if (is_sample(rows, row, wanted) && !is_unfinished(rows, row))
       outcomes.push_back({task_of(rows, row), standing_of(rows, row), speedup_of(rows, row, baseline)});
   return outcomes;
 }
@@ -121,6 +171,10 @@ Summary summarise(const Index& index, const WantedRow& wanted, const score::Boot
     if (!is_sample(rows, row, wanted)) continue;
     ++summary.rows;
     add_costs(rows, row, summary);
+    if (is_unfinished(rows, row)) {
+      ++summary.unfinished;
+      continue;
+    }
     has_compile_times |= speedup_of(rows, row, Baseline::compile).has_value();
     Standing standing = standing_of(rows, row);
     ++(standing == Standing::right   ? summary.right
@@ -132,6 +186,8 @@ Summary summarise(const Index& index, const WantedRow& wanted, const score::Boot
   to_seconds(summary.judge_s);
   auto tasks = score::by_task(outcomes_of(index, wanted));
   summary.fast_p = score::fast_p(tasks, score::usual_p, bootstrap);
+  summary.no_speed = why_no_speed(rows, wanted);
+  if (!summary.no_speed.empty()) leave_speeds_out(summary.no_speed, summary.fast_p);
   summary.tasks = summary.fast_p.tasks;
   summary.geometric_mean_speedup = score::geometric_mean_speedup(tasks, bootstrap);
   if (has_compile_times) {
@@ -140,6 +196,7 @@ Summary summarise(const Index& index, const WantedRow& wanted, const score::Boot
     summary.geometric_mean_compile_speedup = score::geometric_mean_speedup(against_compile, bootstrap);
   }
   add_turns(index, wanted, bootstrap, summary);
+  add_evidence(index, wanted, summary.evidence);
   return summary;
 }
 
@@ -152,6 +209,8 @@ json::object to_json(const Summary& summary) {
           {"right", summary.right},
           {"wrong", summary.wrong},
           {"unknown", summary.unknown},
+          {"unfinished", summary.unfinished},
+          {"no_speed", summary.no_speed.empty() ? json::value() : json::value(summary.no_speed)},
           {"fast_p", curve_json(summary.fast_p)},
           {"fast_p_compile",
            summary.fast_p_compile ? json::value(curve_json(*summary.fast_p_compile)) : json::value()},
@@ -167,7 +226,12 @@ json::object to_json(const Summary& summary) {
             {"reasoning", value_or_null(summary.reasoning_tokens)}}},
           {"generation_s", value_or_null(summary.generation_s)},
           {"judge_s", value_or_null(summary.judge_s)},
-          {"best_kernel_of_task", std::move(best)}};
+          {"best_kernel_of_task", std::move(best)},
+          {"evidence",
+           {{"judged", summary.evidence.judged},
+            {"kept", summary.evidence.kept},
+            {"best_judged", summary.evidence.best_judged},
+            {"best_kept", summary.evidence.best_kept}}}};
 }
 
 }  // namespace kw::report

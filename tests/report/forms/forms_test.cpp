@@ -123,7 +123,8 @@ TEST(Markdown, WithoutSpeedsHasNoBoundsButThoseOfKnownOnes) {
   EXPECT_THAT(markdown(world.index, overview_of(world.index)), HasSubstr("\n| 0.5 |"));
   IndexWorld wrong;
   wrong.add({.standing = "wrong"});
-  EXPECT_THAT(markdown(wrong.index, overview_of(wrong.index)), HasSubstr("\n| 10 | 0.000 |"));
+  EXPECT_THAT(markdown(wrong.index, overview_of(wrong.index)),
+              AllOf(Not(HasSubstr("\n| 10 |")), HasSubstr("Speed was not measured: no answer is right.")));
 }
 
 TEST(Markdown, OfManyRowsNamesTheRest) {
@@ -137,14 +138,82 @@ TEST(Terminal, HasNoEscapesOfNames) {
   std::string text = terminal_summary(world.index, overview_of(world.index), {.colours = false, .width = 80});
   expect_harmless(text);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(text, AllOf(HasSubstr("right"), HasSubstr("1 of 2 samples")));
+  EXPECT_THAT(text, AllOf(HasSubstr("right"), HasSubstr("1 of 1 sample"), HasSubstr("0 of 1 sample")));
 }
 
 TEST(Terminal, SaysThatSpeedWasNotMeasured) {
   IndexWorld world;
   world.add({});
   EXPECT_THAT(terminal_summary(world.index, overview_of(world.index), {}),
-              HasSubstr("Speed was not measured."));
+              HasSubstr("Speed was not measured: no right answer was timed."));
+}
+
+IndexWorld unfinished_world() {
+  IndexWorld world;
+  world.index.sources[0].state = SourceState::unfinished;
+  world.add({.task = "a"});
+  world.index.rows.unfinished.set(world.add({.task = "b", .standing = "unknown"}), true);
+  return world;
+}
+
+TEST(Forms, NameWhatIsUnfinishedApartFromWhatIsWrong) {
+  IndexWorld world = unfinished_world();
+  Overview overview = overview_of(world.index);
+  constexpr const char* words = "1 of 1 sample of the 1 that have ended; 1 sample is unfinished";
+  EXPECT_THAT(terminal_summary(world.index, overview, {.colours = false, .width = 120}), HasSubstr(words));
+  EXPECT_THAT(markdown(world.index, overview), AllOf(HasSubstr(words), HasSubstr("\nunfinished: fast_0")));
+  EXPECT_EQ(parse_json(json_text(world.index, overview))->at("summary").at("unfinished"), 1);
+  for (const Figure& figure : figures_of(world.index, overview))
+    if (figure.name == "fast_p") EXPECT_THAT(figure.caption, HasSubstr("1 sample is unfinished"));
+}
+
+IndexWorld two_runs() {
+  IndexWorld world;
+  world.index.sources[0].name = "before.run";
+  world.add_source("demo.run");
+  for (int i = 0; i < 12; ++i) {
+    std::string task = "task " + std::to_string(100 + i);
+    for (std::int64_t source : {0, 1})
+      world.add_turns(
+          world.add({.task = task.c_str(), .standing = source == 0 ? "wrong" : "right", .source = source}),
+          {{.error_class = source == 0 ? "timeout" : ""}});
+  }
+  return world;
+}
+
+TEST(Forms, GiveTheHeadlineOfEachOfSeveralSources) {
+  IndexWorld world = two_runs();
+  Overview overview = overview_of(world.index);
+  std::string text = terminal_summary(world.index, overview, {.colours = false, .width = 160});
+  EXPECT_THAT(text, testing::ContainsRegex("before.run +0 of 12 samples; fast_0 0.000"));
+  EXPECT_THAT(text, testing::ContainsRegex("demo.run +12 of 12 samples; fast_0 1.000"));
+  EXPECT_THAT(text, AllOf(HasSubstr("(pooled over 2 sources)"), Not(HasSubstr("12 of 24"))));
+  EXPECT_THAT(markdown(world.index, overview),
+              AllOf(HasSubstr("### before.run\n\nRight and counting: 0 of 12 samples"),
+                    HasSubstr("\nsource demo.run: fast_0"),
+                    HasSubstr("figures below are pooled over 2 sources"), Not(HasSubstr("12 of 24"))));
+}
+
+TEST(Forms, FiguresOfSeveralSourcesAreApartOrSayThatTheyArePooled) {
+  IndexWorld world = two_runs();
+  for (const Figure& figure : figures_of(world.index, overview_of(world.index))) {
+    if (figure.name == "fast_p" || figure.name == "right_by_turn") {
+      EXPECT_EQ(figure.description.at("series").as_array().size(), 2U);
+      EXPECT_THAT(figure.caption,
+                  AllOf(HasSubstr("source before.run: fast_0"), HasSubstr("2 sources apart")));
+    }
+    if (figure.name == "errors_by_turn") EXPECT_THAT(figure.caption, HasSubstr("pooled over 2 sources"));
+  }
+}
+
+TEST(Markdown, WritesASmallPAsABound) {
+  IndexWorld world = two_runs();
+  EXPECT_THAT(markdown(world.index, overview_of(world.index)), HasSubstr("| 12 | 0 | < 0.001 |"));
+}
+
+TEST(Markdown, SaysThatTurnsWereNotJudged) {
+  IndexWorld world = hostile_world();
+  EXPECT_THAT(markdown(world.index, overview_of(world.index)), HasSubstr("\n### Turns not judged\n"));
 }
 
 std::string csv_of(const Index& index) {

@@ -38,6 +38,30 @@ TEST_F(ReportModel, HasARowForEachTraceWithTheFactsOfItsBestTurn) {
   EXPECT_TRUE(rows.speedup.is_null(1));
 }
 
+TEST_F(ReportModel, TakesATraceOfAFileAsUnfinishedOnlyIfItsStopReasonIsNull) {
+  Trace open = second("8");
+  open.rounds[0].stop_reason.reset();
+  boost::json::object foreign = multi_turn_json(open);
+  foreign.erase("stop_reason");
+  std::string text =
+      boost::json::serialize(multi_turn_json(open)) + "\n" + boost::json::serialize(foreign) + "\n";
+  Model model = model_of({write("t.jsonl", text)});
+  const Rows& rows = model.index().rows;
+  ASSERT_EQ(rows.count, 2U);
+  EXPECT_EQ(rows.unfinished[0], true);
+  EXPECT_TRUE(rows.unfinished.is_null(1));
+  EXPECT_EQ(rows.standing[1], "wrong");
+}
+
+TEST_F(ReportModel, SaysOfEachTurnWhetherItHasAnEvidenceRecord) {
+  Trace trace = store::three_turns();
+  trace.rounds[0].turns[1].verdict->evidence.emplace();
+  Model model = model_of({traces({trace})});
+  const Turns& turns = model.index().turns;
+  EXPECT_EQ(turns.evidence[0], false);
+  EXPECT_EQ(turns.evidence[1], true);
+}
+
 TEST_F(ReportModel, HasATurnForEachAnswer) {
   Model model = model_of({traces({second("8"), store::three_turns()})});
   const Turns& turns = model.index().turns;

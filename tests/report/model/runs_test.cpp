@@ -47,6 +47,18 @@ TEST_F(ReportOfARun, SaysWhetherItWasInterrupted) {
   EXPECT_EQ(state(), SourceState::interrupted);
 }
 
+TEST_F(ReportOfARun, KeepsNoStandingOfATraceThatHasNotEnded) {
+  keep(store::three_turns());
+  keep(unended("8", 1));
+  Model model = model_of({run()});
+  const Rows& rows = model.index().rows;
+  EXPECT_TRUE(rows.unfinished.is_null(0));
+  EXPECT_EQ(rows.standing[0], "right");
+  EXPECT_EQ(rows.unfinished[1], true);
+  EXPECT_EQ(rows.standing[1], "unknown");
+  EXPECT_EQ(rows.status[1], "failed");
+}
+
 TEST_F(ReportOfARun, WithoutTracesHasNoRows) {
   store.reset();
   Model model = model_of({run()});

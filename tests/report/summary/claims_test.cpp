@@ -48,10 +48,11 @@ TEST(Claims, StateTheConditionsOfTheMeasurement) {
 TEST(Claims, WithoutAGpuSayThatSpeedIsNotMeasured) {
   IndexWorld world;
   world.index.rows.trust.set(world.add({}), "interpreter");
-  EXPECT_THAT(claim(world.index, "fast_1"),
-              AllOf(HasSubstr("speed not measured"), HasSubstr("trust interpreter"),
+  world.index.rows.protocol.set(0, "p1");
+  EXPECT_EQ(claim(world.index, "fast_1"), "");
+  EXPECT_THAT(claim(world.index, "fast_0"),
+              AllOf(HasSubstr("speed not measured: no GPU"), HasSubstr("trust interpreter"),
                     HasSubstr("GPU none (Triton's interpreter)")));
-  EXPECT_THAT(claim(world.index, "fast_0"), HasSubstr("speed not measured"));
   EXPECT_EQ(claim(world.index, "geometric_mean_speedup"), "");
 }
 
@@ -102,6 +103,41 @@ TEST(Claims, NameHiddenCharactersAndCutLongNames) {
   EXPECT_LT(text.size(), 2000U);
 }
 
+TEST(Claims, OfAnUnfinishedSourceSaySoAndCountWhatHasEnded) {
+  IndexWorld world = measured();
+  world.index.sources[0].state = SourceState::interrupted;
+  world.index.rows.unfinished.set(world.add({.task = "d", .standing = "wrong"}), true);
+  EXPECT_THAT(claim(world.index, "fast_0"),
+              AllOf(testing::StartsWith("unfinished: fast_0"), HasSubstr("= 1.000"),
+                    HasSubstr("3 samples of the 3 that have ended; 1 is unfinished")));
+}
+
+TEST(Claims, OfSeveralSourcesAreThoseOfEachByName) {
+  IndexWorld world;
+  world.add_source("two");
+  world.add({.task = "a", .standing = "wrong"});
+  world.add({.task = "a", .source = 1});
+  Overview overview = overview_of(world.index);
+  ASSERT_EQ(overview.claims.size(), 2U);
+  EXPECT_THAT(overview.claims[0].text,
+              testing::StartsWith("source one: fast_0 (right and counting) = 0.000"));
+  EXPECT_THAT(overview.claims[1].text,
+              testing::StartsWith("source two: fast_0 (right and counting) = 1.000"));
+  EXPECT_EQ(overview.claims[1].source, 1U);
+  EXPECT_EQ(overview.by_source.size(), 2U);
+  EXPECT_EQ(pooled_words(overview), "pooled over 2 sources");
+  boost::json::object object = to_json(overview);
+  EXPECT_EQ(object["by_source"].as_array()[1].as_object().at("right"), 1);
+}
+
+TEST(Claims, OfOneJudgedSourceAreNotPooled) {
+  IndexWorld world = measured();
+  world.add_source("empty");
+  Overview overview = overview_of(world.index);
+  EXPECT_FALSE(overview.is_pooled());
+  EXPECT_THAT(overview.claims[0].text, testing::StartsWith("fast_0"));
+}
+
 IndexWorld two_sources(int flipped) {
   IndexWorld world;
   world.add_source("two");
@@ -146,8 +182,8 @@ TEST(Comparison, ListsLossesFirst) {
 
 TEST(Comparison, ListsSettingsThatDiffer) {
   IndexWorld world = two_sources(1);
-  world.index.sources[0].facts = {{"model", "m"}, {"seed", 1}, {"only", true}};
-  world.index.sources[1].facts = {{"model", "n"}, {"seed", 1}};
+  world.index.sources[0].facts = {{"model", "m"}, {"seed", 1}, {"only", true}, {"created_at", "2026-01-01"}};
+  world.index.sources[1].facts = {{"model", "n"}, {"seed", 1}, {"created_at", "2026-01-02"}};
   boost::json::object object = comparison_json(world.index, 0, 1);
   EXPECT_EQ(object["settings"],
             (boost::json::array{{{"name", "model"}, {"before", "m"}, {"after", "n"}},

@@ -52,6 +52,64 @@ TEST(Summary, FastPIsThatOfScore) {
   EXPECT_NEAR(*summary.geometric_mean_speedup.value, std::sqrt(2.5 * 0.9), 1e-12);
 }
 
+TEST(Summary, OfATraceThatHasNotEndedHasOnlyItsCosts) {
+  IndexWorld world;
+  world.add_turns(world.add({.task = "a", .speedup = 2}), {{.standing = "right"}});
+  std::size_t open = world.add({.task = "b", .standing = "right", .speedup = 9});
+  world.add_turns(open, {{.error_class = "timeout"}, {.standing = "right"}});
+  world.index.rows.unfinished.set(open, true);
+  world.index.rows.prompt_tokens.set(open, 7);
+  Summary summary = summarise(world.index);
+  EXPECT_EQ(summary.rows, 2U);
+  EXPECT_EQ(summary.unfinished, 1U);
+  EXPECT_EQ(summary.right, 1U);
+  EXPECT_EQ(summary.unknown, 0U);
+  EXPECT_EQ(summary.tasks, 1U);
+  EXPECT_EQ(summary.fast_p.samples_not_judged, 0U);
+  EXPECT_EQ(summary.right_by_turn.front().samples, 1U);
+  EXPECT_TRUE(summary.errors_by_turn.empty());
+  EXPECT_THAT(summary.best_kernel_of_task, ElementsAre(Pair("a", 0U)));
+  EXPECT_EQ(summary.prompt_tokens, 7);
+}
+
+TEST(Summary, WithoutAnySpeedFastPAboveZeroHasNoValue) {
+  for (const char* standing : {"right", "wrong"}) {
+    IndexWorld world;
+    world.index.rows.protocol.set(world.add({.standing = standing}), "p1");
+    Summary summary = summarise(world.index);
+    EXPECT_EQ(summary.no_speed, "no GPU");
+    EXPECT_TRUE(summary.fast_p.points[0].share.value);
+    const score::FastPoint& point = summary.fast_p.points[3];  // p = 1
+    EXPECT_FALSE(point.share.value || point.at_least.value || point.at_most.value) << standing;
+    EXPECT_EQ(point.share.why, "speed not measured: no GPU");
+    world.index.rows.gpu.set(0, "NVIDIA H200");
+    EXPECT_EQ(summarise(world.index).no_speed,
+              std::string_view(standing) == "right" ? "no right answer was timed" : "no answer is right");
+  }
+}
+
+TEST(Summary, CountsEvidenceRecordsOfTurnsAndOfBestTurns) {
+  IndexWorld world;
+  std::size_t row = world.add({});
+  world.add_turns(row, {{}, {}, {.standing = "right"}});
+  world.index.turns.evidence.set(0, true);
+  world.index.turns.evidence.set(1, true);
+  world.index.rows.evidence.set(row, false);
+  world.index.rows.evidence.set(world.add({.kind = "verdict"}), true);
+  EvidenceCounts counts = summarise(world.index).evidence;
+  EXPECT_EQ(counts.kept, 3U);
+  EXPECT_EQ(counts.judged, 4U);
+  EXPECT_EQ(counts.best_kept, 1U);
+  EXPECT_EQ(counts.best_judged, 2U);
+}
+
+TEST(Summary, ACorrectResultThatDoesNotCountMayLackItsReason) {
+  IndexWorld world;
+  std::size_t row = world.add({.standing = "wrong", .kind = "verdict"});
+  world.index.rows.status.set(row, "correct");
+  EXPECT_THAT(summarise(world.index).errors_by_turn[1], ElementsAre(Pair("no reason recorded", 1U)));
+}
+
 TEST(Summary, RowsWithoutATaskAreTasksOfTheirOwn) {
   IndexWorld world;
   world.add({.task = ""});
@@ -235,6 +293,13 @@ IndexWorld varied_world() {
   world.add({.task = "", .kind = "verdict"});
   world.index.rows.stop_reason.set(world.add({.task = "z", .standing = "unknown"}), "generation_failed");
   world.add({.task = "z", .kind = "dataset"});
+  std::size_t open = world.add({.task = "A", .standing = "unknown", .speedup = 3});
+  world.index.rows.unfinished.set(open, true);
+  world.index.rows.completion_tokens.set(open, 11);
+  world.add_turns(open, {{.error_class = "race"}, {.standing = "right"}});
+  for (std::size_t at = 0; at < world.index.turns.count; at += 3) world.index.turns.evidence.set(at, true);
+  std::size_t bare = world.add({.task = "e1", .standing = "wrong", .kind = "verdict"});
+  world.index.rows.status.set(bare, "correct");
   return world;
 }
 

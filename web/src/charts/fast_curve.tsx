@@ -40,6 +40,11 @@ function words(point: FastPoint, name: string): string {
   return `${name}, fast_${short(point.p)}: ${share} of ${counted(point.share.tasks, "task")} are ${what}${range}.`;
 }
 
+/** Whether the point has a share, or bounds of one. */
+function isKnown(point: FastPoint): boolean {
+  return point.share.value !== null || point.atLeast.value !== null;
+}
+
 /** The ends of the vertical bar of a point: its interval, or its bounds where speeds are unknown. */
 function ends(point: FastPoint): { low: number; high: number } | null {
   if (point.share.value !== null) return point.share.interval;
@@ -53,7 +58,7 @@ function middle(point: FastPoint): number {
 }
 
 export function FastCurveChart(props: { series: readonly FastSeries[]; children?: JSX.Element | null }): JSX.Element {
-  const { series } = props;
+  const series = props.series.map((one) => ({ ...one, curve: { ...one.curve, points: one.curve.points.filter(isKnown) } }));
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = axis(area, series);
     const y = linear({ low: 0, high: 1 }, area.bottom, area.top, (value) => percent(value), { spacing: 40, fixed: true });

@@ -87,7 +87,8 @@ export interface Setting {
  * records flags, a file of verdicts does not), and the number of equal ones.
  */
 export function settings(of: Report, sources: readonly number[]): { differing: Setting[]; partial: Setting[]; equal: number } {
-  const names = new Set(sources.flatMap((source) => Object.keys(of.sources[source]?.facts ?? {})));
+  // A time at which a run began is no setting: it always differs.
+  const names = new Set(sources.flatMap((source) => Object.keys(of.sources[source]?.facts ?? {})).filter((name) => name !== "created_at"));
   const all = [...names].sort().map((name) => ({
     name,
     values: sources.map((source) => {

@@ -7,10 +7,11 @@ import { isFiltered } from "../state";
 import { type Estimate, PENDING } from "../statistics";
 import { Text } from "../text";
 
-export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[]; bounds?: string | null }): JSX.Element | null {
+export function ClaimLine(props: { of: Report; figure: ClaimFigure; estimate: Estimate; rows: readonly number[]; bounds?: string | null; source?: number | null }): JSX.Element | null {
   if (props.estimate.why === PENDING) return null;
-  const stored = isFiltered.value ? null : storedClaim(props.of, props.figure);
-  const text = stored ?? claim(props.of, props.figure, props.estimate, props.rows, props.bounds ?? null);
+  const source = props.source ?? null;
+  const stored = isFiltered.value ? null : storedClaim(props.of, props.figure, source);
+  const text = stored ?? claim(props.of, props.figure, props.estimate, props.rows, props.bounds ?? null, source);
   return (
     <div class="claim">
       <details>

@@ -25,7 +25,7 @@ function byTurn(of: Report, rows: readonly number[], columns: readonly string[])
 
 const isEmpty = (stacks: readonly Stack[]): boolean => stacks.every((stack) => stack.values.every((value) => value === 0));
 
-export function CostCharts({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element | null {
+export function CostCharts({ of, rows, note }: { of: Report; rows: readonly number[]; note: JSX.Element | null }): JSX.Element | null {
   const reasoning = rows.some((row) => of.turnsOf(row).some((turn) => (of.turns.number("reasoning_tokens", turn) ?? 0) > 0));
   const tokens = byTurn(of, rows, ["prompt_tokens", "completion_tokens", ...(reasoning ? ["reasoning_tokens"] : [])]);
   // Tokens of reasoning are part of the completion.
@@ -42,12 +42,16 @@ export function CostCharts({ of, rows }: { of: Report; rows: readonly number[] }
             write={count}
             parts={["prompt", reasoning ? "answer" : "completion", ...(reasoning ? ["reasoning"] : [])]}
             stacks={tokens}
-          />
+          >
+            {note}
+          </StackChart>
         </div>
       )}
       {!isEmpty(time) && (
         <div class="card">
-          <StackChart title="Time by turn, summed over samples" noun="turn" axis="time" write={duration} parts={["generation", "judging"]} stacks={time} time />
+          <StackChart title="Time by turn, summed over samples" noun="turn" axis="time" write={duration} parts={["generation", "judging"]} stacks={time} time>
+            {note}
+          </StackChart>
         </div>
       )}
     </>

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { counted } from "../charts/figures";
 import { count, times } from "../numbers";
 import type { Report } from "../report";
-import { add, errorsByTurn, nameOf, pageOf, wordsOf } from "../selection";
+import { add, endedRows, errorsByTurn, type EvidenceCounts, evidenceCounts, nameOf, NO_REASON, pageOf, wordsOf } from "../selection";
 import { href } from "../state";
 import { Text } from "../text";
 import { Word } from "../ui";
@@ -74,9 +74,14 @@ function NotCounted({ of, rows }: { of: Report; rows: readonly number[] }): JSX.
   return (
     <Fact sign="warn">
       <a href={href("table", [], { status: ["does not count"] })}>{counted(idle.length, "correct result")}</a> {idle.length === 1 ? "does" : "do"} not count:{" "}
-      <Words kind="counts_reason" words={wordsOf(of, idle, "counts_reason")} />.
+      <Words kind="counts_reason" words={wordsOf(of, idle, "counts_reason")} none={NO_REASON} />.
     </Fact>
   );
+}
+
+/** "Evidence records: 34 of 59 turns; 0 of the 22 best turns". */
+export function evidenceText(counts: EvidenceCounts): string {
+  return `Evidence records: ${count(counts.kept)} of ${counted(counts.judged, "turn")}; ${count(counts.bestKept)} of the ${counted(counts.bestJudged, "best turn")}`;
 }
 
 function Recorded({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element | null {
@@ -84,10 +89,13 @@ function Recorded({ of, rows }: { of: Report; rows: readonly number[] }): JSX.El
   const kept = judged.filter((row) => of.rows.flag("evidence", row) === true).length;
   // Another evaluator records none.
   if (judged.every((row) => of.rows.value("protocol", row) === null)) return null;
-  if (kept === judged.length) return <Fact sign="good">The verdicts of all samples have their evidence records.</Fact>;
+  const turns = evidenceCounts(of, rows);
+  // Reports of earlier versions do not state it of turns.
+  const isByTurn = of.turns.has("evidence") && turns.judged > turns.bestJudged;
+  if (isByTurn ? turns.kept === turns.judged : kept === judged.length) return <Fact sign="good">The verdicts of all {isByTurn ? "turns" : "samples"} have their evidence records.</Fact>;
   return (
     <Fact sign="mute">
-      The verdicts of {count(kept)} of {counted(judged.length, "sample")} have an evidence record; <code>--evidence all</code> keeps one for every candidate that runs.
+      {isByTurn ? evidenceText(turns) : `The verdicts of ${count(kept)} of ${counted(judged.length, "sample")} have an evidence record`}; <code>--evidence all</code> keeps one for every candidate that runs.
     </Fact>
   );
 }
@@ -103,7 +111,7 @@ function LeftOut({ of }: { of: Report }): JSX.Element | null {
   );
 }
 
-function Unfinished({ of }: { of: Report }): JSX.Element | null {
+function Unfinished({ of, unfinished }: { of: Report; unfinished: number }): JSX.Element | null {
   const open = of.sources.filter((source) => source.state !== "finished");
   if (open.length === 0) return null;
   return (
@@ -114,7 +122,7 @@ function Unfinished({ of }: { of: Report }): JSX.Element | null {
           <Text value={source.name} limit={60} /> is <Text value={source.state} limit={40} />
         </>
       ))}
-      {open.length > 3 ? ` and ${open.length - 3} more` : ""}: the figures show what is stored. <a href={href("contents")}>Messages</a>
+      {open.length > 3 ? ` and ${open.length - 3} more` : ""}: {unfinished > 0 ? `${counted(unfinished, "sample")} ${unfinished === 1 ? "is" : "are"} unfinished and left out of every share.` : "the figures show what is stored."} <a href={href("contents")}>Messages</a>
     </Fact>
   );
 }
@@ -177,7 +185,8 @@ function ReadFirst({ of, rows, best }: { of: Report; rows: readonly number[]; be
   );
 }
 
-export function Guide({ of, rows, best }: { of: Report; rows: readonly number[]; best: readonly number[] }): JSX.Element {
+export function Guide({ of, rows: all, best }: { of: Report; rows: readonly number[]; best: readonly number[] }): JSX.Element {
+  const rows = endedRows(of, all);
   return (
     <div class="cards guide">
       <section class="card" aria-labelledby="guide-true">
@@ -186,9 +195,9 @@ export function Guide({ of, rows, best }: { of: Report; rows: readonly number[];
           <Judges of={of} rows={rows} />
           <TrustOfRight of={of} rows={rows} />
           <NotCounted of={of} rows={rows} />
-          <Recorded of={of} rows={rows} />
+          <Recorded of={of} rows={all} />
           <LeftOut of={of} />
-          <Unfinished of={of} />
+          <Unfinished of={of} unfinished={all.length - rows.length} />
         </ul>
       </section>
       <section class="card" aria-labelledby="guide-read">

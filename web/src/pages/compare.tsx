@@ -7,7 +7,7 @@ import { SpeedupChart } from "../charts/speedups";
 import { type Flip, flips, type Setting, settings, type Side, sidesOf, speedRatios, standings } from "../compare/cases";
 import { count, NONE, percent, times } from "../numbers";
 import type { Report } from "../report";
-import { judgedRows, nameOf, pageOf } from "../selection";
+import { endedRows, judgedRows, nameOf, pageOf } from "../selection";
 import { filtered, href, isFiltered, param, report, setParams, statusWord } from "../state";
 import { compareRight, compareSpeedups, type Estimate, geometricMean, type Paired, pWords, type Steps } from "../statistics";
 import { useSteps } from "../steps";
@@ -22,7 +22,7 @@ const MOST_SOURCES = 100;
 export function Compare(): JSX.Element | null {
   const of = report.value;
   const left = filtered.value;
-  const sides = useMemo(() => (of ? sidesOf(of, judgedRows(of, left)) : []), [of, left]);
+  const sides = useMemo(() => (of ? sidesOf(of, endedRows(of, judgedRows(of, left))) : []), [of, left]);
   if (!of) return null;
   if (sides.length < 2)
     return (

@@ -11,11 +11,12 @@ import { Guide } from "../overview/guide";
 import { CostCharts, CostTable } from "../overview/cost";
 import { Headline } from "../overview/headline";
 import type { Report } from "../report";
-import { bestRows, errorsByTurn, faults, judgedRows, nameOf, pageOf, reasonOfFault, rightByTurn, speedsOf } from "../selection";
+import { bestRows, errorsByTurn, faults, judgedRows, judgedSources, nameOf, pageOf, reasonOfFault, rightByTurn, type SpeedColumn, type Speeds, speedsOf } from "../selection";
 import { filtered, filterLink, href, isFiltered, report } from "../state";
 import { type Bootstrap, finish, type Steps, USUAL_BOOTSTRAP } from "../statistics";
 import { useSteps } from "../steps";
-import { storedSpeeds, storedTurns } from "../stored";
+import { storedSource, storedSpeeds, storedTurns } from "../stored";
+import { plain } from "../text";
 import { Empty, Section } from "../ui";
 import "../overview/overview.css";
 
@@ -62,20 +63,62 @@ function* nothing<Result>(result: Result): Steps<Result> {
   return result;
 }
 
-function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element {
+interface SourceSpeeds {
+  eager: Speeds;
+  compiled: Speeds | null;
+}
+
+/** Speeds of all rows, or of those of one of several sources. */
+function useSpeeds(of: Report, rows: readonly number[], source: number | null): SourceSpeeds {
+  const stored = (draft: Speeds, column: SpeedColumn): Speeds | null => storedSpeeds(of, draft.tasks, column, source === null ? of.index.summary : storedSource(of, source));
   const hasCompiled = useMemo(() => rows.some((row) => of.rows.number("compile_speedup", row) !== null), [of, rows]);
-  const eager = useFigure(of, rows, (bootstrap) => speedsOf(of, rows, "speedup", bootstrap), (draft) => storedSpeeds(of, draft.tasks, "speedup"));
-  const compiled = useFigure(of, hasCompiled ? rows : NO_ROWS, (bootstrap) => speedsOf(of, hasCompiled ? rows : NO_ROWS, "compile_speedup", bootstrap), (draft) => storedSpeeds(of, draft.tasks, "compile_speedup"));
+  const timed = hasCompiled ? rows : NO_ROWS;
+  const eager = useFigure(of, rows, (bootstrap) => speedsOf(of, rows, "speedup", bootstrap), (draft) => stored(draft, "speedup"));
+  const compiled = useFigure(of, timed, (bootstrap) => speedsOf(of, timed, "compile_speedup", bootstrap), (draft) => stored(draft, "compile_speedup"));
+  return { eager, compiled: hasCompiled ? compiled : null };
+}
+
+const MOST_SOURCES = 16;
+
+/** The headline figures of each of several sources: pooled ones would hide that the sources differ. */
+function SourceHeadlines({ of, sources }: { of: Report; sources: readonly [number, number[]][] }): JSX.Element {
+  return (
+    <>
+      {sources.slice(0, MOST_SOURCES).map(([source, rows]) => (
+        <SourceHeadline key={source} of={of} source={source} rows={rows} />
+      ))}
+      {sources.length > MOST_SOURCES && <p class="mute">{counted(sources.length - MOST_SOURCES, "further source")}: filter by source to see its figures.</p>}
+    </>
+  );
+}
+
+function SourceHeadline({ of, source, rows }: { of: Report; source: number; rows: readonly number[] }): JSX.Element {
+  const { eager, compiled } = useSpeeds(of, rows, source);
+  return (
+    <Section title={plain((of.sources[source]?.name ?? `source ${source + 1}`).slice(0, 120))}>
+      <Headline of={of} rows={rows} source={source} eager={eager} compiled={compiled} />
+    </Section>
+  );
+}
+
+/** "Pooled over 2 sources." below a figure of several. */
+function pooledNote(pooled: string): JSX.Element | null {
+  return pooled === "" ? null : <p class="mute">{pooled}.</p>;
+}
+
+function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Element {
+  const sources = useMemo(() => judgedSources(of, rows), [of, rows]);
+  const pooled = sources.length > 1 ? `Pooled over ${sources.length} sources` : "";
+  const { eager, compiled } = useSpeeds(of, rows, null);
   const byTurn = useFigure(of, rows, (bootstrap) => rightByTurn(of, rows, bootstrap), () => storedTurns(of));
   const facts = useMemo(
     () => ({ marks: marksOf(of, rows), errors: errorStacks(of, rows), faults: faults(of, rows), best: bestRows(of, rows) }),
     [of, rows],
   );
-  const compiledSpeeds = hasCompiled ? compiled : null;
   const noSpeed = facts.marks.length === 0;
   return (
     <div class="overview">
-      <Headline of={of} rows={rows} eager={eager} compiled={compiledSpeeds} />
+      {pooled === "" ? <Headline of={of} rows={rows} source={null} eager={eager} compiled={compiled} /> : <SourceHeadlines of={of} sources={sources} />}
       <Guide of={of} rows={rows} best={facts.best} />
       <div class="cards">
         {noSpeed ? null : (
@@ -84,27 +127,30 @@ function Figures({ of, rows }: { of: Report; rows: readonly number[] }): JSX.Ele
               <FastCurveChart
                 series={[
                   { name: "eager PyTorch", curve: eager.curve },
-                  ...(compiledSpeeds ? [{ name: "torch.compile", curve: compiledSpeeds.curve }] : []),
+                  ...(compiled ? [{ name: "torch.compile", curve: compiled.curve }] : []),
                 ]}
-              />
+              >
+                {pooledNote(pooled)}
+              </FastCurveChart>
             </div>
             <div class="card">
-              <SpeedupChart marks={facts.marks} mean={eager.mean} />
+              <SpeedupChart marks={facts.marks} mean={pooled === "" ? eager.mean : null}>{pooledNote(pooled)}</SpeedupChart>
             </div>
           </>
         )}
         {byTurn.length > 1 && (
           <div class="card">
-            <RightByTurnChart turns={byTurn} />
+            <RightByTurnChart turns={byTurn}>{pooledNote(pooled)}</RightByTurnChart>
           </div>
         )}
         <div class="card">
           <Errors {...facts.errors} />
+          {pooledNote(pooled)}
         </div>
-        <CostCharts of={of} rows={rows} />
+        <CostCharts of={of} rows={rows} note={pooledNote(pooled)} />
       </div>
-      {facts.faults.size > 0 && <Faults found={facts.faults} />}
-      <Section title="Best kernel of each task" aside={`${counted(facts.best.length, "task")} with a right answer`}>
+      {facts.faults.size > 0 && <Faults found={facts.faults} pooled={pooled} />}
+      <Section title="Best kernel of each task" aside={`${counted(facts.best.length, "task")} with a right answer${pooled === "" ? "" : `, ${pooled.toLowerCase()}`}`}>
         {facts.best.length === 0 ? <Empty title="No answer is right" /> : <BestKernels of={of} best={facts.best} />}
       </Section>
       <Section title="Time and tokens by source">
@@ -130,10 +176,10 @@ function Errors({ parts, words, stacks }: ErrorStacks): JSX.Element {
   );
 }
 
-function Faults({ found }: { found: Map<string, number> }): JSX.Element {
+function Faults({ found, pooled }: { found: Map<string, number>; pooled: string }): JSX.Element {
   const bars = [...found].sort((a, b) => b[1] - a[1]).map(([name, value]) => ({ name, value, href: filterLink("reason", reasonOfFault(name)) }));
   return (
-    <Section title="Not judged" aside="Faults of a task or of the infrastructure do not count against a model.">
+    <Section title="Turns not judged" aside={`Faults of a task or of the infrastructure do not count against a model.${pooled === "" ? "" : ` ${pooled}.`}`}>
       <BarList bars={bars} label="What was not judged, and why" series={5} />
     </Section>
   );
