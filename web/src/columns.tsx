@@ -27,7 +27,7 @@ const wordsOf = (name: string) => (of: Report) => of.rows.distinct(name).map(({ 
 const MOST_WIDTH = 280;
 /** Of a cell around its text; of a character, which most are narrower than. */
 const PADDING = 18;
-const CHARACTER = 7.6;
+const CHARACTER = 8.6;
 
 /** The pixels of a column: a word of the report is whole unless it is very long. */
 export function widthOf(column: ColumnView, of: Report): number {
