@@ -123,7 +123,7 @@ export class Tab {
     }
   }
 
-  /** Findings of axe-core that are serious or critical. */
+  /** Findings of axe-core that are serious or critical, landmarks of the same name, and pages without a heading. */
   async accessible() {
     // The page's policy refuses scripts that are not its own, so axe runs in the debugger's world.
     const session = await this.context.newCDPSession(this.page);
@@ -134,7 +134,7 @@ export class Tab {
     };
     await evaluate(`${AXE};0`);
     const found = await evaluate(`axe.run(document, {resultTypes: ["violations"], iframes: false}).then((all) => all.violations
-      .filter((one) => one.impact === "serious" || one.impact === "critical")
+      .filter((one) => one.impact === "serious" || one.impact === "critical" || ["landmark-unique", "page-has-heading-one"].includes(one.id))
       .map((one) => one.id + ": " + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + " " + (node.any[0]?.message ?? "")).join(" | ")))`);
     await session.detach();
     assert.deepEqual(found, []);

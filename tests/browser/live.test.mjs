@@ -103,6 +103,25 @@ test("the page grows with its run, and the selected row and the filter stay", as
   await view.stop();
 });
 
+test("a run that goes on is said to be live, with the samples that ended, until it ends", async () => {
+  const view = await View.start();
+  const [first, ...others] = view.world.sources;
+  first.state = "unfinished";
+  for (const source of others) source.state = "finished";
+  const own = view.world.rows.filter((row) => row.source === 0);
+  own[0].stop_reason = null;
+  const tab = await browser.open(view.url, { fragment: "#/table" });
+  const ended = own.filter((row) => row.stop_reason != null).length;
+  assert.ok(ended > 0 && ended < own.length);
+  assert.equal(await tab.text(".live"), `Live ${ended} of ${own.length} samples ended`);
+  await until(() => view.listeners.size > 0, "the page listens for changes");
+  first.state = "finished";
+  view.grow(0);
+  await tab.page.waitForSelector(".live", { state: "detached" });
+  await tab.close();
+  await view.stop();
+});
+
 test("details and places come from the server", async () => {
   const view = await View.start();
   const tab = await browser.open(view.url, { fragment: "#/transcript/recorded", ready: ".turn" });

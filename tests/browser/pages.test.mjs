@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Browser } from "./harness.mjs";
-import { pagesWorld } from "./pages_world.mjs";
+import { pagesWorld, sampleEvidence, sampleVerdict } from "./pages_world.mjs";
 
 let browser;
 const world = pagesWorld({ tasks: 24 });
@@ -153,7 +153,10 @@ test("samples that have not ended are counted apart and in no share", async () =
 test("reports without verdicts, and filters that leave nothing, have a page of their own", async () => {
   const rows = world.rows.filter((row) => row.kind === "dataset");
   const dataset = await open("#/overview", { world: { ...world, rows, turns: [] } });
-  assert.match(await dataset.text("main"), /This report has no verdicts/);
+  await dataset.page.waitForFunction(() => location.hash === "#/dataset");
+  assert.ok(!(await dataset.page.locator("nav[aria-label=Pages] a").allInnerTexts()).includes("Table"));
+  await dataset.go("#/table");
+  assert.match(await dataset.text("main .empty"), /no traces and no verdicts/);
   await dataset.page.click("text=Open the data set.");
   assert.match(await dataset.fragment(), /^#\/dataset/);
   await dataset.close();
@@ -165,6 +168,12 @@ test("reports without verdicts, and filters that leave nothing, have a page of t
   await none.close();
 });
 
+/** The evidence page of one verdict. */
+const openVerdict = (name, verdict, options = {}) => {
+  const rows = [{ source: 0, kind: "verdict", key: "one", task_id: "t" }];
+  const details = { one: { kind: "verdict", key: "one", verdict, explained: null } };
+  return browser.openWorld(name, { rows, details, sources: [{ name: "x", kind: "verdicts", state: "finished", facts: {}, messages: [] }] }, { fragment: "#/evidence/one", height: 1000, ready: ".parts", ...options });
+};
 const part = (tab, id) => tab.page.locator(`#part-${id}`);
 
 test("the evidence of a right verdict passes its checks, and a check leads to its part", async () => {
@@ -187,6 +196,62 @@ test("the evidence of a wrong verdict names the first wrong value and its neighb
   assert.equal(await part(tab, "mismatch").locator("tbody tr").count(), 9);
   assert.match(await part(tab, "certificate").innerText(), /passes: a right result proves nothing/);
   assert.match(await part(tab, "timing").innerText(), /Speed was not measured: the candidate was not timed\./);
+  await tab.close();
+});
+
+test("values that differ in the fourth digit are told apart, with their difference and its size over the limit", async () => {
+  const verdict = sampleVerdict({ status: "incorrect", evidence: sampleEvidence({ passed: false }) });
+  const at = { expected: 0.8151234, actual: 0.8154567 };
+  Object.assign(verdict.evidence.first_mismatch, at, { neighbours: [{ index: [0, 130], ...at, wrong: true }] });
+  const tab = await openVerdict("close", verdict);
+  const text = await part(tab, "mismatch").locator("dl").innerText();
+  assert.match(text, /Expected\s+0\.8151234\s+Actual\s+0\.8154567\s+Difference\s+3\.33e\u22124\s+Error over limit\s+1\.84/);
+  assert.match(await part(tab, "mismatch").locator("tbody tr").innerText(), /0\.8151234\s+0\.8154567\s+3\.33e\u22124/);
+  await tab.close();
+});
+
+test("launches of a verdict without a record are the candidate's own statement, unless a replay made them", async () => {
+  const warns = async (trust) => {
+    const tab = await openVerdict(`claim ${trust}`, sampleVerdict({ trust }));
+    const count = await part(tab, "launches").locator("text=could falsify").count();
+    await tab.close();
+    return count;
+  };
+  assert.deepEqual([await warns("replay"), await warns("in-process"), await warns("interpreter")], [0, 1, 1]);
+});
+
+test("a missing record has its reason", async () => {
+  const says = async (name, verdict) => {
+    const tab = await openVerdict(name, verdict);
+    const text = await tab.text(".evidence-sentence.mute");
+    await tab.close();
+    return text;
+  };
+  assert.match(await says("counts", sampleVerdict()), /--evidence failed, the default, keeps none of a result that counts/);
+  assert.match(await says("static", sampleVerdict({ status: "failed", stage: "static" })), /the candidate never ran/);
+  assert.match(await says("incorrect", sampleVerdict({ status: "incorrect" })), /--evidence none was set, or an earlier version wrote it/);
+});
+
+test("a verdict of the CPU says once what needs a GPU", async () => {
+  const verdict = sampleVerdict({ trust: "interpreter", speedup: null, replay: null, triton_share: null, timing: { why_null: "no GPU" }, environment: { gpu: null, torch: "2.11.0" } });
+  verdict.launches[0].time_ms = null;
+  const tab = await openVerdict("cpu", verdict);
+  assert.match(await part(tab, "timing").innerText(), /Speed was not measured: no GPU\.\s+Both clocks, the roofline and the facts of a replay need a GPU too/);
+  assert.equal(await tab.page.locator("#part-clocks, #part-roofline, .check:has-text('Roofline')").count(), 0);
+  assert.doesNotMatch(await part(tab, "launches").innerText(), /not recorded\n|Recordings/);
+  assert.match(await part(tab, "launches").locator("svg").first().textContent(), /interpreter/);
+  await tab.close();
+});
+
+test("long texts of a verdict make no page wider than a narrow window", async () => {
+  const long = "x".repeat(3000);
+  const verdict = sampleVerdict({ status: "incorrect", trust: "in-process", timing: { why_null: long, instrument: long }, evidence: { ...sampleEvidence(), decoys: [{ name: long, outcome: "wrong" }], audits: [{ name: long, outcome: "right" }] } });
+  verdict.replay.why_not = long;
+  verdict.launches[0].name = long;
+  verdict.isolation.layers.push(long);
+  verdict.environment.gpu = long;
+  const tab = await openVerdict("long", verdict, { width: 400 });
+  await tab.fitsWidth();
   await tab.close();
 });
 
@@ -242,7 +307,8 @@ test("the timeline has the streams, and launches of unknown start stand in their
   assert.match(await part(tab, "launches").locator("svg[role=img]").getAttribute("aria-label"), /^4 launches on 2 streams in 47\.0 µs/);
   await tab.go("#/evidence/v-old");
   await tab.page.waitForSelector("h1:has-text('old')");
-  assert.match(await part(tab, "launches").locator("svg").first().textContent(), /starts not recorded/);
+  assert.match(await part(tab, "launches").locator("svg").first().textContent(), /time of each, in their order \(starts not recorded\)/);
+  assert.deepEqual(await part(tab, "launches").locator("thead th").allTextContents(), ["name", "origin", "stream", "time", "grid", "block", "registers", "spills", "shared bytes"]);
   await tab.close();
 });
 

@@ -152,3 +152,12 @@ test("an empty report is a page", async () => {
   }
   await tab.close();
 });
+
+test("words of a verdict are whole in their columns", async () => {
+  const rows = [["illegal_memory_access", "success_correct", 0.08712], ["wrong_value", "max_turns_reached", 1.84]].map(([error_class, stop_reason, speedup], i) => ({ source: 0, kind: "trace", key: `k${i}`, task_id: `t${i}`, status: "failed", error_class, stop_reason, speedup, speedup_low: speedup * 0.98, speedup_high: speedup * 1.02, trust: "interpreter" }));
+  const tab = await browser.openWorld("words", { rows, sources: [{ name: "x", kind: "run", state: "finished", facts: {}, messages: [] }] }, { fragment: "#/table", width: 1600, ready: ".grid-row .cell" });
+  const cut = await tab.page.locator(".cell").evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent));
+  assert.deepEqual(cut, []);
+  assert.match(await tab.text(".grid"), /illegal_memory_access/);
+  await tab.close();
+});

@@ -8,8 +8,10 @@ import { Status, Word } from "./ui";
 export interface ColumnView {
   name: string;
   title: string;
-  /** Pixels; the first column takes what is left. */
+  /** Pixels, the least of a column of words; the first column takes what is left. */
   width: number;
+  /** The texts of a column of words: it is as wide as the longest one. */
+  texts?: (of: Report) => readonly string[];
   /** Pixels and content in a narrow window. */
   narrow?: { width: number; cell: (of: Report, row: number) => ComponentChildren };
   isNumber: boolean;
@@ -20,6 +22,19 @@ export interface ColumnView {
 
 const none = <span class="mute">{NONE}</span>;
 const has = (name: string) => (of: Report) => of.rows.has(name) && of.rows.any(name);
+const wordsOf = (name: string) => (of: Report) => of.rows.distinct(name).map(({ word }) => word);
+
+const MOST_WIDTH = 280;
+/** Of a cell around its text; of a character, which most are narrower than. */
+const PADDING = 18;
+const CHARACTER = 8.6;
+
+/** The pixels of a column: a word of the report is whole unless it is very long. */
+export function widthOf(column: ColumnView, of: Report): number {
+  const longest = (column.texts?.(of) ?? []).reduce((most, text) => Math.max(most, text.length), 0);
+  return Math.max(column.width, Math.min(Math.ceil(longest * CHARACTER) + PADDING, MOST_WIDTH));
+}
+
 const several = (name: string) => (of: Report) => of.rows.has(name) && of.rows.distinct(name).length > 1;
 
 function words(name: string, title: string, width: number, applies = has(name), kind?: string): ColumnView {
@@ -27,7 +42,7 @@ function words(name: string, title: string, width: number, applies = has(name), 
     const value = of.rows.text(name, row);
     return value === null ? none : kind ? <Word kind={kind} word={value} /> : <Text value={value} limit={200} />;
   };
-  return { name, title, width, isNumber: false, cell, applies };
+  return { name, title, width, texts: wordsOf(name), isNumber: false, cell, applies };
 }
 
 function numbers(name: string, title: string, width: number, format: (value: number | null) => string, applies = has(name)): ColumnView {
@@ -71,7 +86,7 @@ export const COLUMNS: ColumnView[] = [
   {
     name: "speedup",
     title: "Speed-up",
-    width: 152,
+    width: 180,
     narrow: { width: 92, cell: (of, row) => times(of.rows.number("speedup", row)) },
     isNumber: true,
     cell: speedupCell,
@@ -80,20 +95,22 @@ export const COLUMNS: ColumnView[] = [
   {
     name: "reason",
     title: "Reason",
-    width: 172,
+    width: 120,
+    texts: (of) => [...wordsOf("error_class")(of), ...wordsOf("counts_reason")(of)],
     isNumber: false,
     cell: reasonCell,
     applies: (of) => has("error_class")(of) || has("counts_reason")(of),
   },
   numbers("turns", "Turns", 72, count),
-  words("trust", "Trust", 108, has("trust"), "trust"),
+  words("trust", "Trust", 90, has("trust"), "trust"),
   words("level", "Level", 72),
   numbers("completion_tokens", "Tokens", 92, count),
-  words("model", "Model", 150, several("model")),
+  words("model", "Model", 90, several("model")),
   {
     name: "source",
     title: "Source",
-    width: 150,
+    width: 90,
+    texts: (of) => of.sources.map((source) => String(source?.name ?? "")),
     isNumber: false,
     cell: (of, row) => <Text value={of.sourceOf(row)?.name ?? NONE} limit={200} />,
     applies: (of) => of.sources.length > 1,
@@ -103,14 +120,14 @@ export const COLUMNS: ColumnView[] = [
   numbers("reference_time_ms", "Reference", 104, duration),
   numbers("compile_speedup", "vs. compile", 108, times),
   numbers("call_speedup", "Whole call", 104, times),
-  words("stop_reason", "Stopped", 120, has("stop_reason"), "stop_reason"),
-  words("label", "Label", 110),
+  words("stop_reason", "Stopped", 100, has("stop_reason"), "stop_reason"),
+  words("label", "Label", 90),
   numbers("reasoning_tokens", "Reasoning", 104, count),
   numbers("prompt_tokens", "Prompt", 92, count),
   numbers("generation_ms", "Generated in", 116, duration),
   numbers("judge_ms", "Judged in", 100, duration),
   words("stage", "Stage", 96, has("stage"), "stage"),
-  words("task_source", "Task source", 130, several("task_source")),
-  words("licence", "Licence", 120, several("licence")),
-  words("gpu", "GPU", 150, several("gpu")),
+  words("task_source", "Task source", 114, several("task_source")),
+  words("licence", "Licence", 100, several("licence")),
+  words("gpu", "GPU", 90, several("gpu")),
 ];

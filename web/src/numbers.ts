@@ -15,10 +15,10 @@ export function significant(value: Maybe, digits = 3): string {
   return value.toFixed(Math.min(places, 6)).replace("-", "\u2212");
 }
 
-/** A speed-up with two places: 1.53×. */
+/** A speed-up with two places: 1.53×; below 0.1 with two significant digits: 0.087×. */
 export function times(value: Maybe): string {
   if (!isNumber(value)) return NONE;
-  return `${value >= 100 ? value.toFixed(0) : value >= 0.01 || value === 0 ? value.toFixed(2) : value.toPrecision(1)}\u00d7`;
+  return `${value >= 100 ? value.toFixed(0) : value >= 0.1 || value === 0 ? value.toFixed(2) : value.toPrecision(2)}\u00d7`;
 }
 
 /** An interval: 1.41–1.66. */

@@ -23,6 +23,24 @@ export function judgedRows(of: Report, rows: ArrayLike<number>): number[] {
   return Array.from(rows).filter((row) => of.rows.value("kind", row) !== "dataset");
 }
 
+/** Whether the report has any trace or verdict. */
+export function hasJudged(of: Report): boolean {
+  for (let row = 0; row < of.rows.count; row++) if (of.rows.value("kind", row) !== "dataset") return true;
+  return false;
+}
+
+/** The samples of runs that go on: how many have begun, and how many of these have ended. Null: no run goes on. */
+export function progressOf(of: Report): { ended: number; begun: number } | null {
+  if (!of.sources.some((source) => source?.state === "unfinished")) return null;
+  const progress = { ended: 0, begun: 0 };
+  for (let row = 0; row < of.rows.count; row++) {
+    if (of.sourceOf(row)?.state !== "unfinished") continue;
+    progress.begun++;
+    if (of.rows.value("stop_reason", row) !== null) progress.ended++;
+  }
+  return progress;
+}
+
 function standingOf(table: Table, row: number): Standing {
   const word = table.value("standing", row);
   return word === "right" || word === "wrong" ? word : "unknown";

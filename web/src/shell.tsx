@@ -3,9 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Guard } from "./guard";
 import { Help } from "./keys";
 import { ContentsStrip } from "./pages/contents";
+import { counted } from "./charts/figures";
 import { count } from "./numbers";
+import type { Report } from "./report";
 import { isDatasetAlone, PAGES } from "./router";
 import { FILTERS, type Filter, dataVersion, failure, filterWords, filtered, filters, go, href, isFiltered, place, report, setParams, source } from "./state";
+import { progressOf } from "./selection";
 import { compareWords } from "./table";
 import { Text, plain } from "./text";
 import { Empty, Problem } from "./ui";
@@ -153,6 +156,17 @@ function MissingData() {
   );
 }
 
+/** That the page follows a run, and how far it is. */
+function Live({ of }: { of: Report }) {
+  const progress = source.value?.live ? progressOf(of) : null;
+  if (!progress) return null;
+  return (
+    <span class="live" role="status">
+      <b>Live</b> {count(progress.ended)} of {counted(progress.begun, "sample")} ended
+    </span>
+  );
+}
+
 export function Shell() {
   const of = report.value;
   const name = Object.hasOwn(PAGES, place.value.page) ? place.value.page : null;
@@ -163,8 +177,8 @@ export function Shell() {
     document.title = page ? `${page.title} \u00b7 ${title}` : title;
   }, [page, title]);
   useEffect(() => {
-    if (of && location.hash === "" && isDatasetAlone(of)) go(href("dataset"), { replace: true });
-  }, [of]);
+    if (of && name === "overview" && isDatasetAlone(of)) go(href("dataset"), { replace: true });
+  }, [of, name]);
   if (failure.value && !of) return <main class="page"><Problem {...failure.value} /></main>;
   if (!of) return <main class="page"><p class="mute" role="status">Reading the report …</p></main>;
   const Body = page?.component;
@@ -177,6 +191,7 @@ export function Shell() {
           <p class="brand">
             <span class="brand-name">kernelwright</span> <span class="brand-title"><Text value={title} limit={80} /></span>
           </p>
+          <Live of={of} />
           <nav aria-label="Pages">
             {Object.entries(PAGES).map(([key, one]) =>
               one.inNavigation?.(of, source.value!) ? (
@@ -192,6 +207,7 @@ export function Shell() {
       <MissingData />
       {failure.value ? <Problem {...failure.value} /> : null}
       <main class="page" id="content" tabIndex={-1} ref={main}>
+        {page && !page.ownHeading && place.value.parts.length === 0 ? <h1 class="hidden-visually">{page.title}</h1> : null}
         {isFirst ? <ContentsStrip /> : null}
         {Body ? (
           <Guard key={`${name} ${place.value.parts.join("/")}`} title="This page">

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 export function Wide({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
   return (
-    <div class="scroll-x" tabIndex={0} role="region" aria-label={label}>
+    <div class="scroll-x" tabIndex={0} role="region" aria-label={`${label}: table`}>
       {children}
     </div>
   );

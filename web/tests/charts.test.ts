@@ -1,6 +1,7 @@
 // Scales, ticks, and readers of data that may hold anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { axisOf, spansOf } from "../src/charts/timeline";
 import { durationTick, short } from "../src/charts/figures";
 import { extentOf, linear, logarithmic, ticksAt } from "../src/charts/scale";
 import { standings, sidesOf, speedRatios, flips, settings } from "../src/compare/cases";
@@ -88,4 +89,12 @@ test("a comparison pairs tasks, and lists what was lost before what was gained",
   assert.deepEqual(Object.fromEntries(standings(before!, after!)), { better: 1, worse: 1, "equal, right": 1, "equal, wrong": 0, "equal, right in part": 0 });
   assert.deepEqual(speedRatios(before!, after!).map((one) => [one.taskId, Math.round(one.ratio * 1000)]), [["a", 1500]]);
   assert.deepEqual(settings(of, [0, 1]), { differing: [{ name: "seed", values: ["1", "2"] }], partial: [], equal: 2 });
+});
+
+test("launches without a start follow one another, as long as they took or one step each", () => {
+  const launch = (startMs: number | null, timeMs: number | null) => ({ name: "k", origin: "candidate", stream: 0, startMs, timeMs, label: "" });
+  const spans = (launches: ReturnType<typeof launch>[]) => [axisOf(launches), spansOf(launches, axisOf(launches))];
+  assert.deepEqual(spans([launch(5, 2), launch(6, 3)]), ["starts", [{ from: 5, to: 7 }, { from: 6, to: 9 }]]);
+  assert.deepEqual(spans([launch(null, 2), launch(null, 3)]), ["times", [{ from: 0, to: 2 }, { from: 2, to: 5 }]]);
+  assert.deepEqual(spans([launch(null, 2), launch(null, null)]), ["order", [{ from: 0, to: 1 }, { from: 1, to: 2 }]]);
 });

@@ -99,7 +99,7 @@ test("equal lines far from a change are folded, and a line that is asked for is 
 });
 
 test("numbers are written as people read them", () => {
-  assert.deepEqual([1.534, 0.0871, 123.4, null, Number.NaN].map(times), ["1.53\u00d7", "0.09\u00d7", "123\u00d7", "\u2013", "\u2013"]);
+  assert.deepEqual([1.534, 0.0871, 0.00124, 123.4, null, Number.NaN].map(times), ["1.53\u00d7", "0.087\u00d7", "0.0012\u00d7", "123\u00d7", "\u2013", "\u2013"]);
   assert.equal(interval(1.414, 1.66), "1.41\u20131.66");
   assert.deepEqual([0.0005, 0.045, 12.345, 1500, 65_000, 3_723_000].map(duration), ["0.500 \u00b5s", "45.0 \u00b5s", "12.3 ms", "1.50 s", "1 min 5 s", "1 h 2 min"]);
   assert.deepEqual([0, 0.000012, 1234567, -1.5].map((value) => significant(value)), ["0", "1.20e\u22125", "1234567", "\u22121.50"]);

@@ -44,12 +44,17 @@ export function RightByTurnChart(props: { turns: readonly TurnShare[]; children?
             ) : null,
           )}
           <path fill={colour(0)} d={points.map((point) => shapePath("circle", point.x, point.y, 4)).join("")} />
-          {x.width > 52 &&
-            turns.map((one, i) => (
-              <text class="value" x={x.middle(i) + 7} y={y.at(one.estimate.value ?? 0) + (one.estimate.value !== null && one.estimate.value > 0.9 ? 16 : -7)}>
-                {one.estimate.value === null ? "" : percent(one.estimate.value)}
-              </text>
-            ))}
+          {x.width > 70 &&
+            turns.map((one, i) => {
+              if (one.estimate.value === null) return null;
+              // The curve never falls: it does not pass to the right below a point, nor to the left above it. The latter is for points near the axis.
+              const isLow = one.estimate.value < 0.1;
+              return (
+                <text class="value" x={x.middle(i) + (isLow ? -7 : 7)} y={y.at(one.estimate.value) + (isLow ? -7 : 16)} text-anchor={isLow ? "end" : "start"}>
+                  {percent(one.estimate.value)}
+                </text>
+              );
+            })}
         </>
       ),
       points,
@@ -108,7 +113,9 @@ export function StackChart(props: {
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = bands(stacks.length, area.left, area.right);
     const y = linear({ low: 0, high: Math.max(1, ...sums) }, area.bottom, area.top, props.time ? durationTick : count, { spacing: 40, whole: !props.time, time: props.time ?? false });
-    const width = Math.min(x.width * 0.72, 72);
+    // All bars have their numbers, or none has: a bar is as wide as the longest one needs, where there is room.
+    const longest = Math.max(0, ...stacks.flatMap((stack) => stack.values.map((value) => write(value).length))) * 7 + 6;
+    const width = Math.min(x.width * 0.9, Math.max(longest, Math.min(x.width * 0.72, 72)));
     const points: Point[] = [];
     const marks = stacks.map((stack, i) => {
       let below = 0;
@@ -131,7 +138,7 @@ export function StackChart(props: {
             return (
               <g>
                 <rect x={x.middle(i) - width / 2} y={top} width={width} height={height} fill={fills.of(part)} stroke={colour(part)} class="stack" />
-                {height >= 15 && width >= write(value).length * 7 + 6 && (
+                {height >= 15 && width >= longest && (
                   <text class="in-bar" x={x.middle(i)} y={top + height / 2 + 4} text-anchor="middle">
                     {write(value)}
                   </text>

@@ -169,18 +169,18 @@ export function Plot(props: PlotProps): JSX.Element {
         </output>
       )}
       {props.children}
-      {props.table && <ChartFigures table={props.table} />}
+      {props.table && <ChartFigures title={props.title} table={props.table} />}
     </figure>
   );
 }
 
 /** The figures of a chart as a table, for those who cannot see it and those who copy from it. */
-export function ChartFigures({ table }: { table: ChartTable }): JSX.Element {
+export function ChartFigures({ title, table }: { title: string; table: ChartTable }): JSX.Element {
   const rows = table.rows.slice(0, MOST_TABLE_ROWS);
   return (
     <details class="chart-table">
       <summary>Figures as a table</summary>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Figures as a table">
+      <div class="scroll" tabIndex={0} role="region" aria-label={`${title}: figures as a table`}>
         <table>
           <thead>
             <tr>

@@ -1,10 +1,10 @@
-// Launches of one call by stream. Where starts are not measured, the order is drawn in place of time.
+// Launches of one call by stream. Where starts are not measured, they follow one another: as long as they took, or one step each.
 import type { JSX } from "preact";
 import { plain, Text } from "../text";
 import { colour, useFills } from "./fills";
 import { duration, significant } from "../numbers";
 import { counted, durationTick } from "./figures";
-import { type Area, fitted, Plot, type Point, XAxis } from "./plot";
+import { type Area, fitted, marginFor, Plot, type Point, XAxis } from "./plot";
 import { linear } from "./scale";
 
 export interface TimelineLaunch {
@@ -18,16 +18,46 @@ export interface TimelineLaunch {
 
 const ROW = 34;
 
-export function Timeline(props: { title: string; launches: readonly TimelineLaunch[]; children?: JSX.Element | null }): JSX.Element {
+type Axis = "starts" | "times" | "order";
+
+const AXES: Record<Axis, string> = {
+  starts: "time from the call's begin",
+  times: "time of each, in their order (starts not recorded)",
+  order: "order of launches (starts not recorded)",
+};
+
+export function axisOf(launches: readonly TimelineLaunch[]): Axis {
+  const isTimed = launches.length > 0 && launches.every((launch) => launch.timeMs !== null) && launches.some((launch) => launch.timeMs! > 0);
+  if (!isTimed) return "order";
+  return launches.every((launch) => launch.startMs !== null) ? "starts" : "times";
+}
+
+/** Where each launch begins and ends on its axis. */
+export function spansOf(launches: readonly TimelineLaunch[], axis: Axis): { from: number; to: number }[] {
+  if (axis === "starts") return launches.map((launch) => ({ from: launch.startMs!, to: launch.startMs! + launch.timeMs! }));
+  let end = 0;
+  return launches.map((launch) => ({ from: end, to: (end += axis === "times" ? launch.timeMs! : 1) }));
+}
+
+export function Timeline(props: {
+  title: string;
+  launches: readonly TimelineLaunch[];
+  /** Name of the row of launches without a stream. */
+  withoutStream: string;
+  children?: JSX.Element | null;
+}): JSX.Element {
   const { launches } = props;
   const fills = useFills();
   const streams = [...new Set(launches.map((launch) => launch.stream))].sort((a, b) => (a ?? 1e9) - (b ?? 1e9));
   const origins = [...new Set(launches.map((launch) => launch.origin))].sort();
-  const timed = launches.length > 0 && launches.every((launch) => launch.startMs !== null && launch.timeMs !== null);
-  const spans = launches.map((launch, i) => (timed ? { from: launch.startMs!, to: launch.startMs! + launch.timeMs! } : { from: i, to: i + 1 }));
+  const axis = axisOf(launches);
+  const timed = axis !== "order";
+  const spans = spansOf(launches, axis);
   const end = spans.reduce((most, span) => Math.max(most, span.to), 0);
   const begin = Math.min(0, ...spans.map((span) => span.from).slice(0, 1000));
-  const nameOf = (stream: number | null): string => (stream === null ? "stream?" : `stream ${stream}`);
+  const nameOf = (stream: number | null): string => (stream === null ? props.withoutStream : `stream ${stream}`);
+  const known = streams.filter((stream) => stream !== null).length;
+  const where = [...(known > 0 ? [`on ${counted(known, "stream")}`] : []), ...(known < streams.length ? [known > 0 ? "and others of unknown stream" : `(${props.withoutStream})`] : [])].join(" ");
   const draw = (area: Area): { marks: JSX.Element; points: Point[] } => {
     const x = timed
       ? linear({ low: begin, high: end }, area.left, area.right, durationTick, { fixed: true, spacing: 76 })
@@ -54,7 +84,7 @@ export function Timeline(props: { title: string; launches: readonly TimelineLaun
       marks: (
         <>
           {fills.definitions}
-          <XAxis area={area} scale={x} name={timed ? "time from the call's begin" : "order of launches (starts not recorded)"} />
+          <XAxis area={area} scale={x} name={AXES[axis]} />
           {streams.map((stream, i) => (
             <text class="row-name" x={4} y={area.top + i * ROW + 21}>
               {nameOf(stream)}
@@ -70,11 +100,11 @@ export function Timeline(props: { title: string; launches: readonly TimelineLaun
     <Plot
       title={props.title}
       level={3}
-      summary={`${counted(launches.length, "launch", "launches")} on ${counted(streams.length, "stream")}${timed ? ` in ${duration(end - begin)}` : ""}. ${origins
+      summary={`${counted(launches.length, "launch", "launches")} ${where}${timed ? ` in ${duration(end - begin)}` : ""}. ${origins
         .map((origin) => `${origin}: ${significant(launches.filter((launch) => launch.origin === origin).length)}`)
         .join(", ")}.`}
       height={streams.length * ROW + 60}
-      margin={{ left: 70, top: 8, bottom: 44, right: 28 }}
+      margin={{ left: marginFor(streams.map((stream) => `${nameOf(stream)} `), 70), top: 8, bottom: 44, right: 28 }}
       draw={draw}
     >
       <ul class="legend">

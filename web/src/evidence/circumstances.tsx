@@ -6,6 +6,7 @@ import { duration } from "../numbers";
 import { Text } from "../text";
 import { Facts, Word } from "../ui";
 import { Fact, HELP, NotRecorded, Outcome, Part } from "./part";
+import { isInterpreted } from "./record";
 
 const LAYERS: readonly [string, string][] = [
   ["user_ns", "a user namespace"],
@@ -72,9 +73,9 @@ export function Environment({ verdict }: { verdict: Fields }): JSX.Element {
       <Facts
         facts={[
           ["Protocol", <span class="mono">{of("protocol")}</span>],
-          ["GPU", of("gpu")],
-          ["Driver", of("driver")],
-          ["CUDA", of("cuda")],
+          ...(isInterpreted(verdict) && textOf(environment["gpu"]) === null
+            ? [["GPU", "none: interpreted on the CPU"] as [string, string]]
+            : ([["GPU", of("gpu")], ["Driver", of("driver")], ["CUDA", of("cuda")]] as [string, JSX.Element][])),
           ["torch", of("torch")],
           ["triton", of("triton")],
           ["kernelwright", of("program_version")],

@@ -8,6 +8,7 @@ import { count, duration, NONE, percent } from "../numbers";
 import { Text } from "../text";
 import { Facts } from "../ui";
 import { Fact, HELP, NotRecorded, Part } from "./part";
+import { isInterpreted } from "./record";
 
 const MOST_LAUNCHES = 400;
 
@@ -55,7 +56,14 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
   const launches = (recordings.get(number) ?? []).slice(0, MOST_LAUNCHES);
   const leftOut = (numberOf(evidence?.["launches_left_out"]) ?? 0) + (recordings.get(number)?.length ?? 0) - launches.length;
   const replay = fieldsOrNull(verdict["replay"]);
-  const claims = launches.filter((launch) => launch["source"] === "claim").length;
+  // Without a record nothing states a launch's source: only those of a replay come from outside the candidate's process.
+  const isClaim = (launch: Fields): boolean => (stored === null ? verdict["trust"] !== "replay" : launch["source"] === "claim");
+  const claims = launches.filter(isClaim).length;
+  const share = shareOf(verdict["triton_share"]);
+  const replayFacts = (["recordings", "operations", "streams", "downloads", "unjoined", "orders"] as const).map((field): [string, JSX.Element] => [
+    REPLAY_NAMES[field],
+    <Fact value={numberOf(replay?.[field]) === null ? null : count(numberOf(replay?.[field]))} />,
+  ]);
   const details = new Map(objectsOf(verdict["launches"]).map((launch) => [textOf(launch["name"]), launch]));
   return (
     <Part id="launches" title="Launches by origin" help={HELP.launches}>
@@ -74,7 +82,11 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
               ))}
             </div>
           )}
-          <Timeline title={number < 0 ? "One call" : `Recording ${number}`} launches={launches.map(timelineLaunch)} />
+          <Timeline
+            title={number < 0 ? "One call" : `Recording ${number}`}
+            launches={launches.map(timelineLaunch)}
+            withoutStream={isInterpreted(verdict) ? "interpreter" : "unknown stream"}
+          />
           {claims > 0 && (
             <p class="warn">
               {claims === launches.length ? "All of these" : `${counted(claims, "launch", "launches")} of these`} are stated by the candidate's own process, which could falsify them.
@@ -86,10 +98,9 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
       )}
       <Facts
         facts={[
-          ["Device time in attested kernels", <Fact value={shareOf(verdict["triton_share"]) === null ? null : percent(shareOf(verdict["triton_share"]), 1)} />],
-          ...(["recordings", "operations", "streams", "downloads", "unjoined", "orders"] as const).map(
-            (field): [string, JSX.Element] => [REPLAY_NAMES[field], <Fact value={numberOf(replay?.[field]) === null ? null : count(numberOf(replay?.[field]))} />],
-          ),
+          // An interpreter times and replays nothing; the part on times says so once.
+          ...(isInterpreted(verdict) && share === null ? [] : [["Device time in attested kernels", <Fact value={share === null ? null : percent(share, 1)} />] as [string, JSX.Element]]),
+          ...(isInterpreted(verdict) && replay === null ? [] : replayFacts),
         ]}
       />
       {textOf(replay?.["why_not"]) && (
@@ -111,6 +122,7 @@ const REPLAY_NAMES = {
 };
 
 function LaunchTable({ launches, details }: { launches: readonly Fields[]; details: Map<string | null, Fields> }): JSX.Element {
+  const isStarted = launches.some((launch) => numberOf(launch["start_ms"]) !== null);
   return (
     <details class="chart-table">
       <summary>{counted(launches.length, "launch", "launches")} as a table</summary>
@@ -118,7 +130,7 @@ function LaunchTable({ launches, details }: { launches: readonly Fields[]; detai
         <table>
           <thead>
             <tr>
-              {["name", "origin", "stream", "start", "time", "grid", "block", "registers", "spills", "shared bytes"].map((name) => (
+              {["name", "origin", "stream", ...(isStarted ? ["start"] : []), "time", "grid", "block", "registers", "spills", "shared bytes"].map((name) => (
                 <th scope="col">{name}</th>
               ))}
             </tr>
@@ -131,7 +143,7 @@ function LaunchTable({ launches, details }: { launches: readonly Fields[]; detai
                   <th scope="row" class="launch-name mono"><Text value={textOf(launch["name"]) ?? "unnamed"} limit={160} /></th>
                   <td><Text value={textOf(launch["whose"]) ?? NONE} limit={40} /></td>
                   <td>{numberOf(launch["stream"]) ?? NONE}</td>
-                  <td>{duration(numberOf(launch["start_ms"]))}</td>
+                  {isStarted && <td>{duration(numberOf(launch["start_ms"]))}</td>}
                   <td>{duration(numberOf(launch["time_ms"]))}</td>
                   <td>{dimensions(launch["grid"])}</td>
                   <td>{dimensions(launch["block"])}</td>

@@ -104,8 +104,9 @@ export function Fact({ value }: { value: string | null }): JSX.Element {
   return value === null ? <span class="mute">{NOT_RECORDED}</span> : <Text value={value} />;
 }
 
-export type Tone = "good" | "bad" | "warn" | "mute";
-const SIGNS: Record<Tone, string> = { good: "✓", bad: "✕", warn: "!", mute: "–" };
+/** "neutral": a figure that is neither good nor bad; "mute": nothing was found out. */
+export type Tone = "good" | "bad" | "warn" | "neutral" | "mute";
+const SIGNS: Record<Tone, string> = { good: "✓", bad: "✕", warn: "!", neutral: "·", mute: "–" };
 
 /** An outcome with its sign: colour is not the only one. */
 export function Outcome({ tone, children }: { tone: Tone; children: ComponentChildren }): JSX.Element {

@@ -47,6 +47,16 @@ export function verdictsOf(detail: Detail): { list: Judged[]; main: Judged | nul
   return { list: rounds.flatMap((round) => round.list), main };
 }
 
+/** Whether Triton's interpreter judged it: what only a GPU measures is missing by its nature. */
+export const isInterpreted = (verdict: Fields): boolean => verdict["trust"] === "interpreter";
+
+/** Why a verdict has no evidence record, and what keeps one. */
+export function whyNoRecord(verdict: Fields): string {
+  if (verdict["counts"] === true) return "This verdict has no evidence record: --evidence failed, the default, keeps none of a result that counts.";
+  if (verdict["stage"] === "parse" || verdict["stage"] === "static") return "This verdict has no evidence record: the candidate never ran.";
+  return "This verdict has no evidence record: --evidence none was set, or an earlier version wrote it.";
+}
+
 /** "float32 [4096, 4096]" */
 export function tensorText(tensor: Fields): string {
   const shape = Array.isArray(tensor["shape"]) ? ` ${indexText(tensor["shape"])}` : "";

@@ -6,6 +6,7 @@ import { percent, significant } from "../numbers";
 import { Text } from "../text";
 import { answerLine, auditLine, decoyLine } from "./checks";
 import { Outcome, type Tone } from "./part";
+import { isInterpreted } from "./record";
 import { clocksOf } from "./timing";
 
 interface Check {
@@ -52,16 +53,19 @@ function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
   const roof = shareOf(timing["roofline_share"]);
   const level = textOf(fieldsOf(verdict["isolation"])["level"]);
   const samples = Math.min(listOrNull(timing["reference_samples_ms"])?.length ?? 0, listOrNull(timing["kernel_samples_ms"])?.length ?? 0);
+  const gpuChecks: Check[] = [
+    { part: "clocks", name: "Both clocks", tone: clocks === null ? "mute" : clocks.agree ? "good" : "warn", says: clocks === null ? MISSING : clocks.agree ? "agree" : "disagree" },
+    { part: "roofline", name: "Roofline", tone: roof === null ? "mute" : roof > 1 ? "warn" : "neutral", says: roof === null ? MISSING : `${percent(roof, 1)} of the memory's speed` },
+  ];
   return [
     trials(verdict, evidence),
     { part: "families", name: "Input families", tone: families.size === 0 ? "mute" : families.size > 1 ? "good" : "warn", says: families.size === 0 ? MISSING : `${counted(families.size, "family", "families")} tried` },
     worstOf("certificate", "Empty answers", objectsOf(fieldsOf(evidence?.["certificate"])["answers"]).map(answerLine), "none passes"),
     worstOf("decoys", "Decoys", objectsOf(evidence?.["decoys"]).map(decoyLine), "wrong without its launches"),
     worstOf("audits", "Audits", objectsOf(evidence?.["audits"]).map(auditLine), "right"),
-    { part: "launches", name: "Origin of kernels", tone: share === null ? "mute" : share > 0 ? "good" : "bad", says: share === null ? MISSING : `${percent(share, 1)} of device time in attested kernels` },
+    { part: "launches", name: "Origin of kernels", tone: share === null ? "mute" : share > 0 ? "good" : "bad", says: share === null ? (isInterpreted(verdict) ? "device time needs a GPU" : MISSING) : `${percent(share, 1)} of device time in attested kernels` },
     { part: "timing", name: "Samples", tone: samples === 0 ? "mute" : "good", says: samples === 0 ? "speed was not measured" : `${samples} or more a side, ${textOf(timing["instrument"]) ?? "timer not recorded"}` },
-    { part: "clocks", name: "Both clocks", tone: clocks === null ? "mute" : clocks.agree ? "good" : "warn", says: clocks === null ? MISSING : clocks.agree ? "agree" : "disagree" },
-    { part: "roofline", name: "Roofline", tone: roof === null ? "mute" : roof > 1 ? "warn" : "good", says: roof === null ? MISSING : `${percent(roof, 1)} of the memory's speed` },
+    ...(isInterpreted(verdict) ? [] : gpuChecks),
     { part: "isolation", name: "Isolation", tone: level === null ? "mute" : level === "full" ? "good" : "warn", says: level ?? MISSING },
   ];
 }

@@ -7,6 +7,7 @@ import { type Fields, fieldsOf, fieldsOrNull, numberOf, shareOf, textOf } from "
 import { bytes, count, duration, percent, significant, times } from "../numbers";
 import { Empty, Facts } from "../ui";
 import { Fact, HELP, NotRecorded, Outcome, Part } from "./part";
+import { isInterpreted } from "./record";
 
 function pair(value: unknown): [number, number] | null {
   const numbers = numbersOf(value);
@@ -30,7 +31,7 @@ const known = (value: unknown, write: (value: number) => string): string | null 
 /** Why there is no speed, in the verdict's own words. */
 function whyNoTime(verdict: Fields): string {
   const why = textOf(fieldsOf(verdict["timing"])["why_null"]);
-  if (verdict["trust"] === "interpreter") return "Speed was not measured: no GPU.";
+  if (isInterpreted(verdict)) return "Speed was not measured: no GPU.";
   return why ? `Speed was not measured: ${why.slice(0, 300)}.` : "Speed was not measured.";
 }
 
@@ -44,7 +45,11 @@ export function Timing({ verdict }: { verdict: Fields }): JSX.Element {
   const compiledMs = numberOf(timing["compile_time_ms"]);
   return (
     <Part id="timing" title="Samples of both sides" help={HELP.timing}>
-      {strips.length === 0 ? <Empty title={whyNoTime(verdict)} /> : <StripPlot title="Raw samples" strips={strips} />}
+      {strips.length === 0 ? (
+        <Empty title={whyNoTime(verdict)}>{isInterpreted(verdict) ? "Both clocks, the roofline and the facts of a replay need a GPU too." : null}</Empty>
+      ) : (
+        <StripPlot title="Raw samples" strips={strips} />
+      )}
       {(strips.length > 0 || speedup !== null) && (
         <Facts
           facts={[

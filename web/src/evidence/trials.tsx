@@ -19,6 +19,37 @@ function figure(value: unknown): string {
   return Number.isFinite(number) ? significant(number) : Number.isNaN(number) ? "NaN" : number > 0 ? "∞" : "−∞";
 }
 
+/** A value of an output in full: nine digits tell any two float32 numbers apart. */
+function value(given: unknown): string {
+  const number = elementOf(given);
+  return number !== null && Number.isFinite(number) ? String(Number(number.toPrecision(9))).replaceAll("-", "\u2212") : figure(given);
+}
+
+interface Tolerated {
+  rtol: number;
+  atol: number;
+}
+
+/** What the output of the first wrong value may differ by: the record's own tolerance of that output. */
+function toleratedOf(evidence: Fields | null, first: Fields): Tolerated | null {
+  const number = numberOf(first["trial"]);
+  const trial = number === null ? undefined : objectsOf(evidence?.["trials"]).find((one) => numberOf(one["index"]) === number);
+  const output = objectsOf(trial?.["outputs"]).find((one) => textOf(one["output"]) === textOf(first["output"]));
+  const [rtol, atol] = [numberOf(output?.["rtol"]), numberOf(output?.["atol"])];
+  return rtol === null || atol === null ? null : { rtol, atol };
+}
+
+/** Actual minus expected, and its size over what is tolerated there; null where one of them is not a finite number. */
+export function differenceOf(pair: Fields, tolerated: Tolerated | null): { difference: number | null; overLimit: number | null } {
+  const [expected, actual] = [numberOf(pair["expected"]), numberOf(pair["actual"])];
+  if (expected === null || actual === null) return { difference: null, overLimit: null };
+  const difference = actual - expected;
+  const limit = tolerated ? tolerated.atol + tolerated.rtol * Math.abs(expected) : 0;
+  return { difference: Number.isFinite(difference) ? difference : null, overLimit: limit > 0 ? figureOrNull(Math.abs(difference) / limit) : null };
+}
+
+const figureOrNull = (number: number): number | null => (Number.isFinite(number) ? number : null);
+
 function markOf(trial: Fields, at: number): TrialMark {
   const index = numberOf(trial["index"]) ?? at;
   const over = elementOf(trial["max_error_over_limit"]);
@@ -265,14 +296,18 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
   const first = stored ?? fieldsOrNull(fieldsOf(verdict["comparison"])["first_mismatch"]);
   if (!first) return null;
   const neighbours = objectsOf(stored?.["neighbours"]);
+  const tolerated = toleratedOf(evidence, first);
+  const own = differenceOf(first, tolerated);
   return (
     <Part id="mismatch" title="First wrong value" help={HELP.mismatch}>
       <Facts
         facts={[
           ["Output", <Fact value={textOf(first["output"])} />],
           ["Index", <Fact value={listOrNull(first["index"]) ? indexText(first["index"]) : null} />],
-          ["Expected", figure(first["expected"])],
-          ["Actual", figure(first["actual"])],
+          ["Expected", value(first["expected"])],
+          ["Actual", value(first["actual"])],
+          ["Difference", significant(own.difference)],
+          ...(own.overLimit === null ? [] : [["Error over limit", significant(own.overLimit)] as [string, string]]),
           ["Trial", <Fact value={numberOf(first["trial"]) === null ? null : String(first["trial"])} />],
         ]}
       />
@@ -287,6 +322,7 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
                 <th scope="col">Index</th>
                 <th scope="col" class="number">Expected</th>
                 <th scope="col" class="number">Actual</th>
+                <th scope="col" class="number">Difference</th>
                 <th scope="col">Outcome</th>
               </tr>
             </thead>
@@ -294,8 +330,9 @@ export function Mismatch({ verdict, evidence }: { verdict: Fields; evidence: Fie
               {neighbours.slice(0, 64).map((one) => (
                 <tr class={indexText(one["index"]) === indexText(first["index"]) ? "mismatch-first" : undefined}>
                   <th scope="row" class="mono">{indexText(one["index"])}</th>
-                  <td class="number">{figure(one["expected"])}</td>
-                  <td class="number">{figure(one["actual"])}</td>
+                  <td class="number">{value(one["expected"])}</td>
+                  <td class="number">{value(one["actual"])}</td>
+                  <td class="number">{significant(differenceOf(one, tolerated).difference)}</td>
                   <td>{flagOf(one["wrong"]) === null ? NONE : <Outcome tone={one["wrong"] ? "bad" : "good"}>{one["wrong"] ? "wrong" : "right"}</Outcome>}</td>
                 </tr>
               ))}

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Audits, Certificate, Decoys } from "../evidence/checks";
 import { Environment, Isolation, Stages } from "../evidence/circumstances";
 import { Launches } from "../evidence/launches";
-import { type Judged, verdictsOf } from "../evidence/record";
+import { isInterpreted, type Judged, verdictsOf, whyNoRecord } from "../evidence/record";
 import { CheckList } from "../evidence/summary";
 import { Clocks, Roof, Timing } from "../evidence/timing";
 import { Families, Mismatch, Tolerance, Trials } from "../evidence/trials";
@@ -76,12 +76,16 @@ function Head({ name, judged }: { name: string; judged: Judged }): JSX.Element {
       )}
       {evidence === null && (
         <p class="evidence-sentence mute">
-          This verdict has no evidence record: it counts and was not asked for, or an earlier version wrote it. <code>--evidence all</code> keeps the
-          record of every verdict.
+          {flagsWhole(`${whyNoRecord(verdict)} --evidence all keeps the record of every verdict whose candidate ran.`)}
         </p>
       )}
     </>
   );
+}
+
+/** Text whose flags are code that no line break divides. */
+function flagsWhole(text: string): (string | JSX.Element)[] {
+  return text.split(/(--evidence \w+)/).map((part, i) => (i % 2 === 0 ? part : <code>{part}</code>));
 }
 
 function TurnTabs({ list, judged }: { list: readonly Judged[]; judged: Judged }): JSX.Element {
@@ -103,7 +107,7 @@ function Parts({ judged: { verdict, evidence } }: { judged: Judged }): JSX.Eleme
         <Trials verdict={verdict} evidence={evidence} />
         <Mismatch verdict={verdict} evidence={evidence} />
         <Timing verdict={verdict} />
-        <Roof verdict={verdict} evidence={evidence} />
+        {!isInterpreted(verdict) && <Roof verdict={verdict} evidence={evidence} />}
         <Launches verdict={verdict} evidence={evidence} />
       </div>
       <div class="parts-column">
@@ -112,7 +116,7 @@ function Parts({ judged: { verdict, evidence } }: { judged: Judged }): JSX.Eleme
         <Certificate evidence={evidence} />
         <Decoys evidence={evidence} />
         <Audits evidence={evidence} />
-        <Clocks verdict={verdict} evidence={evidence} />
+        {!isInterpreted(verdict) && <Clocks verdict={verdict} evidence={evidence} />}
         <Isolation verdict={verdict} />
         <Environment verdict={verdict} />
         <Stages verdict={verdict} />

@@ -1,11 +1,12 @@
 // One row a task × sample: sort, filter, full-text search, keys.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { COLUMNS, type ColumnView } from "../columns";
+import { COLUMNS, type ColumnView, widthOf } from "../columns";
 import { Finder, type Found, useFound } from "../finder";
 import { useKeys } from "../keys";
 import { count } from "../numbers";
 import { ordered, sortColumn, sortDown } from "../order";
 import type { Report } from "../report";
+import { hasJudged } from "../selection";
 import type { Hit } from "../source";
 import { go, href, param, report, setParams } from "../state";
 import { Text, visible } from "../text";
@@ -51,11 +52,12 @@ function linkOfHit(hit: Hit): string {
   return href("transcript", [hit.key], { turn: hit.turn, field: hit.field, line: hit.line });
 }
 
-const widthOf = (column: ColumnView, width: number) => (width < NARROW ? (column.narrow?.width ?? column.width) : column.width);
 
 /** Columns that the reader chose, or as many as fit. */
-function useColumns(of: Report, width: number): { applying: ColumnView[]; shown: ColumnView[] } {
+function useColumns(of: Report, width: number): { applying: ColumnView[]; shown: ColumnView[]; widths: number[] } {
   const applying = useMemo(() => COLUMNS.filter((column) => column.applies(of)), [of]);
+  const wide = useMemo(() => new Map(applying.map((column) => [column, widthOf(column, of)])), [of, applying]);
+  const widthIn = (column: ColumnView) => (width < NARROW && column.narrow ? column.narrow.width : wide.get(column)!);
   const wanted = param("columns");
   const shown = useMemo(() => {
     if (wanted !== null) {
@@ -65,13 +67,13 @@ function useColumns(of: Report, width: number): { applying: ColumnView[]; shown:
     let left = width - taskWidthOf(width) - 16;
     const fitting: ColumnView[] = [];
     for (const column of applying) {
-      left -= widthOf(column, width);
+      left -= widthIn(column);
       if (left < 0) break;
       fitting.push(column);
     }
     return fitting;
   }, [applying, wanted, width]);
-  return { applying, shown };
+  return { applying, shown, widths: shown.map(widthIn) };
 }
 
 function ColumnMenu({ applying, shown }: { applying: ColumnView[]; shown: ColumnView[] }) {
@@ -144,8 +146,24 @@ function placesSaid(items: Item[], found: Found): string {
   return `${count(found.hits)} ${found.hits === 1 ? "place" : "places"} in ${count(rows)} ${rows === 1 ? "row" : "rows"}`;
 }
 
+/** The rows of a data set have a page of their own. */
 export function TablePage() {
   const of = report.value!;
+  if (of.rows.count === 0 || hasJudged(of)) return <JudgedRows of={of} />;
+  return (
+    <Empty title="The report has no traces and no verdicts">
+      Its rows are those of a data set. <a href={href("dataset")}>Open the data set.</a>
+    </Empty>
+  );
+}
+
+function NoRows({ of, found, isSearching }: { of: Report; found: Found | null; isSearching: boolean }) {
+  if (of.rows.count === 0) return <Empty title="The report has no rows" />;
+  if (isSearching) return <Empty title="Searching …" />;
+  return <Empty title={found ? "No row contains this text" : "No row passes the filters"}>Change or clear the filters above.</Empty>;
+}
+
+function JudgedRows({ of }: { of: Report }) {
   const rows = ordered.value;
   const { found, finder } = useFound();
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
@@ -158,7 +176,7 @@ export function TablePage() {
     if (box.current) watcher.observe(box.current);
     return () => watcher.disconnect();
   }, [items.length > 0]);
-  const { applying, shown } = useColumns(of, width);
+  const { applying, shown, widths } = useColumns(of, width);
   const sizes = useMemo(() => (index: number) => (items[index]?.hit ? HIT : ROW), [items]);
   const list = useVirtual(box, items.length, sizes, ROW);
 
@@ -195,8 +213,8 @@ export function TablePage() {
   };
 
   const narrow = width < NARROW;
-  const total = shown.reduce((sum, column) => sum + widthOf(column, width), taskWidthOf(width)) + 16;
-  const template = `minmax(${taskWidthOf(width)}px, 1fr) ${shown.map((column) => `${widthOf(column, width)}px`).join(" ")}`;
+  const total = widths.reduce((sum, one) => sum + one, taskWidthOf(width)) + 16;
+  const template = `minmax(${taskWidthOf(width)}px, 1fr) ${widths.map((one) => `${one}px`).join(" ")}`;
   return (
     <div class="table-page">
       <div class="table-tools">
@@ -218,9 +236,7 @@ export function TablePage() {
         <ColumnMenu applying={applying} shown={shown} />
       </div>
       {items.length === 0 ? (
-        <Empty title={of.rows.count === 0 ? "The report has no rows" : found && !finder.running ? "No row contains this text" : finder.running ? "Searching …" : "No row passes the filters"}>
-          {of.rows.count > 0 && !finder.running ? "Change or clear the filters above." : null}
-        </Empty>
+        <NoRows of={of} found={found} isSearching={finder.running} />
       ) : (
         <div class="grid" ref={box} role="table" aria-label="Rows" aria-rowcount={items.length + 1} tabIndex={0} style={{ height: `${list.height + ROW + 20}px` }}>
           <div class="grid-inner" style={{ minWidth: `${total}px` }}>
@@ -261,7 +277,7 @@ export function TablePage() {
                 return (
                   <div role="row" key={item.row} aria-rowindex={index + 2} aria-current={index === selected ? "true" : undefined} class={`grid-row${state}`} style={{ ...style, gridTemplateColumns: template }} onClick={(event) => !(event.target as HTMLElement).closest("a") && select(index)} onDblClick={() => openItem(item)}>
                     <div role="cell" class="cell">
-                      <a href={linkOf(of, item.row)} class="task-link">
+                      <a href={linkOf(of, item.row)} class="task-link" title={taskName(of, item.row).slice(0, 300)}>
                         <Text value={taskName(of, item.row)} limit={120} />
                       </a>
                     </div>
