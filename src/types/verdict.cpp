@@ -77,7 +77,7 @@ BOOST_DESCRIBE_STRUCT(Launch, (),
                       (name, whose, cubin_sha256, grid, block, registers, spills, shared_bytes, time_ms))
 BOOST_DESCRIBE_STRUCT(ReplayFacts, (),
                       (recordings, operations, streams, downloads, unjoined, orders, why_not))
-BOOST_DESCRIBE_STRUCT(Call, (), (entry, convention, arguments, weights))
+BOOST_DESCRIBE_STRUCT(Call, (), (entry, convention, arguments, weights, input_dtypes))
 BOOST_DESCRIBE_STRUCT(Isolation, (), (level, layers))
 BOOST_DESCRIBE_STRUCT(Environment, (), (gpu, driver, cuda, torch, triton, program_version, protocol))
 BOOST_DESCRIBE_STRUCT(Verdict, (),

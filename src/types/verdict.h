@@ -102,6 +102,7 @@ struct Call {
   std::string convention;              // "module", "wrapper"
   std::vector<std::string> arguments;  // how each parameter was filled: "x=input:0", "w=weight:fc.weight"
   std::string weights;                 // "constructed", "loaded", "by name", "in order", "none"
+  std::vector<std::string> input_dtypes{};  // of the tensors among the inputs, each once, sorted
 };
 
 struct Isolation {

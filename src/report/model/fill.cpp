@@ -171,18 +171,28 @@ std::string name_of(const json::object& fields) {
   return fmt::format("{} ({}, {})", name, text(*hole, "node"), text(*hole, "rendering"));
 }
 
+std::set<std::string> dtypes_of(const json::object& evidence) {
+  std::set<std::string> dtypes;
+  for (const json::object* family : objects_at(evidence, "inputs"))
+    for (const json::object* tensor : objects_at(*family, "tensors"))
+      if (std::string dtype = text(*tensor, "dtype"); !dtype.empty()) dtypes.insert(std::move(dtype));
+  return dtypes;
+}
+
 }  // namespace
 
 void fill_evidence(const json::object& verdict, Rows& rows) {
   std::size_t row = rows.count - 1;
   const json::object* evidence = object_at(verdict, "evidence");
   rows.evidence.set(row, evidence != nullptr);
-  if (!evidence) return;
   std::set<std::string> dtypes;
-  for (const json::object* family : objects_at(*evidence, "inputs"))
-    for (const json::object* tensor : objects_at(*family, "tensors"))
-      if (std::string dtype = text(*tensor, "dtype"); !dtype.empty()) dtypes.insert(std::move(dtype));
-  rows.dtype.set(row, fmt::format("{}", fmt::join(dtypes, ", ")));
+  if (const json::object* call = object_at(verdict, "call"))
+    if (const json::array* named = array_at(*call, "input_dtypes"))
+      for (const json::value& dtype : *named)
+        if (dtype.is_string()) dtypes.emplace(dtype.get_string());
+  // Verdicts of earlier versions state them in the record alone.
+  if (evidence && dtypes.empty()) dtypes = dtypes_of(*evidence);
+  if (evidence || !dtypes.empty()) rows.dtype.set(row, fmt::format("{}", fmt::join(dtypes, ", ")));
 }
 
 void mark_unfinished(Rows& rows) {

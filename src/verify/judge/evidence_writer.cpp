@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace kw::verify {
@@ -168,6 +169,16 @@ std::optional<EvidenceRecord> EvidenceWriter::finished(const wire::CallSpecT& sp
   record_.inputs = {{given, tensors_of(spec)}};
   record_.moved_bytes = spec.input_bytes + spec.output_bytes;
   return bounded(std::move(record_));
+}
+
+std::vector<std::string> input_dtypes(const wire::CallSpecT& spec) {
+  constexpr std::size_t longest = 32;  // "float8_e4m3fnuz"; another process states them
+  std::set<std::string> found;
+  for (const InputTensor& tensor : tensors_of(spec))
+    if (tensor.dtype.size() <= longest &&
+        tensor.dtype.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos)
+      found.insert(tensor.dtype);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace kw::verify

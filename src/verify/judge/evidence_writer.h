@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "types/evidence.h"
 #include "verify/judge/blame.h"
@@ -31,5 +33,8 @@ class EvidenceWriter {
   std::size_t judged_ = 0;                            // trials so far, including those left out
   bool has_task_ = false;
 };
+
+// The dtypes of the tensors among the inputs, each once, sorted.
+std::vector<std::string> input_dtypes(const wire::CallSpecT& spec);
 
 }  // namespace kw::verify

@@ -223,6 +223,7 @@ void VerdictWriter::blame_the_task() {
 void VerdictWriter::finish_evidence(const wire::CallSpecT& spec) {
   const bool kept =
       keeps_evidence_ == "all" || (keeps_evidence_ == "failed" && !correct_and_counts(verdict_));
+  if (verdict_.call) verdict_.call->input_dtypes = input_dtypes(spec);
   if (kept) verdict_.evidence = std::move(evidence_).finished(spec);
 }
 

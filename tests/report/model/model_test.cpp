@@ -53,6 +53,14 @@ TEST_F(ReportModel, TakesATraceOfAFileAsUnfinishedOnlyIfItsStopReasonIsNull) {
   EXPECT_EQ(rows.standing[1], "wrong");
 }
 
+TEST_F(ReportModel, TakesTheDtypesOfInputsFromTheCallWhereThereIsNoRecord) {
+  Trace trace = store::three_turns();
+  for (Turn& turn : trace.rounds[0].turns)
+    if (turn.verdict) turn.verdict->call.emplace().input_dtypes = {"bfloat16", "int64"};
+  Model model = model_of({traces({trace})});
+  EXPECT_EQ(model.index().rows.dtype[0], "bfloat16, int64");
+}
+
 TEST_F(ReportModel, SaysOfEachTurnWhetherItHasAnEvidenceRecord) {
   Trace trace = store::three_turns();
   trace.rounds[0].turns[1].verdict->evidence.emplace();

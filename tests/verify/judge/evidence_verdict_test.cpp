@@ -279,6 +279,24 @@ TEST(Evidence, HoldsTheInputsAndTheTrafficOfACall) {
   EXPECT_THAT(input.shape, ElementsAre(4, 8));
 }
 
+TEST(Evidence, ARightVerdictWithoutARecordStatesTheDtypesOfItsInputs) {
+  RecordWorld world;
+  world.settings.evidence = "failed";
+  world.fake.spec.inputs = std::make_unique<wire::ValueT>();
+  world.fake.spec.inputs->kind = wire::ValueKind::tuple;
+  for (const char* dtype : {"int64", "bfloat16", "int64", "\x1b[2J"}) {
+    auto tensor = std::make_unique<wire::ValueT>();
+    tensor->kind = wire::ValueKind::tensor;
+    tensor->tensor = std::make_unique<wire::TensorT>();
+    tensor->tensor->dtype = dtype;
+    world.fake.spec.inputs->items.push_back(std::move(tensor));
+  }
+  const Verdict verdict = world.run();
+  EXPECT_FALSE(verdict.evidence);
+  ASSERT_TRUE(verdict.call);
+  EXPECT_THAT(verdict.call->input_dtypes, ElementsAre("bfloat16", "int64"));
+}
+
 TEST(Evidence, HoldsTheCertificate) {
   RecordWorld world;
   world.fake.when("oracle", Body::Prepare, says<wire::PreparedT>([](auto& task) {
