@@ -208,7 +208,7 @@ std::string without_commands(std::string_view text) {
 
 std::string for_log(std::string text) {
   const char* is_read = std::getenv("GITHUB_ACTIONS");
-  return is_read && std::string_view(is_read) == "true" ? without_commands(text) : text;
+  return is_read && std::string_view(is_read) == "true" ? without_commands(text) : std::move(text);
 }
 
 std::size_t cells(std::string_view line) {
