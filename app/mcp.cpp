@@ -173,10 +173,17 @@ int mcp(const McpFlags& flags, const CLI::App& verb) {
   Session session;
   Serving serving(session, flags);
   if (auto prepared = serving.prepare(); !prepared) return refuse(prepared.error(), exit_usage);
-  if (!flags.http) return session.run([&] { return serving.serve_client(); }, [] {});
-  if (auto listening = serving.listen(std::move(*key)); !listening)
-    return refuse(listening.error(), exit_failure);
-  return session.run([&] { return serving.serve_http(); }, [] {});
+  if (flags.http)
+    if (auto listening = serving.listen(std::move(*key)); !listening)
+      return refuse(listening.error(), exit_failure);
+  const int status =
+      session.run([&] { return flags.http ? serving.serve_http() : serving.serve_client(); }, [] {});
+  // A source of tasks that stalls, such as a pipe or a folder of the network, would be waited for.
+  if (serving.tasks && serving.tasks->is_reading()) {
+    std::fflush(nullptr);
+    std::_Exit(status);
+  }
+  return status;
 }
 
 }  // namespace kw::app

@@ -4,7 +4,7 @@ from __future__ import annotations
 import urllib.parse
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
 from .client_http import Wire
@@ -139,14 +139,14 @@ class ConversationCalls:
         after: str | None = "0"
         while after is not None:
             part = self._wire.call("GET", f"/v1/tasks?after={after}&limit={MOST_TASKS}")
-            yield from (TaskInfo(**each) for each in part["tasks"])
+            yield from (_known(TaskInfo, each) for each in part["tasks"])
             after = part["next"]
 
     def task(self, task_id: str, prompt_style: PromptStyle = "wrapper") -> TaskPrompt:
         """A task with its prompt as chat messages."""
         path = f"/v1/tasks/{urllib.parse.quote(task_id, safe='')}?prompt_style={urllib.parse.quote(prompt_style)}"
         found = self._wire.call("GET", path)
-        return TaskPrompt(**{**found, "messages": tuple(found["messages"])})
+        return _known(TaskPrompt, {**found, "messages": tuple(found["messages"])})
 
     def conversation(self, task_id: str, *, task_version: str | None = None, turns: int | None = None,
                      prompt_style: PromptStyle | None = None, target_speedup: float | None = None,
@@ -168,6 +168,12 @@ class ConversationCalls:
             state = self._wire.call("GET", f"{_path(conversation_id)}?wait_s={TURN_S:g}", wait_s=TURN_S)
             if state["state"] != "judging":
                 return Conversation(self, state)
+
+
+def _known(kind: Callable[..., T], found: Mapping[str, Any]) -> T:
+    """A value of this dataclass; a newer service may state more fields."""
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in found.items() if name in names})
 
 
 def _path(conversation_id: str) -> str:

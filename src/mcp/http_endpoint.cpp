@@ -14,6 +14,7 @@ namespace kw::mcp {
 namespace {
 
 constexpr double wrong_keys_per_second = 0.2;
+constexpr std::size_t most_notices = 32;  // that wait for a slow reader
 constexpr std::string_view session_header = "Mcp-Session-Id";
 constexpr std::string_view version_header = "MCP-Protocol-Version";
 
@@ -58,6 +59,7 @@ struct Stream {
   std::deque<std::string> notices;
   std::optional<std::string> answer;
   bool is_over = false;
+  bool is_read = false;  // notices have a reader, who has not gone
   async::Event changed;
 };
 
@@ -170,9 +172,12 @@ async::Task<> HttpEndpoint::State::begin_session(Incoming incoming, http::Respon
 async::Task<> HttpEndpoint::State::answer(std::shared_ptr<Session> session, Incoming incoming, bool as_events,
                                           http::Responder& responder) {
   auto stream = std::make_shared<Stream>(loop);
+  stream->is_read = as_events;
   auto carry_out = [](std::shared_ptr<Session> of, Incoming what,
                       std::shared_ptr<Stream> to) -> async::Task<> {
     to->answer = co_await Session::answer(std::move(of), std::move(what), [to](std::string notice) {
+      if (!to->is_read) return;
+      if (to->notices.size() == most_notices) to->notices.pop_front();
       to->notices.push_back(std::move(notice));
       to->changed.set();
     });
@@ -206,6 +211,8 @@ async::Task<> HttpEndpoint::State::send_events(std::shared_ptr<Stream> stream,
     if (co_await async::within(async::Deadline::in(options.heartbeat), nullptr, stream->changed.wait()))
       goes_on = co_await responder.write(":\n\n");
   }
+  stream->is_read = false;
+  stream->notices.clear();
   if (goes_on && stream->answer) co_await responder.write(event_of(*stream->answer));
 }
 

@@ -26,11 +26,14 @@ std::expected<void, RpcError> check_cursor(const json::object& params) {
   return invalid_params("there is no such cursor: the lists of this server are complete");
 }
 
+constexpr std::size_t longest_token = 1'000;  // bytes: every notification repeats it
+
 // Says what a call does, each time with a larger number, as the protocol demands; copies count together.
 std::function<void(std::string_view)> progress_of(const json::object& params, Tell tell) {
   const json::object* meta = object_at(params, "_meta");
   const json::value* token = meta == nullptr ? nullptr : meta->if_contains("progressToken");
-  if (token == nullptr || !(token->is_string() || token->is_int64() || token->is_uint64()))
+  const bool is_text = token != nullptr && token->is_string() && token->get_string().size() <= longest_token;
+  if (token == nullptr || !(is_text || token->is_int64() || token->is_uint64()))
     return [](std::string_view) {};
   return [token = *token, tell = std::move(tell), count = std::make_shared<int>(0)](std::string_view what) {
     tell(notification_text("notifications/progress",

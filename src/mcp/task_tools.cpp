@@ -111,9 +111,10 @@ class ListTasks : public Tool {
     auto arguments = arguments_.read(given);
     if (!arguments) co_return tool_error(arguments.error());
     call.say("reading the tasks");
-    auto contents = co_await tasks_.contents();
-    if (!contents) co_return tool_error(contents.error());
-    co_return listed(**contents, *arguments);
+    auto contents = co_await async::within(async::Deadline::never(), call.stop.get(), tasks_.contents());
+    if (!contents.value) co_return std::nullopt;
+    if (!*contents.value) co_return tool_error(contents.value->error());
+    co_return listed(***contents.value, *arguments);
   }
 
  private:
@@ -176,9 +177,11 @@ class GetTask : public Tool {
     auto arguments = arguments_.read(given);
     if (!arguments) co_return tool_error(arguments.error());
     call.say("reading the tasks");
-    auto found = co_await tasks_.find(*string_at(*arguments, "task_id"));
-    if (!found) co_return tool_error(found.error());
-    const Task& task = **found;
+    auto found = co_await async::within(async::Deadline::never(), call.stop.get(),
+                                        tasks_.find(*string_at(*arguments, "task_id")));
+    if (!found.value) co_return std::nullopt;
+    if (!*found.value) co_return tool_error(found.value->error());
+    const Task& task = ***found.value;
     std::string text = refine::user_turn(task, style_);
     if (bool_at(*arguments, "rules").value_or(false))
       text = fmt::format("{}\n\n{}", refine::default_system_prompt(style_), text);

@@ -38,6 +38,8 @@ class TaskCatalog {
 
   // The catalogue keeps the contents; after an error the next call reads again. The wait may be cancelled.
   async::Task<Result<const Contents*>> contents();
+  // Whether another thread reads the source: the destructor waits for it.
+  bool is_reading() const { return reading_ != nullptr; }
   // By the task's id, else by the key of its sample. The error suggests the nearest.
   async::Task<Result<const Task*>> find(std::string id);
 

@@ -56,8 +56,19 @@ json::object fields_of(const Verdict& verdict, const explain::Explanation& why, 
   fields["kernel_time_ms"] = value_or_null(verdict.kernel_time_ms);
   fields["trust"] = word_or_null(verdict.trust);
   fields["shapes"] = word_or_null(verdict.shapes);
-  fields["task_id"] = verdict.task_id;
+  fields["task_id"] = visible_line(verdict.task_id);
   return fields;
+}
+
+// A kernel's text may hide or reorder what an agent reads.
+json::value visible_json(json::value value) {
+  if (auto* text = value.if_string())
+    *text = visible({text->data(), text->size()});
+  else if (auto* items = value.if_array())
+    for (json::value& item : *items) item = visible_json(std::move(item));
+  else if (auto* members = value.if_object())
+    for (auto& member : *members) member.value() = visible_json(std::move(member.value()));
+  return value;
 }
 
 json::object described(json::value type, std::string_view text) {
@@ -74,7 +85,7 @@ ToolAnswer answer_with(const Verdict& verdict, const Job& job, const AnswerOptio
                        VerdictShelf& shelf) {
   const explain::Explanation why =
       explain::explain(verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code});
-  json::object whole = to_json(verdict);
+  json::object whole = std::move(visible_json(to_json(verdict)).get_object());
   const std::string text = json::serialize(whole);
   const std::string id =
       shelf.add(visible_line(fmt::format("{}: {}", verdict.id,

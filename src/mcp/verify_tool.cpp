@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <filesystem>
 
+#include "base/async/workbench.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "code/answers/extraction.h"
@@ -102,12 +103,20 @@ class VerifyTool : public Tool {
         .output_schema = verdict_answer_schema()};
   }
 
+  ~VerifyTool() override { parser_.close(); }
+  VerifyTool(const VerifyTool&) = delete;
+  VerifyTool& operator=(const VerifyTool&) = delete;
+
   const Description& description() const override { return description_; }
 
   async::Task<std::optional<ToolAnswer>> call(json::object given, Call call) override {
     auto arguments = arguments_.read(given);
     if (!arguments) co_return tool_error(arguments.error());
-    auto job = in_our_words(co_await read_job(*arguments));
+    const bool is_full = bool_at(*arguments, "full").value_or(false);
+    auto read =
+        co_await async::within(async::Deadline::never(), call.stop.get(), read_job(std::move(*arguments)));
+    if (!read.value) co_return std::nullopt;
+    auto job = in_our_words(std::move(*read.value));
     if (!job) co_return tool_error(job.error());
     auto ready =
         co_await async::within(async::Deadline::never(), call.stop.get(), parts_.judge.ready(call.say));
@@ -115,9 +124,7 @@ class VerifyTool : public Tool {
     if (!*ready.value) co_return tool_error(ready.value->error());
     auto verdict = co_await judged(**ready.value, std::make_shared<const Job>(*job), call);
     if (!verdict) co_return std::nullopt;
-    co_return answer_with(
-        *verdict, *job, {.min_trust = parts_.min_trust, .full = bool_at(*arguments, "full").value_or(false)},
-        *call.verdicts);
+    co_return answer_with(*verdict, *job, {.min_trust = parts_.min_trust, .full = is_full}, *call.verdicts);
   }
 
  private:
@@ -126,6 +133,7 @@ class VerifyTool : public Tool {
     explicit Judging(async::Loop& loop) : done(loop) {}
     async::Event done;
     std::optional<Verdict> verdict;
+    std::exception_ptr thrown;
   };
 
   static async::Task<> judge(std::shared_ptr<Judging> judging, verify::SharedVerifier* verifier,
@@ -138,17 +146,21 @@ class VerifyTool : public Tool {
                                              const Call& call) const {
     auto judging = std::make_shared<Judging>(call.loop);
     async::spawn(call.loop, judge(judging, verifier, std::move(job), call.stop),
-                 [judging](const std::exception_ptr&) { judging->done.set(); });
+                 [judging](const std::exception_ptr& thrown) {
+                   judging->thrown = thrown;
+                   judging->done.set();
+                 });
     call.say("judging");
     const auto begin = async::SteadyClock::now();
     while (!judging->done.is_set()) {
       auto ended = co_await async::within(async::Deadline::in(parts_.beat), nullptr, judging->done.wait());
       if (ended) call.say(fmt::format("judging, {:.0f} s", async::ms_since(begin) / 1000));
     }
+    if (judging->thrown) std::rethrow_exception(judging->thrown);
     co_return std::move(judging->verdict);
   }
 
-  async::Task<Result<Job>> read_job(const json::object& arguments) const {
+  async::Task<Result<Job>> read_job(json::object arguments) {
     Job job;
     job.id = "kernel";
     if (auto read = read_kernel(arguments, job); !read) co_return std::unexpected(read.error());
@@ -158,14 +170,21 @@ class VerifyTool : public Tool {
         !read)
       co_return std::unexpected(read.error());
     const bool is_completion = is_completion_file(string_at(arguments, "kernel_path").value_or(""));
-    if (auto found = find_entries(job, {.by_hand = !task_id, .is_completion = is_completion}); !found)
-      co_return std::unexpected(found.error());
-    if (!task_id) {
-      job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
-      if (auto named = check_shape_names(job.task, "input_shapes"); !named)
-        co_return std::unexpected(named.error());
-    }
-    co_return job;
+    // Hostile sources take seconds to parse: the loop goes on meanwhile.
+    co_return co_await parser_.result_of<Result<Job>>(
+        [job = std::move(job), by_hand = !task_id.has_value(), is_completion] {
+          return completed(job, by_hand, is_completion);
+        });
+  }
+
+  static Result<Job> completed(Job job, bool by_hand, bool is_completion) {
+    if (auto found = find_entries(job, {.by_hand = by_hand, .is_completion = is_completion}); !found)
+      return std::unexpected(found.error());
+    if (!by_hand) return job;
+    job.task.task_id = hashed_task_id(job.task.reference_code, job.task.input_shapes, job.task.entry_point);
+    if (auto named = check_shape_names(job.task, "input_shapes"); !named)
+      return std::unexpected(named.error());
+    return job;
   }
 
   // One of a text and a path.
@@ -235,6 +254,7 @@ class VerifyTool : public Tool {
   VerifyParts parts_;
   Arguments arguments_;
   Description description_;
+  async::Workbench parser_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "base/core/json.h"
+#include "base/core/text.h"
 #include "code/answers/extraction.h"
 #include "loop/refine/prompt.h"
 #include "serve/evaluation_json.h"
@@ -188,34 +189,44 @@ async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insi
   while (!closed_) {
     auto answer = co_await look(id);
     if (!answer || !answer->judging) break;
-    judging->refusal = co_await judge_last(answer->conversation);
-    if (!judging->refusal) break;
-    if (!insists) {
-      co_await take_back(answer->conversation, judging->refusal->message);
-      break;
+    const std::string evaluation = answer->conversation.row.turns.back().evaluation;
+    auto judgement = co_await judgement_or_reason(std::move(answer->conversation));
+    const bool is_full = !judgement && judgement.error().retry_after_s > 0;
+    if (is_full && insists) {
+      co_await async::sleep_until(async::Deadline::in(pause));
+      pause = std::min<std::chrono::milliseconds>(2 * pause, last_write_retry);
+      continue;
     }
-    judging->refusal.reset();
-    co_await async::sleep_until(async::Deadline::in(pause));
-    pause = std::min<std::chrono::milliseconds>(2 * pause, last_write_retry);
+    // The conversation may have ended, and its memory was not kept, while the turn was judged.
+    auto now = co_await look(id);
+    if (!now || !now->judging || now->conversation.row.turns.back().evaluation != evaluation) break;
+    if (is_full) judging->refusal = judgement.error();
+    if (is_full && judging->refusal->error_class == "draining") break;  // the next service judges it
+    if (!judgement)
+      co_await take_back(now->conversation, judgement.error().message);
+    else if (judgement->verdict)
+      co_await keep(now->conversation, std::move(*judgement));
+    else if (!judgement->why_none.empty())
+      co_await take_back(now->conversation, std::move(judgement->why_none));
+    break;
   }
   if (auto place = judging_.find(id); place != judging_.end() && place->second == judging)
     judging_.erase(place);
   judging->done.set();
 }
 
-// Judges the last turn and writes what follows from its verdict. A refusal of the queue leaves the turn as it
-// is.
-async::Task<std::optional<ApiError>> Conversations::judge_last(const LoadedConversation& it) {
-  auto judgement = co_await judgement_of(it);
-  if (!judgement) co_return std::move(judgement.error());
-  if (judgement->verdict)
-    co_await keep(it, std::move(*judgement));
-  else if (!judgement->why_none.empty())
-    co_await take_back(it, std::move(judgement->why_none));
-  co_return std::nullopt;
+// A fault in this program ends no service: the turn is taken back with its words.
+async::Task<Answered<Conversations::Judgement>> Conversations::judgement_or_reason(LoadedConversation it) {
+  try {
+    co_return co_await judgement_of(std::move(it));
+  } catch (const std::exception& thrown) {
+    co_return refuse({500, "internal", fmt::format("the service failed: {}", thrown.what()), ""});
+  }
 }
 
 namespace {
+
+constexpr std::size_t longest_kernel_name = 200;  // bytes: a model chooses it
 
 // The evaluation of the last turn, under its own id: a repeated submission finds it.
 Answered<Submission> submission_of(const LoadedConversation& it, const std::string& code,
@@ -223,7 +234,7 @@ Answered<Submission> submission_of(const LoadedConversation& it, const std::stri
   json::object fields{{"id", it.row.turns.back().evaluation},
                       {"task_id", it.task->task.task_id},
                       {"kernel_code", code},
-                      {"kernel_name", kernel_name},
+                      {"kernel_name", shorten(kernel_name, longest_kernel_name)},
                       {"conversation", it.row.id}};
   if (!it.settings.options.empty()) fields["options"] = it.settings.options;
   auto find = [&](std::string_view, std::string_view) { return Answered<KnownTaskPtr>(it.task); };
@@ -240,38 +251,44 @@ std::optional<Verdict> stored_verdict(const EvaluationState& state) {
 
 }  // namespace
 
-// An error: the evaluation was refused.
-async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(const LoadedConversation& it) {
-  const TurnRow& turn = it.row.turns.back();
+// An error: the evaluation was refused. The conversation is released before the wait for its verdict.
+async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(LoadedConversation it) {
   Judgement judgement;
-  auto before = co_await parts_.workbench.result_of<refine::Precheck>(
-      turn.completion.size(), [&turn, &code = judgement.code] {
-        code = extract_answered_code(turn.completion);
-        return refine::check_before(code, turn.finish_reason == "length");
-      });
-  if (before.verdict) {
-    before.verdict->candidate_sha256 = candidate_sha256(judgement.code);
-    before.verdict->environment.protocol = hooks_.protocol();
-    judgement.verdict = std::move(before.verdict);
-    judgement.by_source = true;
-    co_return judgement;
-  }
-  auto submission = submission_of(it, judgement.code, before.kernel_name);
-  if (!submission) co_return refuse(std::move(submission.error()));
   std::vector<Submission> one;
-  one.push_back(std::move(*submission));
+  const std::string evaluation = it.row.turns.back().evaluation;
+  {
+    const LoadedConversation loaded = std::move(it);
+    const TurnRow& turn = loaded.row.turns.back();
+    auto before = co_await parts_.workbench.result_of<refine::Precheck>(
+        turn.completion.size(), [&turn, &code = judgement.code] {
+          code = extract_answered_code(turn.completion);
+          return refine::check_before(code, turn.finish_reason == "length");
+        });
+    if (before.verdict) {
+      before.verdict->candidate_sha256 = candidate_sha256(judgement.code);
+      before.verdict->environment.protocol = hooks_.protocol();
+      judgement.verdict = std::move(before.verdict);
+      judgement.by_source = true;
+      co_return judgement;
+    }
+    auto submission = submission_of(loaded, judgement.code, before.kernel_name);
+    if (!submission) co_return refuse(std::move(submission.error()));
+    one.push_back(std::move(*submission));
+  }
   auto receipts = co_await parts_.evaluations.submit(std::move(one));
   if (!receipts) co_return refuse(std::move(receipts.error()));
-  std::vector<std::string> ids{turn.evaluation};
+  std::vector<std::string> ids{evaluation};
   auto found = co_await parts_.evaluations.wait(std::move(ids), async::Deadline::never());
   if (!found) co_return refuse(std::move(found.error()));
   const auto& state = found->front();
-  if (!state)
+  if (!state) {
     judgement.why_none = "its evaluation was lost";
-  else if (state->state == State::cancelled)
+  } else if (state->state == State::cancelled) {
     judgement.why_none = "its evaluation was cancelled: " + state->cause;
-  else
+  } else if (state->state == State::done) {
     judgement.verdict = stored_verdict(*state);
+    if (!judgement.verdict) judgement.why_none = "its verdict cannot be read";
+  }
   co_return judgement;
 }
 
@@ -282,8 +299,8 @@ async::Task<> Conversations::keep(const LoadedConversation& it, Judgement judgem
   last.code = std::move(judgement.code);
   last.verdict = verdict;
   refine::NextStep next = refine::next_step(trace, it.settings.loop);
-  // Through no fault of the candidate: the same turn may be sent again.
-  if (next.end == StopReason::verifier_unavailable)
+  // Not judged: the same turn may be sent again. A candidate that cannot be judged here has been judged so.
+  if (verdict.fault == Fault::infrastructure)
     co_return co_await take_back(it, verdict.error.value_or("the service could not judge it"));
   TurnRow turn = it.row.turns.back();
   turn.completion.clear();

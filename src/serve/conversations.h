@@ -92,8 +92,8 @@ class Conversations {
   async::Task<> resume_all();
   JudgingPtr start_judging(const std::string& id, bool insists);
   async::Task<> judge(std::string id, JudgingPtr judging, bool insists);
-  async::Task<std::optional<ApiError>> judge_last(const LoadedConversation& it);
-  async::Task<Answered<Judgement>> judgement_of(const LoadedConversation& it);
+  async::Task<Answered<Judgement>> judgement_or_reason(LoadedConversation it);
+  async::Task<Answered<Judgement>> judgement_of(LoadedConversation it);
   async::Task<> keep(const LoadedConversation& it, Judgement judgement);
   async::Task<> take_back(const LoadedConversation& it, std::string why);
   async::Task<> write(std::function<void(ConversationRows&)> work);

@@ -1,8 +1,9 @@
 """`kernelwright mcp` and agents: a scripted one that mends a kernel, hostile ones, and both transports."""
 import json
 import os
-import signal
+import select
 import subprocess
+import sys
 
 import pytest
 
@@ -86,13 +87,25 @@ def test_an_end_while_judging_leaves_nothing(tmp_path, ends, traces_left):
     assert not traces_left.processes()
 
 
+# Starts a server in a session of its own, has an answer from it, and waits to be killed.
+KEEPER = """
+import subprocess, sys, time
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
+server.stdin.flush()
+server.stdout.readline()
+print(server.pid, flush=True)
+time.sleep(600)
+"""
+
+
 def test_a_client_that_dies_ends_the_server(tmp_path, traces_left):
-    words = agent.command()
-    keeper = subprocess.Popen(["sh", "-c", "\"$@\" & echo $!; exec sleep 600", "sh", *words], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, start_new_session=True)
-    keeper.stdout.readline()
-    os.killpg(keeper.pid, signal.SIGKILL)
+    keeper = subprocess.Popen([sys.executable, "-c", KEEPER, *agent.command()], stdout=subprocess.PIPE)
+    server = os.pidfd_open(int(keeper.stdout.readline()))
+    keeper.kill()
     keeper.communicate()
+    assert select.select([server], [], [], program.LIMIT_S)[0], "the server has outlived its client"
+    os.close(server)
     assert not traces_left.processes()
 
 

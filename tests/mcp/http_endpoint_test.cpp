@@ -157,7 +157,7 @@ TEST(Http, KeepsASilentStreamAlive) {
   site.world.verifier.hold();
   auto answer = site.begin("POST", call_text(1), id);
   site.world.until([&] { return site.world.verifier.judged.size() == 1; });
-  site.world.settle();
+  for (int beats = 0; beats < 10; ++beats) site.world.settle();
   site.world.verifier.release();
   site.world.until([&] { return answer->has_value(); });
   EXPECT_THAT((*answer)->body, HasSubstr(":\n\n"));

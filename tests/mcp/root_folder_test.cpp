@@ -1,10 +1,13 @@
 // Paths of a client that try to leave the folder.
 #include "mcp/root_folder.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "support/world.h"
 
@@ -68,11 +71,14 @@ TEST(Root, HasNoSpecialFiles) {
   int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  place.at("socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  // The folder's path may be longer than an address.
+  int folder = ::open(place.at("").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  fmt::format("/proc/self/fd/{}/socket", folder).copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   for (const char* path : {"pipe", "socket", "deep"})
     EXPECT_THAT(place.text(path), HasSubstr("no regular file")) << path;
   ::close(socket);
+  ::close(folder);
 }
 
 TEST(Root, HasFilesOfALimitedSizeAndText) {

@@ -16,6 +16,7 @@
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "code/answers/extraction.h"
+#include "loop/tasks/readers.h"
 
 namespace kw {
 namespace fs = std::filesystem;

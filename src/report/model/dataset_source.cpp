@@ -105,8 +105,9 @@ class DatasetSource : public Source {
     }
     json::object list{{"count", count}, {"units", std::move(units)}};
     clean(list);
-    if (!analysis_.contains("dropped")) analysis_["dropped"] = json::object();
-    analysis_["dropped"].get_object()[name] = std::move(list);
+    json::value& dropped = analysis_["dropped"];
+    if (!dropped.is_object()) dropped = json::object();
+    dropped.get_object()[name] = std::move(list);
   }
 
   void read_file(const fs::path& file) {

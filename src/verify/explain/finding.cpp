@@ -162,7 +162,7 @@ void Findings::add(Finding finding) {
   if (++counts_[level] <= most_) kept.push_back(std::move(finding));
 }
 
-void Findings::add_bad_row(std::string words, std::optional<Place> place) {
+void Findings::add_bad_row(std::string_view words, std::optional<Place> place) {
   if (++bad_row_count_ <= most_bad_rows)
     bad_rows_.push_back({cut_lines(words, longest_error), std::move(place)});
 }

@@ -72,7 +72,7 @@ class Findings {
   explicit Findings(std::size_t most) : most_(most) {}
   void add(Finding finding);
   // A row that could not be judged: "tasks.jsonl, row 3: not JSON".
-  void add_bad_row(std::string words, std::optional<Place> place);
+  void add_bad_row(std::string_view words, std::optional<Place> place);
   void add_right() { ++right_; }
 
   const std::map<Level, std::vector<Finding>, std::greater<>>& by_level() const { return by_level_; }
