@@ -142,6 +142,23 @@ TEST(Progress, IsNotToldWithoutAToken) {
   EXPECT_TRUE(world.told.empty());
 }
 
+// Every notification repeats the token.
+TEST(Progress, IsNotToldToATokenWithoutBound) {
+  World world;
+  world.initialize();
+  world.send(call_text(7, kernel, {{"progressToken", std::string(1'001, 'x')}}));
+  EXPECT_TRUE(world.told.empty());
+  world.send(call_text(8, kernel, {{"progressToken", std::string(1'000, 'x')}}));
+  EXPECT_FALSE(world.told.empty());
+}
+
+TEST(Call, ThatBreaksIsAnswered) {
+  World world;
+  world.initialize();
+  world.verifier.verdict = [](const Job&) -> Verdict { throw std::runtime_error("a bug"); };
+  EXPECT_THAT(world.send(call_text(7)), HasSubstr("internal error: a bug"));
+}
+
 TEST(Cancellation, StopsTheJudgingAndItsAnswer) {
   World world;
   world.initialize();

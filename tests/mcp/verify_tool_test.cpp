@@ -52,6 +52,21 @@ TEST(Verify, AnswersWithEveryFieldOnRequest) {
   EXPECT_EQ(field(result, "verdict").at("schema"), "kernelwright.verdict/1");
 }
 
+TEST(Verify, HidesNoCharactersInEveryField) {
+  World world;
+  world.verifier.verdict = [](const Job& job) {
+    Verdict verdict = correct_verdict(job);
+    verdict.printed = "left \u202e right\x1b[2J";
+    return verdict;
+  };
+  json::object arguments = pair();
+  arguments["full"] = true;
+  const std::string text = json::serialize(world.call("verify", arguments));
+  EXPECT_THAT(text, HasSubstr("left "));
+  EXPECT_THAT(text, Not(HasSubstr("\u202e")));
+  EXPECT_THAT(text, Not(HasSubstr("\\u001b")));
+}
+
 TEST(Verify, HasTheFieldsOfItsOutputSchema) {
   World world;
   world.initialize();

@@ -71,7 +71,7 @@ Verdict full() {
   v.timing.floor_ms = 0.0013;
   v.timing.clocks = Clocks{1980.0, {}, {}};
   v.launches = {Launch{"k", "candidate", "ab", {4, 1, 1}, {128, 1, 1}, 32, 0, 1024, 0.5}};
-  v.call = Call{"ModelNew", "module", {"x=input:0"}, "constructed"};
+  v.call = Call{"ModelNew", "module", {"x=input:0"}, "constructed", {"float32"}};
   v.environment = {"H200", "580", "13.0", "2.11.0", "3.6.0", "0.1.0", "0123456789abcdef"};
   v.stages_ms = {{Stage::prepare, 12.5}, {Stage::static_, 0.5}};
   return v;
