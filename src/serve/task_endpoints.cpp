@@ -72,7 +72,7 @@ Endpoint answered_at_once(std::function<http::Response(const Call&)> answer) {
 
 }  // namespace
 
-void add_task_endpoints(Routes& routes, TaskCataloguePtr tasks) {
+void add_task_endpoints(Routes& routes, const TaskCataloguePtr& tasks) {
   routes.add({"GET", "/v1/tasks",
               answered_at_once([tasks](const Call& call) { return list_tasks(tasks.get(), call); })});
   routes.add({"GET", "/v1/tasks/*",

@@ -9,7 +9,7 @@
 namespace kw::service {
 
 // /v1/tasks. A null catalogue has no tasks.
-void add_task_endpoints(Routes& routes, TaskCataloguePtr tasks);
+void add_task_endpoints(Routes& routes, const TaskCataloguePtr& tasks);
 
 // /v1/conversations and its subpaths.
 void add_conversation_endpoints(Routes& routes, Conversations& conversations, async::Workbench& workbench,
