@@ -156,7 +156,7 @@ TEST(Call, ThatBreaksIsAnswered) {
   World world;
   world.initialize();
   world.verifier.verdict = [](const Job&) -> Verdict { throw std::runtime_error("a bug"); };
-  EXPECT_THAT(world.send(call_text(7)), HasSubstr("internal error: a bug"));
+  EXPECT_THAT(world.send(call_text(7)), HasSubstr("the verifier broke: a bug"));
 }
 
 TEST(Cancellation, StopsTheJudgingAndItsAnswer) {
