@@ -19,8 +19,10 @@ NOTHING = "No kernel is touched: there is nothing to judge."
 
 
 @pytest.fixture
-def checkout(tmp_path, scratch):
+def checkout(tmp_path, scratch, monkeypatch):
     """A repository with a first commit; `commit` writes files, and `judge` runs the script on the last commit."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     folder = tmp_path / "checkout"
     folder.mkdir()
 
@@ -72,6 +74,17 @@ def rows_of(checkout, tmp_path):
         rows = [json.loads(line) for line in (tmp_path / "rows").read_text("utf-8").splitlines()]
         return {row["id"]: row for row in rows}, done
     return call
+
+
+@pytest.fixture
+def developers_git(tmp_path, monkeypatch):
+    """The configuration of a developer whose commits are signed, by a program that fails here."""
+    (tmp_path / "gitconfig").write_text("[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = false\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+
+
+def test_the_developers_configuration_of_git_does_not_apply(developers_git, checkout):
+    checkout.commit({"README.md": "second\n"})
 
 
 def commands(text):
