@@ -255,7 +255,9 @@ def main(arguments):
     options = read_options(arguments)
     options.output_folder.mkdir(parents=True, exist_ok=True)
     verdicts = options.output_folder / "verdicts.jsonl"
-    verdicts.touch()
+    # An earlier use in the same job may have left both files.
+    verdicts.write_bytes(b"")
+    (options.output_folder / "kernelwright.sarif").unlink(missing_ok=True)
     output("verdicts", verdicts)
     # Git and this script print nothing of a pull request; the program escapes what it prints.
     try:

@@ -41,7 +41,6 @@ def checkout(tmp_path, scratch, monkeypatch):
 
     def judge(*words, stand_in=None):
         out, summary = tmp_path / "out", tmp_path / "summary.md"
-        shutil.rmtree(out, ignore_errors=True)
         summary.write_text("", encoding="utf-8")
         command = [sys.executable, "-I", SCRIPT, "--output-folder", out, "--program", stand_in or program.binary(), *words,
                    "--", "--device", "cpu", "--python", sys.executable]
@@ -127,6 +126,15 @@ def test_no_kernel_is_a_success_with_a_sentence(checkout):
     checkout.commit({"README.md": "second\n"})
     done = checkout.judge()
     assert done.code == 0 and done.stdout == NOTHING + "\n" and NOTHING in done.summary and done.sarif is None
+
+
+def test_files_of_an_earlier_use_are_not_those_of_this_one(checkout, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/verdicts.jsonl").write_text('{"id": "earlier", "status": "correct"}\n', encoding="utf-8")
+    (tmp_path / "out/kernelwright.sarif").write_text("{}", encoding="utf-8")
+    checkout.commit({})
+    done = checkout.judge()
+    assert done.stdout == NOTHING + "\n" and done.verdicts == {} and done.sarif is None
 
 
 def test_a_reference_and_its_shapes_touch_all_of_their_kernels(checkout, rows_of):
