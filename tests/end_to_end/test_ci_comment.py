@@ -44,7 +44,7 @@ class World:
     def __init__(self):
         self.pulls, self.comments, self.artifact = [pull(12)], [], archive(verdict())
         self.artifact_name, self.size, self.event = "kernelwright-verdicts", None, EVENT
-        self.written, self.tokens_at_storage = [], []
+        self.written, self.tokens_at_storage, self.storage_status = [], [], 200
 
     def get(self, url):
         path, query = url.path.removeprefix("/api"), parse_qs(url.query)
@@ -79,7 +79,7 @@ def comment(world, tmp_path):
             url = urlsplit(self.path)
             if url.path == "/api/storage":
                 world.tokens_at_storage.append(self.headers.get("Authorization"))
-                return self.answer(200, world.artifact)
+                return self.answer(world.storage_status, world.artifact)
             assert self.headers["Authorization"] == "Bearer secret"
             if url.path.endswith("/actions/artifacts/3/zip"):
                 return self.answer(302, b"", Location=f"{world.url}/api/storage")
@@ -235,6 +235,35 @@ def test_a_large_artifact_is_not_loaded(world, comment):
 def test_an_artifact_of_another_name_is_not_read(world, comment):
     world.artifact_name = "other"
     assert "has no artifact kernelwright-verdicts" in comment()[1] and world.written == []
+
+
+def without_artifact(world):
+    world.artifact_name = "other"
+
+
+def with_refused_artifact(world):
+    world.artifact = archive("@team")
+
+
+def with_large_artifact(world):
+    world.size = 5 << 20
+
+
+def with_storage_that_fails(world):
+    world.storage_status = 503
+
+
+@pytest.mark.parametrize("change", [without_artifact, with_refused_artifact, with_large_artifact, with_storage_that_fails])
+def test_a_run_without_verdicts_replaces_those_of_an_older_commit(world, comment, change):
+    change(world)
+    assert "The comment on pull request 12 is not needed." in comment()[1] and world.written == []
+    world.comments = [{"id": 5, "user": {"login": BOT}, "body": MARK + " 1 of 1 touched kernels right"}]
+    code, said = comment()
+    assert code == 0 and said.startswith("There are no verdicts: ")
+    [(method, path, text)] = world.written
+    assert (method, path) == ("PATCH", "/repos/owner/name/issues/comments/5")
+    assert text.startswith(f"{MARK}\n### Kernelwright: no verdicts on aaaaaaaaaaaa\n") and "@" not in text
+    assert text.endswith("Commit aaaaaaaaaaaa; messages and places: https://github.com/owner/name/actions/runs/7\n")
 
 
 def test_many_verdicts_fit_one_comment(world, comment):
