@@ -130,14 +130,22 @@ def read_file(path):
         raise Problem(f"{shown(path)} is not UTF-8") from None
 
 
+def unused_id(pair, taken):
+    """The kernel's path; where it is taken, with the reference, and where this is taken, too, with a number."""
+    if pair.kernel not in taken:
+        return pair.kernel
+    numbers = ("", *(f", {number}" for number in range(2, len(taken) + 2)))
+    return next(name for number in numbers if (name := f"{pair.kernel} ({pair.reference}{number})") not in taken)
+
+
 def row_of(pair):
-    """The pair as a row of a batch."""
+    """The pair as a row of a batch, without an id."""
     for path in pair.files():
         try:
             path.encode("utf-8")
         except UnicodeEncodeError:
             raise Problem(f"the name {shown(path)} is not UTF-8") from None
-    row = {"id": pair.kernel, "reference_path": plain_file(pair.reference), "kernel_path": plain_file(pair.kernel)}
+    row = {"reference_path": plain_file(pair.reference), "kernel_path": plain_file(pair.kernel)}
     if pair.shapes:
         row["input_shapes"] = read_file(pair.shapes)
     named = {"entry_point": pair.entry_point, "kernel_entry": pair.kernel_entry}
@@ -165,10 +173,8 @@ def find_pairs(options):
         if not matches(pair.kernel, options.paths or ["*"]):
             continue
         try:
-            row = row_of(pair)
-            if row["id"] in rows:
-                row["id"] += f" ({pair.reference})"
-            rows[row["id"]] = row
+            name = unused_id(pair, rows)
+            rows[name] = row_of(pair) | {"id": name}
         except Problem as problem:
             problems.append((pair.kernel, problem))
     return list(rows.values()), problems

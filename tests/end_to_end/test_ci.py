@@ -169,6 +169,15 @@ def test_a_map_names_references_elsewhere(checkout, rows_of):
     assert rows_of()[0] == {}
 
 
+def test_every_pair_of_one_kernel_is_judged(checkout, rows_of):
+    entry = '[[kernels]]\nreference = "reference.py"\npaths = ["kernel.py"]\nshapes = "{}.json"\n'
+    checkout.commit({"reference.py": REFERENCE, "kernel.py": HONEST, "a.json": '{"a": 1}', "b.json": '{"b": 1}',
+                     ".github/kernelwright.toml": entry.format("a") + entry.format("b")})
+    rows, _ = rows_of()
+    assert {name: row.get("input_shapes") for name, row in rows.items()} == {
+        "kernel.py": None, "kernel.py (reference.py)": '{"a": 1}', "kernel.py (reference.py, 2)": '{"b": 1}'}
+
+
 @pytest.mark.parametrize("text", ["kernels = 1", "[[kernels]]\npaths = ['*']", "[[kernels]]\nreference = 'a'\npaths = 'b'",
                                   "=", "a=" + "[" * 100_000])
 def test_a_wrong_map_is_an_annotation(checkout, text):
