@@ -7,6 +7,7 @@ Runs in the root of the checkout. Names of files come from a pull request and ar
 never part of a command line, and a link is never followed.
 """
 import argparse
+import contextlib
 import fnmatch
 import json
 import os
@@ -58,6 +59,18 @@ def touched_files(base, head):
     return set(git("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit_of(base), commit_of(head)))
 
 
+def text_at(commit, path):
+    """The text of a file in a commit."""
+    done = subprocess.run(["git", "cat-file", "blob", f"{commit}:{path}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          check=False)
+    try:
+        if done.returncode == 0 and len(done.stdout) <= LARGEST_FILE:
+            return done.stdout.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    raise Problem(f"{shown(path)} of the commit before the change is no text of at most {LARGEST_FILE >> 20} MiB")
+
+
 def shown(text):
     """Foreign text on one line that a runner does not take for a command."""
     text = "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in str(text)[:500])
@@ -84,10 +97,15 @@ def pairs_by_name(files):
                 yield Pair(str(folder / reference), str(folder / kernel), str(folder / shapes) if shapes in names else "")
 
 
-def pairs_of_map(path, files):
+def map_of(options, files):
+    """The path of the map of these files, or an empty text."""
+    return options.map or (DEFAULT_MAP if DEFAULT_MAP in files else "")
+
+
+def pairs_of_map(path, text, files):
     """The pairs that a map lists: [[kernels]] with reference, paths (globs), shapes, entry_point, kernel_entry."""
     try:
-        entries = tomllib.loads(read_file(path)).get("kernels", [])
+        entries = tomllib.loads(text).get("kernels", [])
     except (ValueError, RecursionError) as error:
         raise Problem(f"{shown(path)}: {shown(error)}") from None
     for entry in entries if isinstance(entries, list) else [entries]:
@@ -152,6 +170,35 @@ def row_of(pair):
     return row | {key: value for key, value in named.items() if value}
 
 
+def references_of(pairs):
+    """The references of each kernel."""
+    found = {}
+    for pair in pairs:
+        found.setdefault(pair.kernel, set()).add(pair.reference)
+    return found
+
+
+def lost_pairs(options, present, pairs):
+    """Kernels of the checkout that have fewer references than the commit before the change gives them: (path, problem).
+
+    A change that moves a reference, or drops an entry of the map, would otherwise take its kernels out of judging.
+    """
+    base = commit_of(options.base)
+    files = set(git("ls-tree", "-r", "-z", "--name-only", base))
+    before, map_path = list(pairs_by_name(files | present)), map_of(options, files)
+    if map_path in files:
+        # A map that could not be read named no pair.
+        with contextlib.suppress(Problem):
+            before += list(pairs_of_map(map_path, text_at(base, map_path), present))
+    now = references_of(pairs)
+    old = references_of(pair for pair in before if pair.kernel in present and pair.reference in files)
+    for kernel, references in sorted(old.items()):
+        lost = sorted(references - now.get(kernel, set()))
+        if len(now.get(kernel, ())) < len(references) and matches(kernel, options.paths or ["*"]):
+            yield kernel, Problem(f"{shown(kernel)} is no longer judged against {shown(', '.join(lost))}: keep the reference "
+                                  "and its entry in the map, or remove the kernel")
+
+
 def find_pairs(options):
     """The rows of the pairs to judge, and the problems of the others, each with the path that it is about."""
     if git("rev-parse", "--show-cdup") != ["\n"]:
@@ -159,15 +206,17 @@ def find_pairs(options):
     tracked = set(git("ls-files", "-z"))
     present = {path for path in tracked if os.path.lexists(path)}
     touched = tracked if options.all else touched_files(options.base, options.head)
-    map_path = options.map or (DEFAULT_MAP if DEFAULT_MAP in present else "")
+    map_path = map_of(options, present)
     pairs, problems = list(pairs_by_name(present)), []
     # Shapes that were removed change the inputs of the pair, too.
     wanted = [pair for pair in pairs if (pair.files() | {shapes_name(pair.reference)}) & touched]
-    if map_path:
-        try:
-            wanted += [pair for pair in pairs_of_map(map_path, present) if (pair.files() | {map_path}) & touched]
-        except Problem as problem:
-            problems.append((map_path, problem))
+    try:
+        mapped = list(pairs_of_map(map_path, read_file(map_path), present)) if map_path else []
+        wanted += [pair for pair in mapped if (pair.files() | {map_path}) & touched]
+        if not options.all:
+            problems += lost_pairs(options, present, pairs + mapped)
+    except Problem as problem:
+        problems.append((map_path, problem))
     rows = {}
     for pair in dict.fromkeys(wanted):
         if not matches(pair.kernel, options.paths or ["*"]):

@@ -178,6 +178,62 @@ def test_every_pair_of_one_kernel_is_judged(checkout, rows_of):
         "kernel.py": None, "kernel.py (reference.py)": '{"a": 1}', "kernel.py (reference.py, 2)": '{"b": 1}'}
 
 
+MAP = ".github/kernelwright.toml"
+MAPPED = '[[kernels]]\nreference = "ref.py"\npaths = ["src/*"]\n'
+MAPPED_TWICE = MAPPED + '[[kernels]]\nreference = "second.py"\npaths = ["src/*"]\n'
+
+
+@pytest.fixture
+def changed(checkout, rows_of):
+    """The rows and the problems of a change from some files to others; None removes a file."""
+    def call(before, after, *words):
+        checkout.commit(before)
+        for name in [name for name, text in after.items() if text is None]:
+            os.unlink(checkout.folder / name)
+        checkout.commit({name: text for name, text in after.items() if text is not None})
+        rows, done = rows_of(*words)
+        assert done.code == (1 if commands(done.stdout) else 0), done.stderr
+        return set(rows), commands(done.stdout)
+    return call
+
+
+@pytest.mark.parametrize("before, after, kernel, reference", [
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None, "other.py": "", "kernel.py": "1"}, "kernel.py",
+     "reference.py"),
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None}, "kernel.py", "reference.py"),
+    ({"reference.py": ""}, {"reference.py": None, "kernel.py": ""}, "kernel.py", "reference.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: None, "src/a.py": "1"}, "src/a.py", "ref.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: "", "src/a.py": "1"}, "src/a.py", "ref.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: None}, "src/a.py", "ref.py"),
+    ({"ref.py": "", "second.py": "", "src/a.py": "", MAP: MAPPED_TWICE}, {MAP: MAPPED}, "src/a.py", "second.py"),
+], ids=["renamed", "removed", "new kernel", "no map", "no entry", "untouched kernel", "one of two"])
+def test_a_kernel_that_loses_its_reference_is_an_annotation(changed, before, after, kernel, reference):
+    _, [command] = changed(before, after)
+    assert command.startswith(f"::error file={kernel},title=not judged::{kernel} is no longer judged against {reference}: ")
+
+
+@pytest.mark.parametrize("before, after, rows", [
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None, "kernel.py": None}, set()),
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None, "ref.py": "", MAP: MAPPED.replace("src/*", "kernel.py")},
+     {"kernel.py"}),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {"ref.py": None, "second.py": "", MAP: MAPPED.replace("ref.py", "second.py")},
+     {"src/a.py"}),
+    ({"ref.py": "", "src/a.py": "", MAP: "="}, {MAP: None}, set()),
+    ({"src/a.py": "", MAP: MAPPED}, {MAP: None}, set()),
+], ids=["kernel removed", "to the map", "reference renamed", "unreadable map", "reference never there"])
+def test_another_change_of_references_is_no_problem(changed, before, after, rows):
+    assert changed(before, after) == (rows, [])
+
+
+def test_a_lost_reference_counts_for_the_paths_to_judge(changed):
+    assert changed({"reference.py": "", "kernel.py": ""}, {"reference.py": None}, "--paths", "src/*") == (set(), [])
+
+
+def test_all_kernels_need_no_commit_before(checkout, rows_of):
+    checkout.commit({"reference.py": REFERENCE, "kernel.py": HONEST})
+    assert set(rows_of("--all", "--base", "missing")[0]) == {"kernel.py"}
+
+
 @pytest.mark.parametrize("text", ["kernels = 1", "[[kernels]]\npaths = ['*']", "[[kernels]]\nreference = 'a'\npaths = 'b'",
                                   "=", "a=" + "[" * 100_000])
 def test_a_wrong_map_is_an_annotation(checkout, text):
