@@ -114,7 +114,9 @@ def pairs_of_map(path, text, files):
         texts = [words.get(key, "") for key in ("reference", "shapes", "entry_point", "kernel_entry")]
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in [*paths, *texts]) or not texts[0]:
             raise Problem(f"{shown(path)}: each [[kernels]] needs reference = \"FILE\" and paths = [\"GLOB\"]")
-        reference, shapes, entry_point, kernel_entry = texts
+        # As git writes paths: ./a//b is a/b.
+        reference, shapes = (str(PurePosixPath(text)) if text else "" for text in texts[:2])
+        entry_point, kernel_entry = texts[2:]
         for kernel in sorted(name for name in files if matches(name, paths) and name not in (reference, shapes)):
             yield Pair(reference, kernel, shapes, entry_point, kernel_entry)
 

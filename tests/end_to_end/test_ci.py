@@ -169,6 +169,13 @@ def test_a_map_names_references_elsewhere(checkout, rows_of):
     assert rows_of()[0] == {}
 
 
+def test_a_map_may_spell_a_path_in_another_way(checkout, rows_of):
+    checkout.commit({"ref/softmax.py": REFERENCE, "fast.py": HONEST, ".github/kernelwright.toml":
+                     '[[kernels]]\nreference = "./ref//softmax.py"\npaths = ["fast.py"]\n'})
+    checkout.commit({"ref/softmax.py": REFERENCE + "\n"})
+    assert set(rows_of()[0]) == {"fast.py"}
+
+
 def test_every_pair_of_one_kernel_is_judged(checkout, rows_of):
     entry = '[[kernels]]\nreference = "reference.py"\npaths = ["kernel.py"]\nshapes = "{}.json"\n'
     checkout.commit({"reference.py": REFERENCE, "kernel.py": HONEST, "a.json": '{"a": 1}', "b.json": '{"b": 1}',
@@ -206,7 +213,8 @@ def changed(checkout, rows_of):
     ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: "", "src/a.py": "1"}, "src/a.py", "ref.py"),
     ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: None}, "src/a.py", "ref.py"),
     ({"ref.py": "", "second.py": "", "src/a.py": "", MAP: MAPPED_TWICE}, {MAP: MAPPED}, "src/a.py", "second.py"),
-], ids=["renamed", "removed", "new kernel", "no map", "no entry", "untouched kernel", "one of two"])
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED.replace("ref.py", "./ref.py")}, {MAP: None}, "src/a.py", "ref.py"),
+], ids=["renamed", "removed", "new kernel", "no map", "no entry", "untouched kernel", "one of two", "another spelling"])
 def test_a_kernel_that_loses_its_reference_is_an_annotation(changed, before, after, kernel, reference):
     _, [command] = changed(before, after)
     assert command.startswith(f"::error file={kernel},title=not judged::{kernel} is no longer judged against {reference}: ")
