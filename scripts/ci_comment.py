@@ -8,9 +8,9 @@ are checked, and only words of a closed set and a name of a few harmless charact
 number of the pull request comes from GitHub, for the commit of the event.
 """
 import argparse
+import http.client
 import io
 import json
-import math
 import os
 import re
 import sys
@@ -36,7 +36,7 @@ NAME = re.compile(r"[\w.-]{1,100}/[\w.-]{1,100}", re.ASCII)
 
 
 class Refused(Exception):
-    """Why there is no comment."""
+    """Why there are no verdicts, or no comment. The message has no text of the artifact."""
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -110,8 +110,11 @@ def archive_of(api, repository, run_id, name):
     if artifact["size_in_bytes"] > LARGEST_ARCHIVE:
         raise Refused(f"the artifact has more than {LARGEST_ARCHIVE >> 20} MiB")
     place = api.location(f"/repos/{repository}/actions/artifacts/{int(artifact['id'])}/zip")
-    with urllib.request.urlopen(place, timeout=60) as answer:
-        data = answer.read(LARGEST_ARCHIVE + 1)
+    try:
+        with urllib.request.urlopen(place, timeout=60) as answer:
+            data = answer.read(LARGEST_ARCHIVE + 1)
+    except (OSError, http.client.HTTPException) as error:
+        raise Refused(f"the storage of the artifact does not answer: {type(error).__name__}") from None
     if len(data) > LARGEST_ARCHIVE:
         raise Refused(f"the artifact has more than {LARGEST_ARCHIVE >> 20} MiB")
     return data
@@ -119,11 +122,11 @@ def archive_of(api, repository, run_id, name):
 
 def member_of(archive):
     """The verdicts in the archive, read into memory: nothing is unpacked, so names of members mean nothing."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(archive)) as opened, opened.open(MEMBER) as file:
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        if opened.getinfo(MEMBER).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Refused(f"{MEMBER} is neither stored nor deflated")
+        with opened.open(MEMBER) as file:
             data = file.read(LARGEST_VERDICTS + 1)
-    except (KeyError, ValueError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zipfile.zlib.error) as error:
-        raise Refused(f"the artifact has no readable {MEMBER}: {type(error).__name__}") from None
     if len(data) > LARGEST_VERDICTS:
         raise Refused(f"{MEMBER} has more than {LARGEST_VERDICTS >> 20} MiB")
     return data
@@ -144,11 +147,12 @@ def row_of(line, number):
         verdict = json.loads(line)
     except (ValueError, RecursionError):
         raise Refused(f"{MEMBER}, line {number} is not JSON") from None
-    if not isinstance(verdict, dict) or verdict.get("schema") != SCHEMA or verdict.get("status") not in ORDER:
+    status = verdict.get("status") if isinstance(verdict, dict) and verdict.get("schema") == SCHEMA else None
+    if not isinstance(status, str) or status not in ORDER:
         raise Refused(f"{MEMBER}, line {number} is no verdict")
     speedup, counts = verdict.get("speedup"), verdict.get("counts")
-    is_number = isinstance(speedup, (int, float)) and not isinstance(speedup, bool) and math.isfinite(speedup)
-    return {"name": safe_name(verdict.get("id")), "status": verdict["status"],
+    is_number = isinstance(speedup, (int, float)) and not isinstance(speedup, bool)
+    return {"name": safe_name(verdict.get("id")), "status": status,
             "counts": counts if isinstance(counts, bool) else None,
             "why": word(verdict.get("error_class")) or word(verdict.get("counts_reason")),
             "speedup": float(speedup) if is_number and 0 < speedup < 1e6 else None}
@@ -161,6 +165,16 @@ def read_verdicts(data):
     return [row_of(line, number) for number, line in enumerate(lines, 1)]
 
 
+def verdicts_of(archive):
+    """The verdicts of a hostile archive: whatever fails in one is a refusal."""
+    try:
+        return read_verdicts(member_of(archive))
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"the artifact has no readable {MEMBER}: {type(error).__name__}") from None
+
+
 def is_right(row):
     return row["status"] == "correct" and row["counts"] is not False
 
@@ -169,10 +183,19 @@ def rank(row):
     return 1 if row["status"] == "correct" and not is_right(row) else ORDER[row["status"]]
 
 
+def end_of(run, server):
+    url = f"{server}/{run['repository']['full_name']}/actions/runs/{int(run['id'])}"
+    return f"\nCommit {run['head_sha'][:12]}; messages and places: {url}\n"
+
+
+def refusal_of(reason, run, server):
+    """The comment for a run without readable verdicts, so that none of an older commit stays."""
+    return f"{MARK}\n### Kernelwright: no verdicts on {run['head_sha'][:12]}\n\n{reason}.\n" + end_of(run, server)
+
+
 def comment_of(rows, run, server):
     """The comment in Markdown."""
     right = sum(is_right(row) for row in rows)
-    url = f"{server}/{run['repository']['full_name']}/actions/runs/{int(run['id'])}"
     text = f"{MARK}\n### Kernelwright: {right} of {len(rows)} touched kernels right\n\n"
     if rows:
         text += "| kernel | verdict | speed-up |\n|---|---|---:|\n"
@@ -183,7 +206,7 @@ def comment_of(rows, run, server):
         text += f"| `{row['name']}` | `{words}` | {speedup} |\n"
     if len(rows) > MOST_ROWS:
         text += f"\n{len(rows) - MOST_ROWS} more are in the run.\n"
-    return text + f"\nCommit {run['head_sha'][:12]}; messages and places: {url}\n"
+    return text + end_of(run, server)
 
 
 def publish(api, repository, number, text, has_rows):
@@ -211,8 +234,13 @@ def main(arguments):
         if not NAME.fullmatch(repository) or run["repository"]["full_name"].lower() != repository.lower():
             raise Refused("the run belongs to another repository")
         number = pull_request_of(api, repository, run)
-        rows = read_verdicts(member_of(archive_of(api, repository, int(run["id"]), options.artifact)))
-        done = publish(api, repository, number, comment_of(rows, run, server), bool(rows))
+        try:
+            rows = verdicts_of(archive_of(api, repository, int(run["id"]), options.artifact))
+            text = comment_of(rows, run, server)
+        except Refused as reason:
+            print(f"There are no verdicts: {reason}.")
+            rows, text = [], refusal_of(reason, run, server)
+        done = publish(api, repository, number, text, bool(rows))
     except Refused as reason:
         print(f"There is no comment: {reason}.")
         return 0

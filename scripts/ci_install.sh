@@ -15,9 +15,14 @@ cd "$root"
 install() { "$folder/bin/python" -I -m pip install --disable-pip-version-check --progress-bar off "$@"; }
 
 case $program in
-  '') scripts/packages.sh build && install "$root[engine]" ;;
+  '')
+    # Two statements: on the left of && a failure would not end this script.
+    scripts/packages.sh build
+    install "$root[engine]" ;;
   *.whl) install "$program[engine]" ;;
   *.tar.gz)
+    # An earlier use in the same job may have unpacked another program here.
+    rm -rf -- "$folder/program"
     mkdir "$folder/program"
     tar -xzf "$program" -C "$folder/program" --strip-components 1
     install -r python/requirements.txt

@@ -7,6 +7,7 @@ Runs in the root of the checkout. Names of files come from a pull request and ar
 never part of a command line, and a link is never followed.
 """
 import argparse
+import contextlib
 import fnmatch
 import json
 import os
@@ -58,6 +59,18 @@ def touched_files(base, head):
     return set(git("diff-tree", "-r", "-z", "--name-only", "--no-renames", commit_of(base), commit_of(head)))
 
 
+def text_at(commit, path):
+    """The text of a file in a commit."""
+    done = subprocess.run(["git", "cat-file", "blob", f"{commit}:{path}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          check=False)
+    try:
+        if done.returncode == 0 and len(done.stdout) <= LARGEST_FILE:
+            return done.stdout.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    raise Problem(f"{shown(path)} of the commit before the change is no text of at most {LARGEST_FILE >> 20} MiB")
+
+
 def shown(text):
     """Foreign text on one line that a runner does not take for a command."""
     text = "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in str(text)[:500])
@@ -84,10 +97,15 @@ def pairs_by_name(files):
                 yield Pair(str(folder / reference), str(folder / kernel), str(folder / shapes) if shapes in names else "")
 
 
-def pairs_of_map(path, files):
+def map_of(options, files):
+    """The path of the map of these files, or an empty text."""
+    return options.map or (DEFAULT_MAP if DEFAULT_MAP in files else "")
+
+
+def pairs_of_map(path, text, files):
     """The pairs that a map lists: [[kernels]] with reference, paths (globs), shapes, entry_point, kernel_entry."""
     try:
-        entries = tomllib.loads(read_file(path)).get("kernels", [])
+        entries = tomllib.loads(text).get("kernels", [])
     except (ValueError, RecursionError) as error:
         raise Problem(f"{shown(path)}: {shown(error)}") from None
     for entry in entries if isinstance(entries, list) else [entries]:
@@ -96,7 +114,9 @@ def pairs_of_map(path, files):
         texts = [words.get(key, "") for key in ("reference", "shapes", "entry_point", "kernel_entry")]
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in [*paths, *texts]) or not texts[0]:
             raise Problem(f"{shown(path)}: each [[kernels]] needs reference = \"FILE\" and paths = [\"GLOB\"]")
-        reference, shapes, entry_point, kernel_entry = texts
+        # As git writes paths: ./a//b is a/b.
+        reference, shapes = (str(PurePosixPath(text)) if text else "" for text in texts[:2])
+        entry_point, kernel_entry = texts[2:]
         for kernel in sorted(name for name in files if matches(name, paths) and name not in (reference, shapes)):
             yield Pair(reference, kernel, shapes, entry_point, kernel_entry)
 
@@ -130,18 +150,55 @@ def read_file(path):
         raise Problem(f"{shown(path)} is not UTF-8") from None
 
 
+def unused_id(pair, taken):
+    """The kernel's path; where it is taken, with the reference, and where this is taken, too, with a number."""
+    if pair.kernel not in taken:
+        return pair.kernel
+    numbers = ("", *(f", {number}" for number in range(2, len(taken) + 2)))
+    return next(name for number in numbers if (name := f"{pair.kernel} ({pair.reference}{number})") not in taken)
+
+
 def row_of(pair):
-    """The pair as a row of a batch."""
+    """The pair as a row of a batch, without an id."""
     for path in pair.files():
         try:
             path.encode("utf-8")
         except UnicodeEncodeError:
             raise Problem(f"the name {shown(path)} is not UTF-8") from None
-    row = {"id": pair.kernel, "reference_path": plain_file(pair.reference), "kernel_path": plain_file(pair.kernel)}
+    row = {"reference_path": plain_file(pair.reference), "kernel_path": plain_file(pair.kernel)}
     if pair.shapes:
         row["input_shapes"] = read_file(pair.shapes)
     named = {"entry_point": pair.entry_point, "kernel_entry": pair.kernel_entry}
     return row | {key: value for key, value in named.items() if value}
+
+
+def references_of(pairs):
+    """The references of each kernel."""
+    found = {}
+    for pair in pairs:
+        found.setdefault(pair.kernel, set()).add(pair.reference)
+    return found
+
+
+def lost_pairs(options, present, pairs):
+    """Kernels of the checkout that have fewer references than the commit before the change gives them: (path, problem).
+
+    A change that moves a reference, or drops an entry of the map, would otherwise take its kernels out of judging.
+    """
+    base = commit_of(options.base)
+    files = set(git("ls-tree", "-r", "-z", "--name-only", base))
+    before, map_path = list(pairs_by_name(files | present)), map_of(options, files)
+    if map_path in files:
+        # A map that could not be read named no pair.
+        with contextlib.suppress(Problem):
+            before += list(pairs_of_map(map_path, text_at(base, map_path), present))
+    now = references_of(pairs)
+    old = references_of(pair for pair in before if pair.kernel in present and pair.reference in files)
+    for kernel, references in sorted(old.items()):
+        lost = sorted(references - now.get(kernel, set()))
+        if len(now.get(kernel, ())) < len(references) and matches(kernel, options.paths or ["*"]):
+            yield kernel, Problem(f"{shown(kernel)} is no longer judged against {shown(', '.join(lost))}: keep the reference "
+                                  "and its entry in the map, or remove the kernel")
 
 
 def find_pairs(options):
@@ -151,24 +208,24 @@ def find_pairs(options):
     tracked = set(git("ls-files", "-z"))
     present = {path for path in tracked if os.path.lexists(path)}
     touched = tracked if options.all else touched_files(options.base, options.head)
-    map_path = options.map or (DEFAULT_MAP if DEFAULT_MAP in present else "")
+    map_path = map_of(options, present)
     pairs, problems = list(pairs_by_name(present)), []
     # Shapes that were removed change the inputs of the pair, too.
     wanted = [pair for pair in pairs if (pair.files() | {shapes_name(pair.reference)}) & touched]
-    if map_path:
-        try:
-            wanted += [pair for pair in pairs_of_map(map_path, present) if (pair.files() | {map_path}) & touched]
-        except Problem as problem:
-            problems.append((map_path, problem))
+    try:
+        mapped = list(pairs_of_map(map_path, read_file(map_path), present)) if map_path else []
+        wanted += [pair for pair in mapped if (pair.files() | {map_path}) & touched]
+        if not options.all:
+            problems += lost_pairs(options, present, pairs + mapped)
+    except Problem as problem:
+        problems.append((map_path, problem))
     rows = {}
     for pair in dict.fromkeys(wanted):
         if not matches(pair.kernel, options.paths or ["*"]):
             continue
         try:
-            row = row_of(pair)
-            if row["id"] in rows:
-                row["id"] += f" ({pair.reference})"
-            rows[row["id"]] = row
+            name = unused_id(pair, rows)
+            rows[name] = row_of(pair) | {"id": name}
         except Problem as problem:
             problems.append((pair.kernel, problem))
     return list(rows.values()), problems
@@ -255,7 +312,9 @@ def main(arguments):
     options = read_options(arguments)
     options.output_folder.mkdir(parents=True, exist_ok=True)
     verdicts = options.output_folder / "verdicts.jsonl"
-    verdicts.touch()
+    # An earlier use in the same job may have left both files.
+    verdicts.write_bytes(b"")
+    (options.output_folder / "kernelwright.sarif").unlink(missing_ok=True)
     output("verdicts", verdicts)
     # Git and this script print nothing of a pull request; the program escapes what it prints.
     try:

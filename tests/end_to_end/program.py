@@ -1,4 +1,5 @@
 """Runs the program under test, and finds processes and files that it leaves behind."""
+import importlib.util
 import json
 import os
 import signal
@@ -39,6 +40,14 @@ def verify_command(*arguments):
     if "--device" not in words:
         words += ["--device", DEVICE]
     return [binary(), "verify", *words]
+
+
+def load_script(path):
+    """A script of Python as a module, for tests of its functions."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def start(command, temporary, **options):

@@ -19,8 +19,10 @@ NOTHING = "No kernel is touched: there is nothing to judge."
 
 
 @pytest.fixture
-def checkout(tmp_path, scratch):
+def checkout(tmp_path, scratch, monkeypatch):
     """A repository with a first commit; `commit` writes files, and `judge` runs the script on the last commit."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     folder = tmp_path / "checkout"
     folder.mkdir()
 
@@ -39,7 +41,6 @@ def checkout(tmp_path, scratch):
 
     def judge(*words, stand_in=None):
         out, summary = tmp_path / "out", tmp_path / "summary.md"
-        shutil.rmtree(out, ignore_errors=True)
         summary.write_text("", encoding="utf-8")
         command = [sys.executable, "-I", SCRIPT, "--output-folder", out, "--program", stand_in or program.binary(), *words,
                    "--", "--device", "cpu", "--python", sys.executable]
@@ -72,6 +73,17 @@ def rows_of(checkout, tmp_path):
         rows = [json.loads(line) for line in (tmp_path / "rows").read_text("utf-8").splitlines()]
         return {row["id"]: row for row in rows}, done
     return call
+
+
+@pytest.fixture
+def developers_git(tmp_path, monkeypatch):
+    """The configuration of a developer whose commits are signed, by a program that fails here."""
+    (tmp_path / "gitconfig").write_text("[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = false\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+
+
+def test_the_developers_configuration_of_git_does_not_apply(developers_git, checkout):
+    checkout.commit({"README.md": "second\n"})
 
 
 def commands(text):
@@ -116,6 +128,15 @@ def test_no_kernel_is_a_success_with_a_sentence(checkout):
     assert done.code == 0 and done.stdout == NOTHING + "\n" and NOTHING in done.summary and done.sarif is None
 
 
+def test_files_of_an_earlier_use_are_not_those_of_this_one(checkout, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/verdicts.jsonl").write_text('{"id": "earlier", "status": "correct"}\n', encoding="utf-8")
+    (tmp_path / "out/kernelwright.sarif").write_text("{}", encoding="utf-8")
+    checkout.commit({})
+    done = checkout.judge()
+    assert done.stdout == NOTHING + "\n" and done.verdicts == {} and done.sarif is None
+
+
 def test_a_reference_and_its_shapes_touch_all_of_their_kernels(checkout, rows_of):
     checkout.commit({"add_reference.py": REFERENCE, "add_kernel_a.py": HONEST, "add_kernel_b.md": HONEST, "kernel.py": HONEST})
     checkout.commit({"add_reference.py": REFERENCE + "\n"})
@@ -146,6 +167,79 @@ def test_a_map_names_references_elsewhere(checkout, rows_of):
     assert set(rows_of()[0]) == {"src/softmax/fast.py"}
     checkout.commit({"src/other.py": HONEST + "\n"})
     assert rows_of()[0] == {}
+
+
+def test_a_map_may_spell_a_path_in_another_way(checkout, rows_of):
+    checkout.commit({"ref/softmax.py": REFERENCE, "fast.py": HONEST, ".github/kernelwright.toml":
+                     '[[kernels]]\nreference = "./ref//softmax.py"\npaths = ["fast.py"]\n'})
+    checkout.commit({"ref/softmax.py": REFERENCE + "\n"})
+    assert set(rows_of()[0]) == {"fast.py"}
+
+
+def test_every_pair_of_one_kernel_is_judged(checkout, rows_of):
+    entry = '[[kernels]]\nreference = "reference.py"\npaths = ["kernel.py"]\nshapes = "{}.json"\n'
+    checkout.commit({"reference.py": REFERENCE, "kernel.py": HONEST, "a.json": '{"a": 1}', "b.json": '{"b": 1}',
+                     ".github/kernelwright.toml": entry.format("a") + entry.format("b")})
+    rows, _ = rows_of()
+    assert {name: row.get("input_shapes") for name, row in rows.items()} == {
+        "kernel.py": None, "kernel.py (reference.py)": '{"a": 1}', "kernel.py (reference.py, 2)": '{"b": 1}'}
+
+
+MAP = ".github/kernelwright.toml"
+MAPPED = '[[kernels]]\nreference = "ref.py"\npaths = ["src/*"]\n'
+MAPPED_TWICE = MAPPED + '[[kernels]]\nreference = "second.py"\npaths = ["src/*"]\n'
+
+
+@pytest.fixture
+def changed(checkout, rows_of):
+    """The rows and the problems of a change from some files to others; None removes a file."""
+    def call(before, after, *words):
+        checkout.commit(before)
+        for name in [name for name, text in after.items() if text is None]:
+            os.unlink(checkout.folder / name)
+        checkout.commit({name: text for name, text in after.items() if text is not None})
+        rows, done = rows_of(*words)
+        assert done.code == (1 if commands(done.stdout) else 0), done.stderr
+        return set(rows), commands(done.stdout)
+    return call
+
+
+@pytest.mark.parametrize("before, after, kernel, reference", [
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None, "other.py": "", "kernel.py": "1"}, "kernel.py",
+     "reference.py"),
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None}, "kernel.py", "reference.py"),
+    ({"reference.py": ""}, {"reference.py": None, "kernel.py": ""}, "kernel.py", "reference.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: None, "src/a.py": "1"}, "src/a.py", "ref.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: "", "src/a.py": "1"}, "src/a.py", "ref.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {MAP: None}, "src/a.py", "ref.py"),
+    ({"ref.py": "", "second.py": "", "src/a.py": "", MAP: MAPPED_TWICE}, {MAP: MAPPED}, "src/a.py", "second.py"),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED.replace("ref.py", "./ref.py")}, {MAP: None}, "src/a.py", "ref.py"),
+], ids=["renamed", "removed", "new kernel", "no map", "no entry", "untouched kernel", "one of two", "another spelling"])
+def test_a_kernel_that_loses_its_reference_is_an_annotation(changed, before, after, kernel, reference):
+    _, [command] = changed(before, after)
+    assert command.startswith(f"::error file={kernel},title=not judged::{kernel} is no longer judged against {reference}: ")
+
+
+@pytest.mark.parametrize("before, after, rows", [
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None, "kernel.py": None}, set()),
+    ({"reference.py": "", "kernel.py": ""}, {"reference.py": None, "ref.py": "", MAP: MAPPED.replace("src/*", "kernel.py")},
+     {"kernel.py"}),
+    ({"ref.py": "", "src/a.py": "", MAP: MAPPED}, {"ref.py": None, "second.py": "", MAP: MAPPED.replace("ref.py", "second.py")},
+     {"src/a.py"}),
+    ({"ref.py": "", "src/a.py": "", MAP: "="}, {MAP: None}, set()),
+    ({"src/a.py": "", MAP: MAPPED}, {MAP: None}, set()),
+], ids=["kernel removed", "to the map", "reference renamed", "unreadable map", "reference never there"])
+def test_another_change_of_references_is_no_problem(changed, before, after, rows):
+    assert changed(before, after) == (rows, [])
+
+
+def test_a_lost_reference_counts_for_the_paths_to_judge(changed):
+    assert changed({"reference.py": "", "kernel.py": ""}, {"reference.py": None}, "--paths", "src/*") == (set(), [])
+
+
+def test_all_kernels_need_no_commit_before(checkout, rows_of):
+    checkout.commit({"reference.py": REFERENCE, "kernel.py": HONEST})
+    assert set(rows_of("--all", "--base", "missing")[0]) == {"kernel.py"}
 
 
 @pytest.mark.parametrize("text", ["kernels = 1", "[[kernels]]\npaths = ['*']", "[[kernels]]\nreference = 'a'\npaths = 'b'",

@@ -1,4 +1,5 @@
 """scripts/ci_comment.py against a stand-in for GitHub's API: hostile artifacts, and which pull request gets a comment."""
+import contextlib
 import io
 import json
 import os
@@ -30,9 +31,9 @@ def verdict(name="relu", status="incorrect", **fields):
                        **fields})
 
 
-def archive(*lines, member="verdicts.jsonl"):
+def archive(*lines, member="verdicts.jsonl", method=zipfile.ZIP_DEFLATED):
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
+    with zipfile.ZipFile(data, "w", method) as opened:
         opened.writestr(member, "\n".join(lines))
     return data.getvalue()
 
@@ -43,7 +44,7 @@ class World:
     def __init__(self):
         self.pulls, self.comments, self.artifact = [pull(12)], [], archive(verdict())
         self.artifact_name, self.size, self.event = "kernelwright-verdicts", None, EVENT
-        self.written, self.tokens_at_storage = [], []
+        self.written, self.tokens_at_storage, self.storage_status = [], [], 200
 
     def get(self, url):
         path, query = url.path.removeprefix("/api"), parse_qs(url.query)
@@ -59,6 +60,12 @@ class World:
         return None
 
 
+@pytest.fixture(scope="module")
+def comment_script():
+    """The script as a module."""
+    return program.load_script(SCRIPT)
+
+
 @pytest.fixture
 def world():
     return World()
@@ -72,7 +79,7 @@ def comment(world, tmp_path):
             url = urlsplit(self.path)
             if url.path == "/api/storage":
                 world.tokens_at_storage.append(self.headers.get("Authorization"))
-                return self.answer(200, world.artifact)
+                return self.answer(world.storage_status, world.artifact)
             assert self.headers["Authorization"] == "Bearer secret"
             if url.path.endswith("/actions/artifacts/3/zip"):
                 return self.answer(302, b"", Location=f"{world.url}/api/storage")
@@ -171,12 +178,44 @@ def test_a_name_is_no_markup_and_no_mention(world, comment):
 
 @pytest.mark.parametrize("lines, why", [
     (["{"], "line 1 is not JSON"), ([verdict(), "[]"], "line 2 is no verdict"), ([verdict(status="fine")], "is no verdict"),
-    (["[" * 200_000], "line 1 is not JSON"), ([verdict().replace("kernelwright.verdict/1", "x")], "is no verdict"),
+    (["[" * 200_000], "line 1 is not JSON"), ([verdict(status=[])], "line 1 is no verdict"),
+    ([verdict(status={})], "line 1 is no verdict"), ([verdict().replace("kernelwright.verdict/1", "x")], "is no verdict"),
     ([verdict()] * 25_001, "more than 25000 verdicts"), (["x" * (33 << 20)], "more than 32 MiB")])
 def test_an_artifact_of_another_form_is_refused(world, comment, lines, why):
     world.artifact = archive(*lines)
     code, said = comment()
     assert code == 0 and why in said and world.written == []
+
+
+@pytest.mark.parametrize("speedup", [10 ** 400, -(10 ** 400), 1e6, 0, True, "2", [2]],
+                         ids=["huge", "negative", "large", "zero", "bool", "text", "list"])
+def test_a_speedup_out_of_range_is_left_out(world, comment, speedup):
+    world.artifact = archive(verdict(speedup=speedup))
+    assert comment()[0] == 0
+    assert "| `relu` | `incorrect` | - |" in world.written[0][2]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_of_another_compression_is_refused(world, comment, method):
+    world.artifact = archive(verdict(), method=method)
+    assert "verdicts.jsonl is neither stored nor deflated" in comment()[1] and world.written == []
+
+
+def test_a_member_that_is_damaged_is_refused(comment_script):
+    whole = archive(verdict())
+    for place in range(len(whole)):
+        damaged = bytes([*whole[:place], whole[place] ^ 0xFF, *whole[place + 1:]])
+        with contextlib.suppress(comment_script.Refused):
+            assert comment_script.verdicts_of(damaged) == comment_script.verdicts_of(whole)
+
+
+def test_a_member_at_an_impossible_place_is_refused(comment_script):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as opened:
+        opened.writestr("verdicts.jsonl", verdict())
+        opened.getinfo("verdicts.jsonl").header_offset = 1 << 63
+    with pytest.raises(comment_script.Refused, match="no readable verdicts.jsonl"):
+        comment_script.verdicts_of(data.getvalue())
 
 
 def test_names_of_members_lead_nowhere(world, comment, tmp_path):
@@ -196,6 +235,35 @@ def test_a_large_artifact_is_not_loaded(world, comment):
 def test_an_artifact_of_another_name_is_not_read(world, comment):
     world.artifact_name = "other"
     assert "has no artifact kernelwright-verdicts" in comment()[1] and world.written == []
+
+
+def without_artifact(world):
+    world.artifact_name = "other"
+
+
+def with_refused_artifact(world):
+    world.artifact = archive("@team")
+
+
+def with_large_artifact(world):
+    world.size = 5 << 20
+
+
+def with_storage_that_fails(world):
+    world.storage_status = 503
+
+
+@pytest.mark.parametrize("change", [without_artifact, with_refused_artifact, with_large_artifact, with_storage_that_fails])
+def test_a_run_without_verdicts_replaces_those_of_an_older_commit(world, comment, change):
+    change(world)
+    assert "The comment on pull request 12 is not needed." in comment()[1] and world.written == []
+    world.comments = [{"id": 5, "user": {"login": BOT}, "body": MARK + " 1 of 1 touched kernels right"}]
+    code, said = comment()
+    assert code == 0 and said.startswith("There are no verdicts: ")
+    [(method, path, text)] = world.written
+    assert (method, path) == ("PATCH", "/repos/owner/name/issues/comments/5")
+    assert text.startswith(f"{MARK}\n### Kernelwright: no verdicts on aaaaaaaaaaaa\n") and "@" not in text
+    assert text.endswith("Commit aaaaaaaaaaaa; messages and places: https://github.com/owner/name/actions/runs/7\n")
 
 
 def test_many_verdicts_fit_one_comment(world, comment):

@@ -1,6 +1,7 @@
 """The action and the workflows for GitHub: what they may do, and that no text becomes part of a script."""
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -77,8 +78,8 @@ def install(tmp_path):
     for path in (python, tmp_path / "made"):
         path.chmod(0o755)
 
-    def run(*words):
-        done = subprocess.run([ROOT / "scripts/ci_install.sh", tmp_path / "environment", *words], cwd=checkout, check=False,
+    def run(*words, script=ROOT / "scripts/ci_install.sh"):
+        done = subprocess.run([script, tmp_path / "environment", *words], cwd=checkout, check=False,
                               capture_output=True, text=True, timeout=60, env={**os.environ, "KW_PYTHON": str(python)})
         return done, calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
     return run
@@ -92,14 +93,38 @@ def test_a_wheel_is_installed_outside_of_the_checkout(install, tmp_path):
     assert calls[1].startswith(f"{ROOT}: -I -m pip install ") and calls[1].endswith(f" {tmp_path}/checkout/a b.whl[engine]")
 
 
-def test_a_tarball_is_unpacked_beside_its_requirements(install, tmp_path):
+@pytest.fixture
+def tarball(tmp_path):
     (tmp_path / "top/bin").mkdir(parents=True)
     (tmp_path / "top/bin/kernelwright").write_text("#!/bin/sh\necho from the tarball\n", encoding="utf-8")
     (tmp_path / "top/bin/kernelwright").chmod(0o755)
     subprocess.run(["tar", "-czf", tmp_path / "p.tar.gz", "-C", tmp_path, "top"], check=True)
-    done, calls = install(str(tmp_path / "p.tar.gz"))
+    return str(tmp_path / "p.tar.gz")
+
+
+def test_a_tarball_is_unpacked_beside_its_requirements(install, tarball):
+    done, calls = install(tarball)
     assert done.returncode == 0, done.stderr
     assert calls[1].endswith(" -r python/requirements.txt") and done.stdout.endswith("from the tarball\n")
+
+
+def test_a_second_use_in_one_job_replaces_the_program(install, tarball, tmp_path):
+    install(tarball)
+    old = tmp_path / "environment/program/old"
+    old.touch()
+    done, _ = install(tarball)
+    assert done.returncode == 0 and done.stdout.endswith("from the tarball\n"), done.stderr
+    assert not old.exists()
+
+
+def test_packages_that_are_missing_end_the_installation(install, tmp_path):
+    folder = tmp_path / "root/scripts"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/ci_install.sh", folder)
+    (folder / "packages.sh").write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    (folder / "packages.sh").chmod(0o755)
+    done, calls = install(script=folder / "ci_install.sh")
+    assert done.returncode == 3 and not [call for call in calls if "pip install" in call]
 
 
 def test_another_file_is_no_program(install, tmp_path):
