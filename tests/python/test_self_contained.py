@@ -403,6 +403,18 @@ def test_a_file_that_changed_after_its_import_is_refused(world):
     assert "the file changed" in str(refusal(made.f))
 
 
+@pytest.mark.parametrize("edited", ["", "x + 22", "assert"])
+def test_an_assertion_hides_no_change_of_the_file(world, edited):
+    text = "def f(x):\n    assert x > 0\n    return x + 1\n"
+    made = world(text)
+    with open(made.__file__, "w") as file:
+        file.write({"": text, "x + 22": text.replace("x + 1", "x + 22"), "assert": text.replace("x > 0", "x > 5")}[edited])
+    if edited:
+        assert "the file changed" in str(refusal(made.f))
+    else:
+        assert again(made.f)(1) == 2
+
+
 def test_nothing_of_a_live_object_is_run(world):
     made = world("""
         class Trap:

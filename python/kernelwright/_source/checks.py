@@ -10,6 +10,8 @@ from .places import Place, functions_of, refuse, refuse_stale
 from .text import Definition, Text, is_compiled_from, line_of_name
 from .values import is_rebuildable, type_name
 
+REWRITTEN = {"@pytest_ar", "@py_builtins"}
+
 
 def check_entry(entry: Any, core: Any) -> None:
     name = str(getattr(core, "__name__", None) or type_name(entry))
@@ -66,13 +68,17 @@ def check_body(node: Definition, place: Place, is_installed: Callable[[str], boo
                        "functions that you need by name at the top level of the file, so that they are carried", name, where)
 
 
-def check_is_current(core: Any, text: Text, node: Definition, place: Place) -> None:
-    if any(isinstance(each, ast.Assert) for each in ast.walk(node)):
-        return  # pytest compiles the assertions of a test module in another way
+def check_is_current(core: Any, text: Text, place: Place) -> None:
     for function in functions_of(core):
         code = function.__code__
-        if code.co_filename == text.file and not is_compiled_from(code, text):
+        if code.co_filename == text.file and not _is_rewritten(code) and not is_compiled_from(code, text):
             refuse_stale(function.__qualname__, Place(text.file, code.co_firstlineno, place.scope))
+
+
+def _is_rewritten(code: types.CodeType) -> bool:
+    """Whether pytest compiled its assertions in another way: such code names pytest's helpers."""
+    return bool(REWRITTEN & {*code.co_names}) or any(
+        _is_rewritten(each) for each in code.co_consts if isinstance(each, types.CodeType))
 
 
 def _positional(function: types.FunctionType) -> list[str]:

@@ -251,7 +251,7 @@ class _Collector:
                 refuse(f"the definition of {node.name} refers to {hidden[0]}, a name of the function around it: define "
                        "both at the top level", hidden[0], here)
         check_body(node, here, self._is_installed)
-        check_is_current(core, text, node, here)
+        check_is_current(core, text, here)
         unit = _Unit(("definition", text.file, first_line(node)), own, names, here, node, future=future)
         if self._add(node.name, unit) and optional:
             self._bind_modules(optional, scope, here)
