@@ -14,6 +14,7 @@ from .words import visible
 
 Fields = Mapping[str, Any]
 
+MOST_BYTES = 60_000  # of the view, up to its closing tags; escaping makes six of a quote
 MOST_CELL = 300  # characters
 MOST_LINE = 200
 MOST_LINES = 80
@@ -56,10 +57,28 @@ def html_of(verdict: Fields, judged: Fields | None, words: Callable[[], str]) ->
     if why:
         head.append(f"<span>{_text(why)}</span>")
     facts = "".join(f"<dt>{label}</dt><dd>{value}</dd>" for label, value in _facts(verdict, judged) if value)
-    parts = [f'<div class="kw-head">{"".join(head)}</div>', f"<dl>{facts}</dl>",
-             "" if kind == "right" else _explanation(words()),
-             _launches(verdict), _printed(verdict)]
-    return f'<div class="kw-verdict"><style>{STYLE}</style>{"".join(parts)}</div>'
+    start = f'<div class="kw-verdict"><style>{STYLE}</style><div class="kw-head">{"".join(head)}</div><dl>{facts}</dl>'
+    room = _Room(MOST_BYTES - len(start.encode()))
+    parts = [start, "" if kind == "right" else _explanation(words(), room), _launches(verdict, room), _printed(verdict, room)]
+    return f"{''.join(parts)}</div>"
+
+
+class _Room:
+    """The bytes that are left for lines, one budget for all parts of a view. It counts escaped text."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def filled(self, lines: Iterable[str]) -> str:
+        """As many of these lines of HTML as there is room for."""
+        parts: list[str] = []
+        for line in lines:
+            self.left -= len(line.encode())
+            if self.left < 0:
+                parts.append("… cut\n")
+                break
+            parts.append(line)
+        return "".join(parts)
 
 
 def _kind(verdict: Fields) -> str:
@@ -118,11 +137,11 @@ def _inputs(judged: Fields | None) -> str:
     return _text(", ".join(shown) + (", …" if len(shapes) > MOST_INPUTS else ""))
 
 
-def _explanation(words: str) -> str:
+def _explanation(words: str, room: _Room) -> str:
     # Between the table and the summary; the words alone where the program is missing.
     parts = words.split("\n\n")
     lines = "\n\n".join(parts[1:-1] if len(parts) > 2 else parts).split("\n")
-    return f'<pre class="kw-text">{"".join(map(_line, _cut(lines, MOST_LINES)))}</pre>'
+    return f'<pre class="kw-text">{room.filled(map(_line, _cut(lines, MOST_LINES)))}</pre>'
 
 
 def _line(line: str) -> str:
@@ -134,7 +153,7 @@ def _line(line: str) -> str:
     return f"{text}\n"
 
 
-def _launches(verdict: Fields) -> str:
+def _launches(verdict: Fields, room: _Room) -> str:
     launches = [each for each in _list(verdict.get("launches")) if isinstance(each, Mapping)]
     if not launches:
         return ""
@@ -142,18 +161,18 @@ def _launches(verdict: Fields) -> str:
              + ", ".join(f"{label} {_number(each[field])}" for label, field in (
                  ("registers", "registers"), ("spills", "spills"), ("shared bytes", "shared_bytes"), ("ms", "time_ms"))
                  if each.get(field) is not None) for each in launches]
-    return _details(f"Launches of a call: {len(launches)}", _cut(lines, MOST_LAUNCHES))
+    return _details(f"Launches of a call: {len(launches)}", _cut(lines, MOST_LAUNCHES), room)
 
 
-def _printed(verdict: Fields) -> str:
+def _printed(verdict: Fields, room: _Room) -> str:
     printed = verdict.get("printed")
     if not isinstance(printed, str) or not printed:
         return ""
-    return _details("Output of the kernel's process", _cut(printed[-MOST_PRINTED:].split("\n"), MOST_LINES))
+    return _details("Output of the kernel's process", _cut(printed[-MOST_PRINTED:].split("\n"), MOST_LINES), room)
 
 
-def _details(title: str, lines: Iterable[str]) -> str:
-    inner = "".join(f"{_text(each, MOST_LINE)}\n" for each in lines)
+def _details(title: str, lines: Iterable[str], room: _Room) -> str:
+    inner = room.filled(f"{_text(each, MOST_LINE)}\n" for each in lines)
     return f'<details><summary>{escape(title)}</summary><pre class="kw-text">{inner}</pre></details>'
 
 
@@ -162,7 +181,7 @@ def _cut(lines: list[str], most: int) -> list[str]:
 
 
 def _text(value: object, most: int = MOST_CELL) -> str:
-    text = visible(str(value))
+    text = visible(str(value)[:most + 1])
     return escape(text if len(text) <= most else text[:most] + "…")
 
 

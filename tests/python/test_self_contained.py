@@ -403,6 +403,18 @@ def test_a_file_that_changed_after_its_import_is_refused(world):
     assert "the file changed" in str(refusal(made.f))
 
 
+@pytest.mark.parametrize("edited", ["", "x + 22", "assert"])
+def test_an_assertion_hides_no_change_of_the_file(world, edited):
+    text = "def f(x):\n    assert x > 0\n    return x + 1\n"
+    made = world(text)
+    with open(made.__file__, "w") as file:
+        file.write({"": text, "x + 22": text.replace("x + 1", "x + 22"), "assert": text.replace("x > 0", "x > 5")}[edited])
+    if edited:
+        assert "the file changed" in str(refusal(made.f))
+    else:
+        assert again(made.f)(1) == 2
+
+
 def test_nothing_of_a_live_object_is_run(world):
     made = world("""
         class Trap:
@@ -426,3 +438,286 @@ def with_assertion(x):
 
 def test_a_partial_is_refused_with_its_function():
     assert "with_assertion" in str(refusal(functools.partial(with_assertion, 2)))
+
+
+# ---- what runs is what is carried
+
+CFG = """
+    from dataclasses import dataclass
+    @dataclass
+    class Cfg:
+        block: int
+        warps: int = 4
+    CFG = Cfg(64)
+    """
+
+
+@pytest.mark.parametrize("change", [
+    "CFG.block = 128", "CFG.warps += 4", "setattr(CFG, 'block', 1)", "vars(CFG).update(block=1)", "del CFG.warps",
+    "def g():\n    CFG.block = 128", "also = CFG\nalso.block = 2", "for each in [CFG]: object.__setattr__(each, 'warps', 5)",
+    "def g(made): made.block = 2\ng(CFG)",
+])
+def test_an_object_that_is_changed_after_its_assignment_is_refused(world, change):
+    refused = refusal(world(textwrap.dedent(CFG) + change + "\ndef f(): return CFG.block\n").f)
+    assert refused.name == "CFG" and "write the final value" in str(refused).lower()
+
+
+@pytest.mark.parametrize("change", [
+    "PATS.append(range(4))", "PATS += [range(4)]", "PATS[0] = range(5)", "PATS.insert(0, range(1))", "PATS.sort(key=len)",
+    "for number in range(2): PATS.append(range(number))", "globals()['PATS'].append(range(4))",
+    "def more():\n    PATS.clear()",
+])
+def test_a_list_that_is_changed_after_its_assignment_is_refused(world, change):
+    assert refusal(world(f"PATS = [range(3)]\n{change}\ndef f(): return PATS\n").f).name == "PATS"
+
+
+def test_an_object_that_another_file_changes_is_refused(world):
+    world(CFG, "own_config")
+    made = world("from own_config import CFG\nCFG.block = 128\ndef f(): return CFG.block\n")
+    assert refusal(made.f).name == "CFG"
+
+
+def test_an_object_that_a_later_cell_changes_is_refused(notebook):
+    notebook("PATS = [range(3)]\n")
+    scope = notebook("def f(): return len(PATS)\n")
+    assert again(scope["f"])() == 1
+    notebook("PATS.append(range(4))\n")
+    assert refusal(scope["f"]).name == "PATS"
+
+
+def test_changes_of_other_objects_of_the_name_are_none(world):
+    made = world(textwrap.dedent(CFG) + textwrap.dedent("""
+        PATS = [range(3)]
+        NUMBERS = [1]
+        NUMBERS.append(2)
+        def grow(PATS, CFG):
+            PATS.append(range(4))
+            CFG.block = 7
+            return PATS
+        def local():
+            PATS = []
+            PATS.append(3)
+            return PATS
+        def f(): return CFG.block, CFG.warps, len(PATS), NUMBERS, local(), grow([], Cfg(1))
+        def named(): return 1
+        named.__name__ = "other"
+        def g(): return named()
+        """))
+    assert again(made.f)() == made.f() and again(made.g)() == 1
+
+
+DECORATORS = """
+    import functools
+    def plain(function): return function
+    def twice(function):
+        @functools.wraps(function)
+        def wrapper(*values): return 2 * function(*values)
+        return wrapper
+    """
+
+
+@pytest.mark.parametrize("text", [
+    "@plain\ndef k(): return 1\nk = twice(k)\ndef f(): return k()",
+    "@twice\ndef k(): return 1\nk = k.__wrapped__\ndef f(): return k()",
+    "@plain\ndef k(): return 1\nif True:\n    tuned = twice(k)\ndef f(): return tuned()",
+    "@twice\ndef k(): return 1\nglobals()['k'] = twice(k)\ndef f(): return k()",
+    "@twice\ndef f(): return 1\nf = f.__wrapped__",
+    "@twice\ndef f(): return 1\nf = twice(f)",
+    "class A:\n    size = 1\nA = plain(A)\ndef f(): return A.size",
+])
+def test_a_wrapper_that_no_definition_made_is_refused(world, text):
+    refused = refusal(world(textwrap.dedent(DECORATORS) + text + "\n").f)
+    assert "wrapped at run time" in str(refused) and "decorator" in str(refused)
+
+
+@pytest.mark.parametrize("text, value", [
+    ("@plain\ndef k(): return 1\ntuned = twice(k)\ndef f(): return tuned()", 2),
+    ("def k(): return 1\ntuned = twice(k)\ndef f(): return tuned() + k()", 3),
+    ("@twice\ndef k(): return 1\nraw = k.__wrapped__\ndef f(): return raw() + k()", 3),
+    ("@twice\ndef k(): return 1\nalso = k\ndef f(): return also()", 2),
+    ("def k(): return 1\nf = twice(k)", 2),
+    ("@plain\n@twice\ndef k(): return 1\nf = k", 2),
+    ("def make():\n    @plain\n    def k(): return 1\n    return twice(k)\nf = make()", 2),
+    ("def make(n):\n    def k(): return n\n    return k\nthree = make(3)\ndef f(): return three()", 3),
+])
+def test_an_assignment_that_makes_a_function_is_carried(world, text, value):
+    made = world(textwrap.dedent(DECORATORS) + text + "\n")
+    assert again(made.f)() == made.f() == value
+
+
+def test_an_assignment_in_another_file_is_carried(world):
+    world(textwrap.dedent(DECORATORS) + "@plain\ndef k(): return 1\ntuned = twice(k)\n", "own_tuned")
+    made = world("from own_tuned import tuned as best\ndef f(): return best()\n")
+    assert again(made.f)() == made.f() == 2
+
+
+@pytest.mark.parametrize("text, name", [
+    ("N = 4\ndef f(x=0, n=N): return n\nN = 8", "n"),
+    ("N = 4\ndef f(*, n=N): return n\nN = 8", "n"),
+    ("def f(n=4): return n\nf.__defaults__ = (5,)", "n"),
+    ("def f(n): return n\nf.__defaults__ = (5,)", "f"),
+    ("def f(n=4): return n\nf.__defaults__ = None", "n"),
+    ("N = 4\nclass f:\n    size = [0] * N\nN = 8", "N"),
+    ("N = [4]\nclass f:\n    size = len(N)\nN.append(8)", "N"),
+    ("import functools\nN = 4\n@functools.lru_cache(N)\ndef f(): return 1\nN = 8", "N"),
+    ("import functools\nN = 4\n@functools.lru_cache(N)\ndef f(): return 1\ndef g():\n    global N\n    N = 8\ng()", "N"),
+    ("N = 4\nSIZES = [range(N)]\nN = 8\ndef f(): return SIZES", "N"),
+])
+def test_names_that_changed_after_a_definition_evaluated_them_are_refused(world, text, name):
+    refused = refusal(world(text + "\n").f)
+    assert refused.name == name and refused.line is not None
+
+
+@pytest.mark.parametrize("text", [
+    "N = 4\nN = 8\ndef f(n=N): return n",
+    "N = 4\nif N > 5:\n    N = 8\ndef f(n=N): return n",
+    "try:\n    N = 4\nexcept OSError:\n    N = 8\ndef f(n=N, m=-1, k=(N, 2.5), *, o=None): return n, m, k, o",
+    "N = 4\ndef f(): return N\nN = 8",
+    "N = 4\nclass A:\n    size = [0] * N\nN = 4\ndef f(): return A.size",
+    "N = 4\ndef g(N=5): return N\ndef f(n=N):\n    N = 3\n    return n, g(N)",
+])
+def test_names_that_a_definition_evaluates_are_carried(world, text):
+    made = world(text + "\n")
+    assert again(made.f)() == made.f()
+
+
+def test_a_constant_that_a_cell_binds_again_is_refused_where_its_value_changed(notebook):
+    notebook("N = 4\n")
+    scope = notebook("class A:\n    size = [0] * N\ndef f(): return A.size\n")
+    notebook("N = 4\n")
+    assert again(scope["f"])() == [0] * 4
+    notebook("N = 8\n")
+    assert refusal(scope["f"]).name == "N"
+
+
+@pytest.mark.parametrize("before, after", [
+    ("scale = 2", "scale = 5"), ("scale: int = 2", "scale: int = 5"), ("__scale = 2", "__scale = 5"),
+    ("sizes = [1, (2, 3)]", "sizes = [1, (2, 4)]"), ("class Inner:\n        size = 1", "class Inner:\n        size = 2"),
+    ("scale = 2", "scale = 2; more = 3"),
+])
+def test_a_class_whose_text_changed_is_refused(world, before, after):
+    text = "class f:\n    {}\n    def area(self): return 1\n"
+    made = world(text.format(before))
+    with open(made.__file__, "w") as file:
+        file.write(text.format(after))
+    refused = refusal(made.f)
+    assert "not what its text gives" in str(refused) and refused.line is not None
+
+
+@pytest.mark.parametrize("change", ["A.scale = 5", "A.more = 5", "setattr(A, 'scale', 5)", "del A.scale", "A.sizes.append(3)",
+                                    "A.area = lambda self: 2", "globals()['A'].scale = 5", "globals()['A'].more = 5"])
+def test_a_class_that_is_changed_after_its_definition_is_refused(world, change):
+    text = "class A:\n    scale = 2\n    sizes = [1]\n    def area(self): return 1\n"
+    assert "A" in str(refusal(world(f"{text}{change}\ndef f(): return A\n").f))
+
+
+def test_classes_of_all_kinds_are_as_their_text(world):
+    made = world("""
+        import abc
+        import enum
+        import functools
+        from dataclasses import dataclass, field
+        from typing import ClassVar, Generic, NamedTuple, TypeVar
+        T = TypeVar("T")
+        SIZE = 3
+        class Pair(NamedTuple):
+            a: int
+            b: int = 4
+        class Mode(enum.IntEnum):
+            FAST = 1
+            SLOW = enum.auto()
+            @property
+            def speed(self): return -self.value
+        class Flags(enum.Flag):
+            A = 1
+            B = 2
+            C = A | B
+        @dataclass(slots=True)
+        class Slim:
+            x: int = 5
+            y: list = field(default_factory=list)
+        @dataclass
+        class Wide:
+            x: int
+            z: tuple = (1, 2)
+            kind: ClassVar[str] = "w"
+        class Slots:
+            __slots__ = ("a", "__dict__")
+            def __init__(self): self.a = 1
+        class Abstract(abc.ABC):
+            limit = SIZE
+            __private = 1.5
+            @abc.abstractmethod
+            def g(self): ...
+        class Box(Abstract, Generic[T]):
+            SIZE = 9
+            sizes = [SIZE, SIZE]
+            for each in range(2): last = each
+            try: import json as js
+            except ImportError: js = None
+            class Inner:
+                size = 1
+            def g(self): return self.limit + self.last + self.Inner.size + len(self.sizes)
+            h = g
+            @functools.cached_property
+            def cached(self): return 7
+            @classmethod
+            def c(cls): return cls.SIZE
+        def f():
+            return (Pair(1), Mode.SLOW.speed, Flags.C.value, Slim().x, Wide(1).z, Slots().a, Box().g(), Box().h(), Box().cached,
+                    Box.c(), Box.limit)
+        """)
+    assert again(made.f)() == made.f()
+
+
+ORDINARY = """
+    import torch
+    import triton
+    import triton.language as tl
+    BLOCK = 64
+    if BLOCK > 100:
+        BLOCK = 128
+    LOG2E: tl.constexpr = tl.constexpr(1.44269504)
+    MANY = [triton.Config({"B": b}, num_warps=w) for b in (64, 128) for w in (4, 8)]
+    FEW = [triton.Config({"B": BLOCK}, num_warps=4), triton.Config(kwargs={"B": 32}, num_stages=2)]
+    DTYPES = {torch.float32: tl.float32}
+
+    @triton.autotune(configs=MANY + FEW, key=["n"])
+    @triton.heuristics({"EVEN": lambda given: given["n"] % given["B"] == 0})
+    @triton.jit
+    def add(x, o, n, B: tl.constexpr, EVEN: tl.constexpr):
+        i = tl.arange(0, B)
+        tl.store(o + i, tl.load(x + i, mask=i < n) * LOG2E, mask=i < n)
+
+    def raw(x, o, n, B: tl.constexpr):
+        i = tl.arange(0, B)
+        tl.store(o + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+    kernel = triton.jit(raw)
+    tuned = triton.autotune(configs=FEW, key=["n"])(kernel)
+
+    def f(x, block=BLOCK, dtype=torch.float32, limit=-1.5, configs=FEW):
+        o = torch.empty_like(x)
+        add[(1,)](x, o, x.numel())
+        kernel[(1,)](x, o, x.numel(), B=block)
+        tuned[(1,)](x, o, x.numel())
+        return o.to(dtype)
+    """
+
+
+def test_an_ordinary_file_of_kernels_is_carried(world):
+    pytest.importorskip("triton")
+    text = source_of(world(ORDINARY).f).text
+    for line in ("BLOCK = 64", "kernel = triton.jit(raw)", 'tuned = triton.autotune(configs=FEW, key=["n"])(kernel)',
+                 "def raw(", "@triton.autotune(configs=MANY + FEW", "LOG2E: tl.constexpr = tl.constexpr(1.44269504)"):
+        assert line in text
+
+
+@pytest.mark.parametrize("change", ["FEW[0].kwargs['B'] = 16", "FEW[1].num_stages = 3", "LOG2E.value = 2", "MANY.pop()",
+                                    "tuned.configs.pop()", "add.configs = FEW", "globals()['FEW'][1].num_warps = 8",
+                                    "raw = kernel", "kernel = triton.jit(raw, debug=True)"])
+def test_an_ordinary_file_that_changes_what_it_made_is_refused(world, change):
+    pytest.importorskip("triton")
+    refused = refusal(world(textwrap.dedent(ORDINARY) + change + "\n").f)
+    words = ("changed after", "gives now", "another value now", "wrapped at run time")
+    assert refused.line is not None and any(each in str(refused) for each in words)

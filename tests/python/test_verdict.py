@@ -122,13 +122,21 @@ def test_hostile_words_of_the_program_stay_text(stand_in):
     assert "b" not in read.tags and "i" not in read.tags and "  >   10 | <i>" in read.text and "summary\n" not in read.text
 
 
-def test_the_view_is_bounded(no_program):
-    long = "x\n" * 100_000
+@pytest.mark.parametrize("line", ["x", "'" * 300, "&<" * 150, "語" * 300, "\U0001f600" * 300, "  >   10 | '" + "'" * 300])
+def test_the_view_is_bounded(no_program, line):
+    long = f"{line}\n" * (200_000 // len(line))
     verdict = full(long)
     verdict["launches"] *= 1000
     verdict["comparison"]["first_mismatch"]["index"] = list(range(1000))
     shapes = {f"name{number}": {"dtype": long, "shape": list(range(1000))} for number in range(1000)}
-    assert len(kernelwright.Verdict(verdict, judged={"input_shapes": shapes})._repr_html_()) < 64_000
+    view = kernelwright.Verdict(verdict, judged={"input_shapes": shapes})._repr_html_()
+    assert len(view.encode()) < 64_000 and not Reader(view).open
+
+
+def test_a_view_of_ordinary_length_is_whole(no_program):
+    lines = [f"line {number}: it's {number}" for number in range(70)]
+    text = Reader(made({**WRONG, "error": "\n".join(lines), "printed": "it's printed\n" * 70})._repr_html_()).text
+    assert all(line in text for line in lines) and text.count("it's printed") == 70 and "… cut" not in text
 
 
 def test_odd_fields_break_nothing(no_program):

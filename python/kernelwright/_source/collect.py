@@ -11,7 +11,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from .checks import check_body, check_definition, check_entry, check_is_current, remedy
+from .bindings import check_early, check_unchanged, is_as_defined, name_of, own_name
+from .checks import check_body, check_definition, check_entry, check_is_current, check_values, remedy
 from .places import (
     NotSelfContained,
     Place,
@@ -29,6 +30,7 @@ from .places import (
     scope_of,
     texts_of,
 )
+from .sameness import is_made_by
 from .text import (
     ANNOTATIONS,
     Definition,
@@ -103,8 +105,15 @@ class _Collector:
                 refuse(f"the verifier cannot import it as {module}.{name}: write a function that calls it", name)
             self._import(name, f"from {module} import {name}", Place(module, 0, {}))
             return str(name)
-        name = self._define(entry, core, core.__name__, Place("the call", 0, {}), is_entry=True)
         self._scope = scope_of(core, {})
+        file = core.__code__.co_filename if isinstance(core, types.FunctionType) else None
+        given = None if is_as_defined(entry, own_name(core), self._scope, file) else name_of(entry, self._scope, file)
+        is_wrapped_within = entry is not core and "<locals>" in core.__qualname__
+        if given is not None and (given != own_name(core) or is_wrapped_within) and not _is_lambda(core):
+            self._bind(given, self._scope, Place(file or "the call", 0, self._scope))
+            name = given
+        else:
+            name = self._define(entry, core, core.__name__, Place("the call", 0, {}), is_entry=True)
         self._work_through()
         return name
 
@@ -149,7 +158,8 @@ class _Collector:
             return
         core = unwrapped(value)
         if isinstance(core, (types.FunctionType, type)):
-            self._define(value, core, name, place)
+            if _is_lambda(core) or not self._made_by_statement(value, core, name, scope, place):
+                self._define(value, core, name, place)
         elif is_literal(value):
             self._constant(name, value, scope, place)
         else:
@@ -251,7 +261,10 @@ class _Collector:
                 refuse(f"the definition of {node.name} refers to {hidden[0]}, a name of the function around it: define "
                        "both at the top level", hidden[0], here)
         check_body(node, here, self._is_installed)
-        check_is_current(core, text, node, here)
+        check_is_current(core, text, here)
+        check_values(core, node, here)
+        check_early(names.early - {node.name}, text, node, scope, is_nested=bool(around))
+        check_unchanged(node.name, scope, here, is_definition=True)
         unit = _Unit(("definition", text.file, first_line(node)), own, names, here, node, future=future)
         if self._add(node.name, unit) and optional:
             self._bind_modules(optional, scope, here)
@@ -309,25 +322,46 @@ class _Collector:
         """An object that its assignment makes anew, such as a list of triton.Config."""
         if why_not := is_rebuildable(value):
             refuse(f"{name} is {why_not}, which exists in this process only: {remedy(value)}", name, place)
+        if not self._assigned(name, value, scope, place):
+            refuse(f"{name} ({type_name(value)}) has no single assignment `{name} = ...` at the top level of "
+                   f"{label_of(scope)}: it was bound at run time, in a branch or more than once. Assign it once, or write "
+                   "it where it is used", name, place)
+
+    def _made_by_statement(self, value: Any, core: Any, name: str, scope: Scope, place: Place) -> bool:
+        """Adds a function or class that an assignment made, such as `kernel = triton.jit(f)`, by this assignment."""
+        home = scope_of(core, scope)
+        if is_as_defined(value, own_name(core), home, core.__code__.co_filename if isinstance(core, types.FunctionType)
+                         else place.file if home is scope else None):
+            return False
+        return self._assigned(name, value, scope, place)
+
+    def _assigned(self, name: str, value: Any, scope: Scope, place: Place) -> bool:
+        """Adds the assignment of a name, or of the name of another file that it was imported from; whether there is one."""
         found = assignment_of(name, scope, place)
         if found is None:
             home = home_of(name, value, scope, place)
             if home is None:
-                refuse(f"{name} ({type_name(value)}) has no single assignment `{name} = ...` at the top level of "
-                       f"{label_of(scope)}: it was bound at run time, in a branch or more than once. Assign it once, or write "
-                       "it where it is used", name, place)
+                return False
             module, wanted = home
             self._bind(wanted, vars(module), Place(str(getattr(module, "__file__", module.__name__)), 0, vars(module)))
             if wanted != name:
                 self._add(name, _Unit(("alias", name, wanted), f"{name} = {wanted}\n", NOTHING, place))
                 self._units[name].needs.add(wanted)
-            return
+            return True
         text, node = found
         assert node.value is not None
+        check_unchanged(name, scope, place)
+        if is_made_by(node.value, value, scope) is False:
+            refuse(f"{name} has another value than its assignment gives now: it, or a name in the assignment, was changed "
+                   f"after it. Write the final value there, or run the assignment again", name,
+                   Place(text.file, node.lineno, scope))
         annotation = f": {text.segment(node.annotation)}" if isinstance(node, ast.AnnAssign) else ""
         own = f"{name}{annotation} = {_one_statement(text.segment(node.value))}\n"
         here = Place(text.file, node.lineno, scope)
-        self._add(name, _Unit(("assignment", text.file, node.lineno), own, names_of(own), here, node))
+        names = names_of(own)
+        check_early(names.early, text, node, scope)
+        self._add(name, _Unit(("assignment", text.file, node.lineno), own, names, here, node))
+        return True
 
     # ---- the source
 
@@ -367,6 +401,10 @@ def _has_future(core: Any, text: Text) -> bool:
         return bool(functions[0].__code__.co_flags & ANNOTATIONS)
     return any(isinstance(each, ast.ImportFrom) and each.module == "__future__"
                and any(alias.name == "annotations" for alias in each.names) for each in text.tree.body)
+
+
+def _is_lambda(core: Any) -> bool:
+    return isinstance(core, types.FunctionType) and core.__code__.co_name == "<lambda>"
 
 
 def _is_own_module(value: Any, is_installed: Callable[[str], bool]) -> bool:

@@ -21,7 +21,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPREHENSIONS = ("listcomp", "setcomp", "dictcomp", "genexpr")
 ANNOTATIONS = __future__.annotations.compiler_flag
-TEXTS_KEPT = 64  # parsed files and cells
+TEXTS_KEPT = 512  # parsed files and cells
 
 
 Found = tuple[Definition, tuple[ast.AST, ...]]
@@ -242,6 +242,41 @@ def bound_within(around: tuple[ast.AST, ...]) -> set[str]:
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 found |= {bound_name(each) for each in node.names}
     return found
+
+
+def bound_in_class(node: ast.ClassDef) -> set[str]:
+    """The names that a class's body binds."""
+    found: set[str] = set()
+    queue: list[ast.AST] = [*node.body]
+    while queue:
+        each = queue.pop()
+        if isinstance(each, (ast.Import, ast.ImportFrom)):
+            found |= {bound_name(alias) for alias in each.names}
+        elif isinstance(each, _DEFINITIONS):
+            found.add(each.name)
+            continue
+        elif isinstance(each, ast.ExceptHandler) and each.name:
+            found.add(each.name)
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, (ast.Store, ast.Del)):
+            found.add(each.id)
+        queue += ast.iter_child_nodes(each)
+    return found
+
+
+def class_assignments(node: ast.ClassDef) -> list[tuple[str, ast.expr]]:
+    """The names that a class's body assigns once, by `NAME = value`, and their values."""
+    names = [each.id for part in node.body if not isinstance(part, _DEFINITIONS) for each in ast.walk(part)
+             if isinstance(each, ast.Name) and isinstance(each.ctx, (ast.Store, ast.Del))]
+    names += [part.name for part in node.body if isinstance(part, _DEFINITIONS)]
+    plain = [(name, each.value) for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign))
+             and (name := _plain_name(each)) and each.value]
+    return [(name, value) for name, value in plain if names.count(name) == 1]
+
+
+def mangled(name: str, owner: str) -> str:
+    """The name of a class's attribute as the class stores it."""
+    is_private = name.startswith("__") and not name.endswith("__")
+    return f"_{owner.lstrip('_')}{name}" if is_private and owner.strip("_") else name
 
 
 def bound_name(alias: ast.alias) -> str:

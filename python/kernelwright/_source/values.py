@@ -27,10 +27,10 @@ def type_name(value: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def unwrapped(value: Any) -> Any:
+def unwrapped(value: Any, most: int = MOST_WRAPPERS) -> Any:
     """The function or class below decorators that keep it: functools.wraps, functools.lru_cache, triton.jit, triton.autotune.
     Attributes are read from the object's own dict, so that no foreign code runs."""
-    for _ in range(MOST_WRAPPERS):
+    for _ in range(most):
         if isinstance(value, type):
             return value
         try:
