@@ -4,7 +4,7 @@
     kernelwright serve --port 8471 --tasks examples/pair/reference.py
     examples/conversation/drive.py http://127.0.0.1:8471
 
-The stub in place of a model answers first with a wrong kernel, then with the one of a file. Replace `answer`.
+A scripted model answers first with a wrong kernel, then with that of a file. Replace `answer` by a call of your model.
 """
 import argparse
 import json
@@ -37,7 +37,7 @@ class Service:
 
 
 def answer(messages, kernel):
-    """The stub: wrong in its first turn, right afterwards. A model would get `messages`."""
+    """The scripted model is wrong in its first turn and right afterwards; your model reads `messages`."""
     turn = sum(message["role"] == "assistant" for message in messages) + 1
     code = kernel if turn > 1 else kernel.replace("x * x + shift", "x * x - shift")
     return f"<triton>\n{code}\n</triton>"
@@ -67,7 +67,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url")
     parser.add_argument("--task", help="id of the task [the first of the service]")
-    parser.add_argument("--kernel", type=Path, default=PAIR / "kernel.py", help="the right answer of the stub")
+    parser.add_argument("--kernel", type=Path, default=PAIR / "kernel.py", help="the right answer of the scripted model")
     parser.add_argument("--turns", type=int, default=4)
     flags = parser.parse_args()
     service = Service(flags.url)

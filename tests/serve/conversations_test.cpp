@@ -160,6 +160,22 @@ TEST(Conversation, AnInfrastructureFaultIsNoRewardAndTheTurnIsSentAgain) {
   EXPECT_EQ(world.turn(id, 1, completion_of("right")).at("stop_reason"), "success_fast");
 }
 
+// A candidate can make itself unsupported: its turn is not given back.
+TEST(Conversation, ASkippedCandidateHasBeenJudged) {
+  TaskWorld world;
+  world.verifier.verdict = [](const Job& job) {
+    Verdict verdict = infrastructure_fault(job);
+    verdict.status = Status::skipped;
+    verdict.fault.reset();
+    verdict.error_class = ErrorClass::unsupported_candidate;
+    return verdict;
+  };
+  auto answer = world.turn(id_of(world.open_conversation()), 1, completion_of("right"));
+  EXPECT_EQ(result_of(answer).at("judged"), true);
+  EXPECT_EQ(result_of(answer).at("reward"), 0.0);
+  EXPECT_EQ(answer.at("stop_reason"), "verifier_unavailable");
+}
+
 TEST(Conversation, ABrokenTaskEndsItWithoutAReward) {
   TaskWorld world;
   world.verifier.verdict = [](const Job& job) {

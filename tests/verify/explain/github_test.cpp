@@ -91,7 +91,7 @@ TEST(Annotations, AreTenOfEachLevelAndNameTheOthers) {
 }
 TEST(Annotations, BadRowsAreErrorsBehindThoseOfCandidates) {
   Findings findings = all({found(out_of_bounds)});
-  findings.add_bad_row("x.jsonl, row 3: not JSON\n::error::x", place_of("x.jsonl", "/work"));
+  findings.add_bad_row("x.jsonl, row 3: not JSON\n::error::x", place_of("x.jsonl", "/checkout"));
   const auto lines = lines_of(to_annotations(findings));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[1], "::error file=x.jsonl,title=not judged::x.jsonl, row 3: not JSON%0A\\::error::x");

@@ -110,7 +110,7 @@ TEST(Sarif, AHugeErrorIsCut) {
 }
 TEST(Sarif, BadRowsAreNotifications) {
   Findings findings = all({});
-  Place row = place_of("tasks.jsonl", "/work");
+  Place row = place_of("tasks.jsonl", "/checkout");
   row.line = 3;
   findings.add_bad_row("tasks.jsonl, row 3: not JSON", row);
   const json::value run = run_of(findings, {"1", false});
