@@ -151,18 +151,18 @@ std::string throttle_words(unsigned long long reasons) {
   return text;
 }
 
-std::uint64_t memory_bytes(const Gpu& gpu) {
+std::optional<DeviceMemory> device_memory(const Gpu& gpu) {
   unsigned count = 0;
-  if (!nvml().works || nvml().count(&count) != 0) return 0;
+  if (!nvml().works || nvml().count(&count) != 0) return std::nullopt;
   for (unsigned index = 0; index < count; ++index) {
     Handle device = nullptr;
     unsigned minor = 0;
     Memory memory{};
     if (nvml().device(index, &device) == 0 && nvml().minor(device, &minor) == 0 &&
         static_cast<int>(minor) == gpu.node && nvml().memory(device, &memory) == 0)
-      return memory.total;
+      return DeviceMemory{.total_bytes = memory.total, .free_bytes = memory.free};
   }
-  return 0;
+  return std::nullopt;
 }
 
 std::optional<Clocks> gpu_clocks(int ordinal) {

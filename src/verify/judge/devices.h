@@ -23,8 +23,12 @@ struct Gpu {
 // The GPUs that CUDA_VISIBLE_DEVICES leaves visible.
 std::vector<Gpu> visible_gpus();
 
-// The size of its memory; 0 if NVML is missing or does not know the GPU.
-std::uint64_t memory_bytes(const Gpu& gpu);
+struct DeviceMemory {
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;  // of all programs
+};
+// Empty if NVML is missing or does not know the GPU.
+std::optional<DeviceMemory> device_memory(const Gpu& gpu);
 
 // The kernel driver's version, or empty.
 std::string driver_version();
