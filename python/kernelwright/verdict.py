@@ -14,7 +14,7 @@ __all__ = ["Verdict"]
 Status = Literal["correct", "incorrect", "failed", "skipped", "error"]
 Fault = Literal["kernel", "task", "infrastructure"]
 Trust = Literal["replay", "in-process", "interpreter"]
-CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic"]
+CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic", "not_triton", "wraps_reference"]
 
 
 class Verdict(dict[str, Any]):

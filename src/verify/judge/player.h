@@ -102,6 +102,7 @@ class Player {
 struct KeptReference {
   std::string key;  // task_key
   std::shared_ptr<Player> player;
+  std::shared_ptr<std::vector<double>> launch_ms;  // empty until its launches are timed
 };
 
 }  // namespace kw::verify

@@ -11,6 +11,8 @@
 
 #include "base/async/wait.h"
 #include "verify/judge/player.h"
+#include "verify/judge/replays.h"
+#include "verify/judge/wrapping.h"
 
 namespace kw::verify {
 
@@ -51,17 +53,29 @@ LaunchList recorded_launches(const Player& player);
 
 // The launches of a call: their origin, their times, and whether the result needs the candidate's own.
 struct Provenance {
-  std::vector<Launch> launches = {};        // of the recording with the fewest own launches, or with decoys
-  std::optional<double> triton_share = {};  // the share of device time in the candidate's attested kernels
+  // Of the recording with the fewest required launches, with decoys, or that wraps the reference.
+  std::vector<Launch> launches = {};
+  std::optional<DeviceTimeShare> device_time_share = {};  // of these launches
+  std::optional<double> triton_share = {};                // the least of all recordings
   std::size_t own_launches = 0;
-  bool decoy = false;  // the result is right without the own launches
+  std::size_t triton_launches = 0;  // attested ones of its own
+  bool decoy = false;               // the result is right without the required launches
+  bool wraps_reference = false;
   DecoyCheck decoy_check{.name = "without_own_launches"};
   LaunchList launch_list = {};  // of all recordings
-  std::string finding = {};
+  std::vector<std::string> findings = {};
   std::optional<Ended> ended = {};
+};
+
+struct Examination {
+  Player& player;
+  const Origins& origins;
+  const Settings& settings;
+  // Its launches are timed where a candidate launches kernels of its, and it is dropped if that fails.
+  ReferenceReplays::Found& reference;
 };
 // Every recording of the player is examined, and the least favourable one decides: the others may be a show.
 // The replays without own launches come last, since they may fault.
-async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed);
+async::Task<Provenance> find_provenance(const Examination& of);
 
 }  // namespace kw::verify

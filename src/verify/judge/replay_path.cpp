@@ -201,7 +201,7 @@ Ended unattested_by_us(const std::string& why) {
 
 }  // namespace
 
-async::Task<Provenance> ReplayPath::find_launches(const ReferenceReplays::Found& reference) {
+async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& reference) {
   StageTimer timer(case_.times, Stage::replay);
   co_await attesting_->done.wait();
   const auto& answer = attesting_->answer;
@@ -215,8 +215,10 @@ async::Task<Provenance> ReplayPath::find_launches(const ReferenceReplays::Found&
   }
   origins.native_code = calls_.is_native() && report.native_code;
   origins.native_kernels = std::move(report.native_kernels);
-  Provenance found = co_await find_provenance(replays_.player(), origins, case_.settings.timing_trials > 0);
-  if (!answer) found.finding = "no kernel could be attested: " + answer.error().why;
+  const bool replayed = reference.player != nullptr;
+  Provenance found = co_await find_provenance({replays_.player(), origins, case_.settings, reference});
+  if (replayed && !reference.player) oracle_.process().kept.reset();
+  if (!answer) found.findings.push_back("no kernel could be attested: " + answer.error().why);
   co_return found;
 }
 

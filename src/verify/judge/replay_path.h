@@ -21,7 +21,7 @@ class ReplayPath {
   async::Task<Times> time(DeviceShare& device, ReferenceReplays::Found& reference);
   // Finds the origin of the launches, and whether the result needs them.
   // `reference` launches libraries' kernels only.
-  async::Task<Provenance> find_launches(const ReferenceReplays::Found& reference);
+  async::Task<Provenance> find_launches(ReferenceReplays::Found& reference);
   // Further trials of a share of candidates, without the recorder in the process.
   async::Task<Evidence> audit(wire::Weights weights);
 

@@ -138,8 +138,8 @@ async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_p
 
 namespace {
 
-ReferenceReplays::Found found_with(std::shared_ptr<Player> player) {
-  ReferenceReplays::Found found{.player = std::move(player)};
+ReferenceReplays::Found found_with(const KeptReference& kept) {
+  ReferenceReplays::Found found{.player = kept.player, .launch_ms = kept.launch_ms};
   for (const auto& launch : found.player->facts(0).launches) found.cubins.insert(launch->cubin_sha256);
   return found;
 }
@@ -150,7 +150,7 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
   const std::string key = oracle_.key();
   auto& kept = oracle_.process().kept;
   if (auto reference = std::static_pointer_cast<KeptReference>(kept); reference && reference->key == key)
-    co_return found_with(reference->player);
+    co_return found_with(*reference);
   kept.reset();
   const ReferenceTapes::Entry* known = case_.context.tapes.find(key);
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(false);
@@ -158,8 +158,10 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
   if (entry.tape) {
     auto player = co_await player_of(entry.tape);
     if (player) {
-      found = found_with(std::move(*player));
-      oracle_.process().kept = std::make_shared<KeptReference>(key, found.player);
+      auto reference =
+          std::make_shared<KeptReference>(key, std::move(*player), std::make_shared<std::vector<double>>());
+      found = found_with(*reference);
+      oracle_.process().kept = std::move(reference);
     } else {
       entry = {nullptr, player.error()};
     }

@@ -48,6 +48,8 @@ class ReferenceReplays {
     std::string why_not = {};                  // the reason if `player` is null
     // SHA-256 of the machine code that it launches: PyTorch's and its libraries'.
     std::set<std::string> cubins = {};
+    // The time of each launch of the player's recording, kept with the player: empty until they are timed.
+    std::shared_ptr<std::vector<double>> launch_ms = {};
   };
   // The reference without torch.compile. Its player stays with the oracle for the next candidate.
   async::Task<Found> eager();

@@ -18,7 +18,7 @@ constexpr std::size_t longest_printed = 4096;  // bytes
 }  // namespace
 
 VerdictWriter::VerdictWriter(const Job& job, const Settings& settings, const Environment& environment)
-    : tolerance_(settings.tolerance.name), keeps_evidence_(settings.evidence) {
+    : tolerance_(settings.tolerance.name), keeps_evidence_(settings.evidence), require_(settings.require) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
   verdict_.sample_number = job.sample_number;
@@ -152,7 +152,8 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
 void VerdictWriter::take(const Provenance& found) {
   verdict_.launches = found.launches;
   verdict_.triton_share = found.triton_share;
-  if (!found.finding.empty()) add_finding(found.finding);
+  verdict_.device_time_share = found.device_time_share;
+  for (const std::string& finding : found.findings) add_finding(finding);
   evidence_.take(found);
   if (found.ended) end(*found.ended);
 }
@@ -194,8 +195,11 @@ std::optional<CountsReason> VerdictWriter::why_it_does_not_count(const wire::Pre
     return CountsReason::proves_nothing;
   }
   if (task.reference_random) return CountsReason::nondeterministic;
+  if (require_ == "any") return std::nullopt;
   if (!kernels.are_there) return CountsReason::library_only;
+  if (require_ == "triton" && !kernels.are_triton) return CountsReason::not_triton;
   if (kernels.are_decoys) return CountsReason::decoy;
+  if (kernels.wrap_reference) return CountsReason::wraps_reference;
   return std::nullopt;
 }
 

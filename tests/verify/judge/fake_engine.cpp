@@ -76,6 +76,7 @@ wire::ReturnedT returned() {
 wire::ReplayableT replayable(bool of_reference) {
   wire::ReplayableT answer;
   answer.launches.push_back(of_reference ? launch("at6native_add", "11b") : launch("add", "c0ffee"));
+  answer.launch_count = 1;
   answer.operations = 1;
   answer.streams = 1;
   answer.orders = 1;

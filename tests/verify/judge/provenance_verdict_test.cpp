@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "verdict_world.h"
+#include "kernels_world.h"
 
 namespace kw::verify {
 namespace {
@@ -151,12 +151,6 @@ TEST(Launches, ThatCannotBeTimedOneByOneAreOurs) {
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.fault, Fault::infrastructure);
   EXPECT_FALSE(verdict.speedup);
-}
-
-void builds_native_code(VerdictWorld& world) {
-  world.job.candidate.code +=
-      "from torch.utils.cpp_extension import load_inline\nm = load_inline('m', cuda_sources='int x;')\n";
-  world.fake.when("runner", Body::Call, says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
 }
 
 TEST(Launches, OfCodeOfItsOwnAreUnattestedAndCount) {
