@@ -7,7 +7,6 @@ from kernelwright._engine import wire
 from kernelwright._engine.oracle.bits import digest
 from kernelwright._engine.oracle.gaps import Gaps
 from kernelwright._engine.outputs import place_outputs
-from kernelwright._engine.wire import made
 
 ODD = module("return x * 2", "[torch.randn(3, 7, dtype=torch.float16)]")
 
@@ -58,12 +57,12 @@ def test_a_write_behind_a_weight(session):  # noqa: F811
 @pytest.mark.parametrize("seed", [75, 76, 77])
 def test_a_write_behind_the_outputs(session, seed):  # noqa: F811
     session.prepare(request(), LINEAR)
-    arena = draw(session, seed=seed)
-    answer = session._task.reference.call(session._task.draw(seed), 77)
+    arena = draw(session, poison_seed=seed)
+    answer = session._task.reference.call(session._task.draw(77), 77)
     outputs = place_outputs(answer, arena, session._task.plan.outputs_offset)
-    assert judge(session, outputs, seed=seed).right
+    assert judge(session, outputs).right
     poked(session._task.plan.arena_bytes - 1)(arena)
-    found = judge(session, outputs, seed=seed)
+    found = judge(session, outputs)
     assert found.errorClass == "out_of_bounds" and "behind the outputs" in wire.text(found.error)
 
 
@@ -77,7 +76,7 @@ def test_gaps_change_from_draw_to_draw_and_inputs_stay(session):  # noqa: F811
     begin, end = place(session)
     seen = []
     for poison_seed in (1, 2):
-        arena = session.draw(made(wire.DrawT, trial=1, seed=77, poisonSeed=poison_seed))
+        arena = draw(session, poison_seed=poison_seed)
         seen.append((bytes(arena.bytes(begin, end - begin).tolist()), bytes(arena.bytes(end, 64).tolist())))
     assert seen[0][0] == seen[1][0] and seen[0][1] != seen[1][1]
 

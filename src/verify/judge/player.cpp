@@ -6,6 +6,7 @@
 
 #include "base/core/text.h"
 #include "verify/judge/context.h"
+#include "verify/judge/oracle_side.h"
 #include "verify/recording/limits.h"
 
 namespace kw::verify {
@@ -155,7 +156,9 @@ async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<cons
 
 // Every replay has new inputs, also after a failed one.
 async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how) {
-  return play_on(std::move(how), context_.seeds.next(), context_.seeds.next());
+  const std::uint64_t seed = context_.seeds.next();
+  // A kernel sees the poison, and must not learn the seed of the inputs from it.
+  return play_on(std::move(how), seed, call_seed(seed));
 }
 
 async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how,

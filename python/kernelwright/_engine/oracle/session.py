@@ -5,6 +5,7 @@ import torch
 
 from .. import timing, wire
 from ..arena import create_arena
+from ..seeds import of_call
 from ..wire import made
 from .faults import TaskFault
 from .judge import judged
@@ -54,7 +55,8 @@ class Session:
         inputs = task.draw(request.seed)
         arena = self._arena(request)
         task.plan.fill(arena, inputs, task.reference.weights())
-        poison_seed = request.poisonSeed or request.seed
+        # A kernel sees the poison, and must not learn the seed of the inputs from it.
+        poison_seed = request.poisonSeed or of_call(request.seed)
         task.plan.gaps.fill(arena, poison_seed)
         task.plan.poison(arena, poison_seed)
         self._poison_seeds[self._arena_key(request)] = poison_seed
