@@ -190,6 +190,11 @@ void Tape::allocated(Allocation block) {
   scratch_.emplace(block.address, block.bytes);
 }
 
+void Tape::reserved(const std::vector<Allocation>& memory) {
+  std::lock_guard lock(mutex_);
+  for (const Allocation& each : memory) recording_.reserved.emplace_back(each.address, each.bytes);
+}
+
 bool Tape::may_upload(std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes > most_uploaded_bytes - uploaded_bytes_) {

@@ -74,6 +74,8 @@ class Tape {
   void add_global(const Image* image, recording::GlobalT global);
 
   void allocated(Allocation block);
+  // Notes memory in which graphs may write, allocated or not.
+  void reserved(const std::vector<Allocation>& memory);
   // False, with an obstacle, if the call has uploaded or downloaded too much.
   bool may_upload(std::uint64_t bytes);
   bool may_download(std::uint64_t bytes);

@@ -195,21 +195,28 @@ Outcome<> Player::run(Job& job, wire::ReplayedT& reply) {
                  [&] { return finish(job, reply); });
 }
 
+Outcome<std::string> Player::overrun(const Job& job) const {
+  auto changed = gaps_.changed(device_, job.slot.gaps(), job.request.gap_key);
+  if (!changed) return std::unexpected(changed.error());
+  if (!*changed) return std::string{};
+  return place_of(**changed, job.slot.recording(), job.slot.outputs()) + ", in " + suspects(job.slot);
+}
+
 Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire::ReplayT& request) {
   auto without = left_out(slot, request.skip);
   if (!without) return infrastructure(without.error().what);
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
   Job job{slot, arena, request, schedule(slot.plan(), order, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
+  if (request.guard)
+    if (auto filled = gaps_.fill(device_, slot.gaps(), request.gap_key); !filled)
+      return std::unexpected(filled.error());
   // The flush waits as well, and each wait also stalls other processes on the device.
   if (!request.flush_l2 || request.guard)
     if (auto ready = settle(device_); !ready) return std::unexpected(ready.error());
   if (request.timed && slot.warm)
     if (auto found = clock_.find_floor_at_work(device_.stream()); !found)
       return std::unexpected(found.error());
-  Guards guards(device_);
-  if (request.guard)
-    if (auto kept = guards.remember(guarded(slot.recording())); !kept) return std::unexpected(kept.error());
   wire::ReplayedT reply;
   reply.floor_ms = clock_.floor_ms();
   reply.host_floor_ms = clock_.host_floor_ms();
@@ -217,9 +224,11 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   // No work may stay behind the gate after a failure.
   device_.gate().open();
   if (!done) return std::unexpected(done.error());
-  auto overrun = guards.overrun();
-  if (!overrun) return std::unexpected(overrun.error());
-  reply.overrun = std::move(*overrun);
+  if (request.guard) {
+    auto found = overrun(job);
+    if (!found) return std::unexpected(found.error());
+    reply.overrun = std::move(*found);
+  }
   slot.warm = slot.warm || without->empty();
   return reply;
 }

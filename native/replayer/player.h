@@ -6,13 +6,15 @@
 
 #include "before.h"
 #include "device.h"
+#include "gaps.h"
 #include "slot.h"
 
 namespace kw::replayer {
 
 class Player {
  public:
-  Player(Device& device, Clock& clock, Flush& flush) : device_(device), clock_(clock), flush_(flush) {}
+  Player(Device& device, Clock& clock, Flush& flush, const GapKernel& gaps)
+      : device_(device), clock_(clock), flush_(flush), gaps_(gaps) {}
 
   // Restores all memory, runs the recording in the requested order, and copies the outputs to their places in
   // the arena. A fault may leave the context unusable; cuCtxSynchronize then fails.
@@ -26,6 +28,8 @@ class Player {
     Schedule schedule;
   };
 
+  // Empty, or where memory outside all allocations is not as `fill` left it.
+  Outcome<std::string> overrun(const Job& job) const;
   Outcome<> run(Job& job, wire::ReplayedT& reply);
   Outcome<> run_batch(Job& job, wire::ReplayedT& reply);
   Outcome<> run_each(Job& job, wire::ReplayedT& reply);
@@ -45,6 +49,7 @@ class Player {
   Device& device_;
   Clock& clock_;
   Flush& flush_;
+  const GapKernel& gaps_;
   std::size_t enqueued_ = 0;  // since the gate was closed
   bool gated_ = false;
   SteadyClock::time_point opened_;  // when the work of a batch could start

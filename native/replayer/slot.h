@@ -12,6 +12,7 @@
 
 #include "device.h"
 #include "device_memory.h"
+#include "gaps.h"
 #include "program.h"
 #include "verify/messages/message.h"
 #include "verify/recording/plan.h"
@@ -92,6 +93,8 @@ class Slot {
   // The offset of the arena's poison.
   std::uint64_t outputs_offset() const { return request_.outputs_offset; }
   const std::vector<wire::OutputSpan>& outputs() const { return request_.outputs; }
+  // The committed memory that no allocation of the call has.
+  std::vector<Extent> gaps() const { return gaps_of(recording(), device_.committed()); }
   CUstream stream(std::size_t index) const { return streams_[index]; }
   CUevent event(std::size_t step) const { return events_[step]; }
 

@@ -22,7 +22,9 @@ Outcome<std::unique_ptr<Worker>> Worker::start(const driver::Driver& driver, int
   auto clock = Clock::make(**device);
   if (!clock) return std::unexpected(clock.error());
   if (auto found = clock->find_floor((*device)->stream()); !found) return std::unexpected(found.error());
-  return std::unique_ptr<Worker>(new Worker(std::move(*device), std::move(*clock)));
+  auto gaps = GapKernel::load(**device);
+  if (!gaps) return std::unexpected(gaps.error());
+  return std::unique_ptr<Worker>(new Worker(std::move(*device), std::move(*clock), std::move(*gaps)));
 }
 
 Worker::~Worker() = default;
@@ -54,7 +56,7 @@ Outcome<wire::ReplayedT> Worker::replay(const wire::ReplayT& request) {
   if (slot == slots_.end()) return infrastructure(fmt::format("slot {} holds no recording", request.slot));
   if (!arena_ || arena_->bytes != slot->second->arena_bytes())
     return infrastructure(fmt::format("the arena of slot {} was taken away", request.slot));
-  return Player(*device_, clock_, flush_).play(*slot->second, *arena_, request);
+  return Player(*device_, clock_, flush_, gaps_).play(*slot->second, *arena_, request);
 }
 
 void Worker::check_context() {
@@ -157,6 +159,7 @@ Outcome<double> try_all(const driver::Driver& driver, int ordinal) {
   auto clock = Clock::make(**device);
   if (!clock) return std::unexpected(clock.error());
   if (auto found = clock->find_floor((*device)->stream()); !found) return std::unexpected(found.error());
+  if (auto gaps = GapKernel::load(**device); !gaps) return std::unexpected(gaps.error());
   return clock->floor_ms();
 }
 

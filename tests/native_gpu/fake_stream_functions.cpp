@@ -1,4 +1,5 @@
 // Streams, events, modules and launches of the fake driver.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -44,14 +45,21 @@ CUresult wait_value(CUstream stream, CUdeviceptr address, cuuint32_t value, unsi
   return result;
 }
 
+std::uint64_t aligned(std::uint64_t offset, std::uint64_t size) {
+  const std::uint64_t unit = std::min<std::uint64_t>(size, 8);
+  return (offset + unit - 1) / unit * unit;
+}
+
 Run as_given(const Kernel& kernel, void** parameters, void** extra) {
-  Run run{current->memory, {}};
+  Run run{current->memory, {}, {}};
   const char* packed = extra == nullptr ? nullptr : static_cast<const char*>(extra[1]);
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
-    offset = (offset + kernel.sizes[i] - 1) / kernel.sizes[i] * kernel.sizes[i];
+    offset = aligned(offset, kernel.sizes[i]);
+    const void* given = packed != nullptr ? packed + offset : parameters[i];
+    const std::string& bytes = run.bytes.emplace_back(static_cast<const char*>(given), kernel.sizes[i]);
     std::uint64_t value = 0;
-    std::memcpy(&value, packed != nullptr ? packed + offset : parameters[i], kernel.sizes[i]);
+    std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
     run.parameters.push_back(value);
     offset += kernel.sizes[i];
   }
@@ -76,7 +84,7 @@ CUresult parameter(CUfunction function, size_t index, size_t* offset, size_t* by
   if (index >= kernel.sizes.size()) return CUDA_ERROR_INVALID_VALUE;
   *offset = 0;
   for (std::size_t i = 0; i <= index; ++i) {
-    *offset = (*offset + kernel.sizes[i] - 1) / kernel.sizes[i] * kernel.sizes[i];
+    *offset = aligned(*offset, kernel.sizes[i]);
     if (i < index) *offset += kernel.sizes[i];
   }
   *bytes = kernel.sizes[index];

@@ -146,8 +146,10 @@ std::unexpected<Ended> could_not_start(Stage stage, const Error& error, const as
 }
 
 Blame blame_result(const wire::JudgedT& judged) {
-  return {Stage::judge, Status::incorrect, Fault::kernel,
-          from_string<ErrorClass>(judged.error_class).value_or(ErrorClass::wrong_value),
+  const auto error_class = from_string<ErrorClass>(judged.error_class).value_or(ErrorClass::wrong_value);
+  // A write out of bounds says nothing about the values.
+  const bool wild = error_class == ErrorClass::out_of_bounds;
+  return {Stage::judge, wild ? Status::failed : Status::incorrect, Fault::kernel, error_class,
           to_plain_text(judged.error)};
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <set>
 
 #include "verdict_world.h"
 
@@ -54,6 +55,7 @@ TEST(ReplayVerdict, TheReferenceIsRecordedFirstThenTheCandidateThenBothArePlayed
       "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
       "replayer 1 Spawn, oracle 0 Draw, replayer 1 LoadRecording, oracle 0 Draw, replayer 1 LoadRecording, "
       "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, "
+      "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, "
       "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge");
 }
 
@@ -219,11 +221,95 @@ TEST(Replays, AHostThatDependsOnTheDeviceIsJudgedInItsProcess) {
 TEST(Replays, AWriteBehindAnAllocationFails) {
   VerdictWorld world;
   world.fake.when("replayer", Body::Replay,
-                  says<wire::ReplayedT>([](auto& facts) { facts.overrun = "output 0"; }), first_replay);
+                  says<wire::ReplayedT>([](auto& facts) { facts.overrun = "8 bytes behind output 0"; }),
+                  first_replay);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::failed);
   EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
-  EXPECT_EQ(verdict.error, "a kernel wrote behind the end of output 0");
+  EXPECT_EQ(verdict.error, "a kernel wrote outside all allocations, 8 bytes behind output 0");
+}
+
+// The judgements before: two of the reference, two calls and the first result, two recordings, two calls.
+constexpr int first_judged_replay = 9;
+
+React digests(std::uint64_t digest) {
+  return says<wire::JudgedT>([=](auto& judged) { judged.digest = digest; });
+}
+
+// Two judged replays; the others repeat the second one.
+VerdictWorld& with_two_trials(VerdictWorld& world) {
+  world.settings.correctness_trials = 2;
+  world.settings.timing_trials = 0;
+  return world;
+}
+
+constexpr int second_judged_replay = first_judged_replay + 1;
+constexpr int with_other_bytes = second_judged_replay + 1;
+
+TEST(OwnMemory, AWriteThatTheOracleFindsFails) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, says<wire::JudgedT>([](auto& judged) {
+                    judged.right = false;
+                    judged.error_class = "out_of_bounds";
+                    judged.error = "a kernel wrote outside all tensors, 0 bytes behind input x";
+                  }),
+                  first_judged_replay);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
+  EXPECT_THAT(verdict.error.value_or(""), HasSubstr("0 bytes behind input x"));
+}
+
+TEST(OwnMemory, IsCheckedByOneMoreReplayOnTheSameInputs) {
+  VerdictWorld world;
+  std::vector<wire::DrawT> draws;
+  world.fake.when("oracle", Body::Draw,
+                  [&](const wire::BodyUnion& asked, Reaction&) { draws.push_back(*asked.AsDraw()); });
+  EXPECT_EQ(with_two_trials(world).run().status, Status::correct);
+  ASSERT_GE(draws.size(), 4U);
+  // The last two are those of the replays without the candidate's own launches.
+  const wire::DrawT& judged = draws[draws.size() - 4];
+  const wire::DrawT& again = draws[draws.size() - 3];
+  EXPECT_EQ(again.seed, judged.seed);
+  EXPECT_NE(again.poison_seed, judged.poison_seed);
+}
+
+TEST(OwnMemory, OtherBytesInAGapComeWithAnotherKey) {
+  VerdictWorld world;
+  std::vector<std::uint64_t> keys;
+  world.fake.when("replayer", Body::Replay, [&](const wire::BodyUnion& asked, Reaction&) {
+    keys.push_back(asked.AsReplay()->gap_key);
+  });
+  with_two_trials(world).run();
+  EXPECT_EQ(std::set(keys.begin(), keys.end()).size(), keys.size());
+}
+
+TEST(OwnMemory, AResultThatFollowsForeignBytesIsIncorrect) {
+  VerdictWorld world;
+  std::uint64_t drawn = 0;
+  world.fake.when("oracle", Body::Draw,
+                  [&](const wire::BodyUnion& asked, Reaction&) { drawn = asked.AsDraw()->poison_seed; });
+  world.fake.when("oracle", Body::Judge, says<wire::JudgedT>([&](auto& judged) { judged.digest = drawn; }));
+  const Verdict verdict = with_two_trials(world).run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
+  EXPECT_THAT(verdict.error.value_or(""), StartsWith("the result depends on memory"));
+}
+
+TEST(OwnMemory, AResultThatVariesAnywayProvesNothing) {
+  VerdictWorld world;
+  std::uint64_t number = 0;
+  world.fake.when("oracle", Body::Judge,
+                  says<wire::JudgedT>([&](auto& judged) { judged.digest = ++number; }));
+  const Verdict verdict = with_two_trials(world).run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.trust, Trust::replay);
+}
+
+TEST(OwnMemory, AResultThatDiffersOnceProvesNothing) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, digests(7), with_other_bytes);
+  EXPECT_EQ(with_two_trials(world).run().status, Status::correct);
 }
 
 React two_orders(std::uint32_t unjoined) {
