@@ -164,19 +164,21 @@ Words words_of(CountsReason reason) {
           "No kernel can count for this task: remove the random numbers from the reference.",
           "The result is right, but the reference draws random numbers, so a right result is no evidence."};
     case CountsReason::not_triton:
-      return {"The result is right, but it does not count: the call launched no Triton kernel of the module's "
-              "own, and this judging requires one (--require triton).",
-              "Write the kernel in Triton, or judge with --require own, where CUDA C++ of the module's own "
-              "counts too.",
-              "The result is right, but it does not count: the call launched no Triton kernel of your own. "
-              "Write the kernel in Triton."};
+      return {
+          "The result is right, but it does not count: the call launched no Triton kernel of the module's "
+          "own, and this judging requires one (--require triton).",
+          "Write the kernel in Triton, or judge with --require own, where CUDA C++ of the module's own "
+          "counts too.",
+          "The result is right, but it does not count: the call launched no Triton kernel of your own. "
+          "Write the kernel in Triton."};
     case CountsReason::wraps_reference:
-      return {"The result is right, but it does not count: the library kernels that the reference launches "
-              "do nearly all of the work here too.",
-              "Replace library kernels that take more than 5% of the reference's device time with kernels of "
-              "the module's own. `device_time_share` holds the shares.",
-              "The result is right, but it does not count: you launch the reference's library kernels, which "
-              "take nearly all of its time. Replace more of them with your own @triton.jit kernels."};
+      return {
+          "The result is right, but it does not count: the library kernels that the reference launches "
+          "do nearly all of the work here too.",
+          "Replace library kernels that take more than 5% of the reference's device time with kernels of "
+          "the module's own. `device_time_share` holds the shares.",
+          "The result is right, but it does not count: you launch the reference's library kernels, which "
+          "take nearly all of its time. Replace more of them with your own @triton.jit kernels."};
   }
   return {};
 }

@@ -403,8 +403,8 @@ TEST(CountsReasonInWords, Decoy) {
 TEST(CountsReasonInWords, NotTriton) {
   EXPECT_EQ(shown(does_not_count(CountsReason::not_triton)),
             R"(relu: correct, does not count (not_triton)
-  The result is right, but it does not count: the call launched no Triton kernel of the module's own,
-  and this judging requires one (--require triton).
+  The result is right, but it does not count: the call launched no Triton kernel of the module's
+  own, and this judging requires one (--require triton).
   help: Write the kernel in Triton, or judge with --require own, where CUDA C++ of the module's own
         counts too.
   = stage done: everything was tried; interpreted without a GPU
@@ -415,8 +415,8 @@ TEST(CountsReasonInWords, WrapsReference) {
             R"(relu: correct, does not count (wraps_reference)
   The result is right, but it does not count: the library kernels that the reference launches do
   nearly all of the work here too.
-  help: Replace library kernels that take more than 5% of the reference's device time with kernels of
-        the module's own. `device_time_share` holds the shares.
+  help: Replace library kernels that take more than 5% of the reference's device time with kernels
+        of the module's own. `device_time_share` holds the shares.
   = stage done: everything was tried; interpreted without a GPU
 )");
 }
