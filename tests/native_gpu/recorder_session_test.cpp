@@ -71,7 +71,7 @@ TEST(Scratch, IsWhatWasAllocatedWithinTheCall) {
 
 TEST(NewMemory, IsNeverZero) {
   World world;
-  std::uint64_t block = world.allocate(4096);
+  std::uint64_t block = world.allocate(64 << 20);  // more than is left of the memory of other tests
   const auto* words = static_cast<const std::uint32_t*>(at(block));
   EXPECT_THAT(std::vector(words, words + 1024), testing::Each(testing::Ne(0U)));
 }

@@ -79,6 +79,7 @@ TEST(ReplayRefusal, ParametersThatTheFunctionDoesNotTake) {
 
 TEST(ReplayRefusal, AModuleThatTheDriverRefuses) {
   ReplayWorld world;
+  world.worker();
   with_launch(world).driver.refuse["cuModuleLoadData"] = CUDA_ERROR_INVALID_IMAGE;
   EXPECT_THAT(world.refusal(), StartsWith("unsupported_candidate: loading a module"));
 }
@@ -151,6 +152,7 @@ TEST(ReplayStart, AnAddressThatIsNotHonoured) {
 
 TEST(ReplayStart, AProbeTellsWhatIsThere) {
   fake::FakeDriver driver;
+  driver.kernels[GapKernel::name] = {};
   Probe found = probe(driver.table(), 0);
   EXPECT_THAT(found.missing, IsEmpty());
   EXPECT_THAT(found.json, HasSubstr("\"replay\":true"));
