@@ -111,6 +111,11 @@ class Verdict(dict[str, Any]):
         return self.get("comparison")
 
     @property
+    def judged_calls(self) -> int | None:
+        """How many calls of the kernel's own code were judged, beside replays; None where they were not counted."""
+        return self.get("judged_calls")
+
+    @property
     def timing(self) -> dict[str, Any] | None:
         return self.get("timing")
 

@@ -154,6 +154,7 @@ struct Verdict {
   std::optional<Trust> trust;
   std::optional<Isolation> isolation;
   std::optional<Comparison> comparison;
+  std::optional<std::size_t> judged_calls;  // of the candidate's own code, beside replays; null: not counted
   Timing timing;
   std::optional<std::vector<Launch>> launches;  // null: launches were not observed
   std::optional<double> triton_share;           // of device time, in attested Triton kernels of the candidate

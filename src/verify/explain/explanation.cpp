@@ -130,6 +130,7 @@ std::string circumstances_of(const Verdict& verdict) {
   std::string text = fmt::format("stage {}: {}", to_string(verdict.stage), words_of(verdict.stage));
   if (verdict.trust)
     text += fmt::format("; {}", words_of(*verdict.trust, verdict.kernel_time_ms.has_value()));
+  if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
   if (verdict.fault && verdict.fault != Fault::kernel) text += fmt::format("; {}", words_of(*verdict.fault));
   return text;
 }

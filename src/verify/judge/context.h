@@ -62,6 +62,7 @@ struct Context {
   int device = -1;            // CUDA ordinal, or -1
   std::string why_no_replay;  // of this machine; empty if it can replay
   Environment environment;
+  std::chrono::milliseconds interpreted_call_limit{static_cast<long>(4 * cpu_call_budget_ms)};
 };
 
 using StageTimes = std::map<Stage, double>;  // milliseconds

@@ -51,7 +51,13 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   if (auto right = co_await calls_.first_calls(seen); !right) co_return right;
   for (std::uint32_t k = 2; k < case_.settings.correctness_trials; ++k)
     if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
-  next_call_ = case_.settings.correctness_trials;
+  next_call_ = case_.settings.correctness_trials + case_.settings.audit_calls;
+  if (auto right = co_await calls_.further_calls({.first = case_.settings.correctness_trials,
+                                                  .count = case_.settings.audit_calls,
+                                                  .budget = case_.settings.timeout},
+                                                 seen);
+      !right)
+    co_return right;
   if (calls_.launches() == 0) co_return Outcome<>{};
   // Without its launches an honest candidate may fail, so a failure here is not the candidate's fault.
   const StageTimes times = case_.times;

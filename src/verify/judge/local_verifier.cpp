@@ -219,8 +219,8 @@ engine::SpareWorkers::Options LocalVerifier::spare_replayers(const Gpu* gpu, std
 
 // If audits are rare, a spare context for them is wasted.
 std::size_t LocalVerifier::audits_at_once(std::size_t width) const {
-  if (!options_.settings.replay || options_.settings.audit < 0.5) return 0;
-  return width;
+  const bool rare = options_.settings.audit < 0.5 && options_.settings.audit_calls == 0;
+  return options_.settings.replay && !rare ? width : 0;
 }
 
 // Replaces fork servers that died (for example when the host ran out of memory), once for all waiting

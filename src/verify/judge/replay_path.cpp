@@ -21,6 +21,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t recordings = 2;
+constexpr std::uint32_t most_early_calls = 3;  // between the first two calls and the recorded ones
 constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
 constexpr double whole_calls_budget_ms = 500;
 constexpr auto whole_calls_limit = 20s;
@@ -43,8 +44,8 @@ async::Task<Evidence> ReplayPath::judge(wire::Weights weights) {
   co_return seen;
 }
 
-// Makes live calls and records two of them. The number of calls after these is drawn at random, so that a
-// candidate cannot tell the last one by counting.
+// Makes live calls and records two of them. The numbers of calls before and after these are drawn at random,
+// so that a candidate cannot tell the recorded calls, nor the last one, by counting.
 async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
   if (auto started = co_await calls_.start(case_.context.runners); !started)
     co_return std::unexpected(started.error());
@@ -52,6 +53,9 @@ async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
     co_return std::unexpected(loaded.error());
   if (auto right = co_await calls_.first_calls(seen); !right) co_return std::unexpected(right.error());
   std::uint32_t live = 2;
+  for (auto early = case_.context.seeds.next() % (most_early_calls + 1); early > 0; --early)
+    if (auto right = co_await calls_.trial(live++, {}, case_.settings.timeout, seen); !right)
+      co_return std::unexpected(right.error());
   Outcome<std::string> why_not;
   for (std::uint32_t each = 0; each < recordings && why_not && why_not->empty(); ++each)
     why_not = co_await record_call(live++, seen);
@@ -225,9 +229,9 @@ async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& refer
 async::Task<Evidence> ReplayPath::audit(wire::Weights weights) {
   Evidence seen{.weights = weights, .audits = {{"unrecorded_calls"}}};
   constexpr std::uint64_t parts = 1'000'000;
-  if (static_cast<double>(case_.context.seeds.next() % parts) >=
-      case_.settings.audit * static_cast<double>(parts))
-    co_return seen;
+  const bool is_drawn = static_cast<double>(case_.context.seeds.next() % parts) <
+                        case_.settings.audit * static_cast<double>(parts);
+  if (!is_drawn && case_.settings.audit_calls == 0) co_return seen;
   if (auto started = co_await calls_.start(case_.context.plain_runners); !started) {
     seen.ended = std::move(started.error());
     co_return seen;
@@ -264,7 +268,8 @@ async::Task<Outcome<>> ReplayPath::call_unrecorded(Evidence& seen) {
   const std::uint32_t first = call_count_ + case_.settings.correctness_trials;
   for (std::uint32_t k = first; k < first + count; ++k)
     if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
-  co_return Outcome<>{};
+  co_return co_await calls_.further_calls(
+      {.first = first + count, .count = case_.settings.audit_calls, .budget = case_.settings.timeout}, seen);
 }
 
 }  // namespace kw::verify

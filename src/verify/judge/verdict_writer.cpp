@@ -25,6 +25,7 @@ VerdictWriter::VerdictWriter(const Job& job, const Settings& settings, const Env
   verdict_.candidate_sha256 = candidate_sha256(job.candidate.code);
   if (!job.candidate.kernel_name.empty()) verdict_.kernel_name = job.candidate.kernel_name;
   verdict_.environment = environment;
+  verdict_.judged_calls = 0;
   verdict_.timing.why_null = "the candidate was not timed";
 }
 
@@ -55,6 +56,7 @@ void VerdictWriter::take_task(const wire::PreparedT& task) {
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = tolerance_;
   verdict_.comparison->findings = task.findings;
+  verdict_.judged_calls = 0;
   if (task.reduced) add_finding("shapes reduced to " + task.sizes);
 }
 
@@ -86,6 +88,7 @@ void VerdictWriter::take(const Judgement& judgement) {
     if (std::ranges::find(comparison.findings, finding) == comparison.findings.end())
       add_finding(to_plain_text(finding));
   if (!judgement.finding.empty()) add_finding(judgement.finding);
+  if (judgement.is_of_call()) ++*verdict_.judged_calls;
   if (judged.right || !judged.first_mismatch) return;
   const wire::MismatchT& first = *judged.first_mismatch;
   comparison.first_mismatch = FirstMismatch{first.output, first.index, first.expected, first.actual};
@@ -161,8 +164,12 @@ void VerdictWriter::take(const Provenance& found) {
 void VerdictWriter::take_audit(const Evidence& seen) {
   if (seen.ended) return take(seen);
   evidence_.take(seen);
-  for (const Judgement& each : seen.judgements)
+  for (const Judgement& each : seen.judgements) {
     verdict_.comparison->trials = std::max(verdict_.comparison->trials, each.trials);
+    if (!each.finding.empty()) add_finding(each.finding);
+  }
+  *verdict_.judged_calls +=
+      static_cast<std::size_t>(std::ranges::count_if(seen.judgements, &Judgement::is_of_call));
   if (seen.call_speedup) verdict_.timing.call_speedup = seen.call_speedup;
 }
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <set>
+#include <string>
 
 #include "verdict_world.h"
 
@@ -33,6 +34,24 @@ TEST(ReplayVerdict, ARightCandidateIsReplayedTimedAndCounts) {
   ASSERT_TRUE(verdict.replay);
   EXPECT_EQ(verdict.replay->recordings, 2U);
   EXPECT_EQ(verdict.comparison->trials, 6U + 5U);
+  EXPECT_EQ(verdict.judged_calls, 6U);
+}
+
+// One of the calls before the recorded ones is the one of the recording of the reference.
+TEST(ReplayVerdict, ACandidateCannotTellItsRecordedCallsByCounting) {
+  std::set<int> numbers;
+  for (int seed = 0; seed < 16; ++seed) {
+    VerdictWorld world;
+    world.seeds = SecretSeeds(std::to_string(seed));
+    world.settings.timing_trials = 0;
+    world.settings.correctness_trials = 2;
+    int calls = 0;
+    world.fake.when("runner", Body::Call,
+                    [&](const auto& asked, auto&) { calls += !asked.AsCall()->previous; });
+    world.fake.when("runner", Body::Record, [&](const auto&, auto&) { numbers.insert(calls); }, 1);
+    world.run();
+  }
+  EXPECT_EQ(numbers, (std::set<int>{3, 4, 5, 6}));
 }
 
 // The order is guaranteed: a reference is recorded before a candidate runs, and a candidate's process has
@@ -434,6 +453,28 @@ TEST(Audit, OfACandidateThatIsRightOnlyUnderTheRecorderIsIncorrect) {
   EXPECT_EQ(verdict.error, "without the recorder in its process: values differ");
   EXPECT_FALSE(verdict.speedup);
   EXPECT_EQ(verdict.timing.why_null, "the candidate is not right where it is not recorded");
+}
+
+TEST(Audit, MakesTheFurtherCallsThatAreAskedFor) {
+  VerdictWorld world;
+  world.settings.audit_calls = 30;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_GE(world.fake.count("plain runner", Body::Call), 32);
+  EXPECT_EQ(verdict.judged_calls,
+            6U + static_cast<std::size_t>(world.fake.count("plain runner", Body::Call)));
+}
+
+TEST(Audit, NamesTheFurtherCallThatIsWrong) {
+  VerdictWorld world;
+  world.settings.audit_calls = 30;
+  world.fake.when(
+      "plain runner", Body::Call,
+      [&](const auto&, Reaction&) { world.fake.when("oracle", Body::Judge, judges_wrong()); }, 20);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error, "without the recorder in its process: call 21: values differ");
+  EXPECT_EQ(verdict.judged_calls, 6U + 21U);
 }
 
 TEST(Audit, WithoutAProcessForItIsOurs) {
