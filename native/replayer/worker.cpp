@@ -92,6 +92,7 @@ wire::LaunchT described(const ReadyLaunch& launch) {
   result.num_warps =
       static_cast<std::uint32_t>((result.block[0] * result.block[1] * result.block[2] + 31) / 32);
   result.cubin_sha256 = launch.cubin_sha256;
+  result.code = function.code;
   result.registers = function.registers;
   result.spills = function.local_bytes < 0 ? -1 : function.local_bytes / register_bytes;
   result.shared_bytes =

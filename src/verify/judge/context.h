@@ -40,6 +40,7 @@ struct Servers {
   std::shared_ptr<engine::ForkServer> broker;
 };
 
+class Censuses;
 class ClockFloor;
 class ReferenceTapes;
 
@@ -59,6 +60,7 @@ struct Context {
   engine::Limits limits;
   ReferenceTapes& tapes;
   ClockFloor& clock_floor;
+  Censuses& censuses;
   int device = -1;            // CUDA ordinal, or -1
   std::string why_no_replay;  // of this machine; empty if it can replay
   Environment environment;

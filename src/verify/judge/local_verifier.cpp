@@ -80,6 +80,7 @@ struct LocalVerifier::Lane {
                 engine::Limits{.memory_bytes = of.options_.settings.memory_bytes},
                 tapes,
                 clock_floor,
+                of.censuses_,
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
                 std::move(environment)} {}
@@ -110,7 +111,12 @@ struct LocalVerifier::Lane {
 };
 
 LocalVerifier::LocalVerifier(async::Loop& loop, async::Stop& stop, Options options)
-    : loop_(loop), stop_(stop), options_(std::move(options)), seeds_(random_bytes(32)), reviving_(loop, 1) {
+    : loop_(loop),
+      stop_(stop),
+      options_(std::move(options)),
+      seeds_(random_bytes(32)),
+      reviving_(loop, 1),
+      censuses_(loop, options_.installation.replayer) {
   if (options_.settings.jobs == 0)
     options_.settings.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "base/async/loop.h"
@@ -15,30 +14,6 @@ namespace kw::verify {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Prefixes and parts of the mangled names of kernels of PyTorch and of its libraries. They decide only where
-// a candidate builds native code, since such code cannot be attested.
-constexpr std::array<std::string_view, 27> library_words{
-    "at6native", "at4cuda", "at_cuda",  "cutlass", "cublas",        "cudnn",  "cusolver",
-    "cusparse",  "cufft",   "ampere_",  "sm80_",   "sm90_",         "nvjet",  "hopper_",
-    "volta_",    "turing_", "maxwell_", "cub3",    "CUB_",          "thrust", "splitKreduce",
-    "gemv",      "gemmk1",  "flash",    "fmha_",   "pytorch_flash", "triton_"};
-
-bool has_library_word(std::string_view kernel) {
-  return std::ranges::any_of(library_words, [&](std::string_view word) { return kernel.contains(word); });
-}
-
-// A function of the source with that mangled name, in no namespace or in one without such a word, is its own.
-bool is_named_like_a_library(const std::string& kernel, const std::set<std::string>& native_kernels) {
-  if (!has_library_word(kernel)) return false;
-  return std::ranges::none_of(native_kernels, [&](const std::string& name) {
-    const std::string mangled = fmt::format("{}{}", name.size(), name);
-    if (kernel == name || kernel.starts_with("_Z" + mangled)) return true;
-    const std::size_t at = kernel.find(mangled);
-    if (at == std::string::npos || at == 0 || is_digit(kernel[at - 1])) return false;
-    return !has_library_word(kernel.substr(0, at)) && !has_library_word(kernel.substr(at + mangled.size()));
-  });
-}
 
 constexpr auto broker_limit = 120s;  // longer than BUDGET_S of _engine/broker.py
 
@@ -59,7 +34,7 @@ Examined examined(const Examination& of, std::uint32_t recording) {
   for (std::uint32_t i = 0; i < facts.launches.size(); ++i) {
     const wire::LaunchT& from = *facts.launches[i];
     Launch& launch = found.launches.emplace_back(launch_of(from));
-    const std::string_view origin = whose(from.name, from.cubin_sha256, of.origins);
+    const std::string_view origin = whose(code_of(from), of.origins);
     launch.whose = origin;
     launch.block = from.block;
     const bool own = is_own(origin, of.origins);
@@ -232,10 +207,21 @@ async::Task<> take_wrapping(const Examination& of, const Wrapping& wrapping, Pro
 
 }  // namespace
 
-std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins) {
-  if (origins.library.contains(cubin_sha256)) return "library";
-  if (origins.attested.contains(cubin_sha256)) return "candidate";
-  return is_named_like_a_library(kernel, origins.native_kernels) ? "library" : "unattested";
+LaunchedCode code_of(const wire::LaunchT& launch) {
+  return {launch.cubin_sha256, launch.code};
+}
+
+std::string_view whose(const LaunchedCode& code, const Origins& origins) {
+  if (origins.library.contains(code.cubin_sha256)) return "library";
+  if (origins.attested.contains(code.cubin_sha256)) return "candidate";
+  return origins.census && origins.census->has(code.key) ? "library" : "unattested";
+}
+
+bool needs_census(const Player& player, const Origins& origins) {
+  for (std::size_t recording = 0; recording < player.tapes(); ++recording)
+    for (const auto& launch : player.facts(recording).launches)
+      if (whose(code_of(*launch), origins) == "unattested") return true;
+  return false;
 }
 
 bool is_own(std::string_view origin, const Origins& origins) {

@@ -1,6 +1,7 @@
 // Provenance of a candidate's launches: the candidate's own kernels, or a library's.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/async/wait.h"
+#include "verify/census/census.h"
 #include "verify/judge/player.h"
 #include "verify/judge/replays.h"
 #include "verify/judge/wrapping.h"
@@ -34,14 +36,22 @@ std::shared_ptr<Attesting> start_attesting(Context& context, std::shared_ptr<con
 struct Origins {
   std::set<std::string> attested = {};  // SHA-256 of cubins that the compile broker made of its Triton code
   std::set<std::string> library = {};   // SHA-256 of cubins that its reference launched, or others brought
-  bool native_code = false;             // it built CUDA or C++ of its own
-  std::set<std::string> native_kernels = {};  // names of the __global__ functions in its source
+  std::shared_ptr<const census::Census> census = {};  // null: not needed, or there is none
+  bool native_code = false;                           // it built CUDA or C++ of its own
 };
 
-// "library": launched by the reference too, of an installed package, or of torch.compile. "candidate":
-// attested, and no library's. Neither depends on a name. Of all others, those with a name of PyTorch's or its
-// libraries' kernels are "library", the rest "unattested".
-std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins);
+// The machine code of a launch.
+struct LaunchedCode {
+  std::string cubin_sha256;  // of the whole image
+  std::uint64_t key = 0;     // of the kernel's own code: see recording::code_key
+};
+LaunchedCode code_of(const wire::LaunchT& launch);
+
+// "library": launched by the reference too, of an installed package, of torch.compile, or in the census.
+// "candidate": attested, and none of the first three. "unattested": all others. None depends on a name.
+std::string_view whose(const LaunchedCode& code, const Origins& origins);
+// Whether a launch of the player's recordings is known only to a census, if at all.
+bool needs_census(const Player& player, const Origins& origins);
 // Whether a launch of this origin is work of the candidate's own: CUDA C++ cannot be attested.
 bool is_own(std::string_view origin, const Origins& origins);
 

@@ -9,6 +9,7 @@
 
 #include "base/core/files.h"
 #include "code/syntax/static_findings.h"
+#include "verify/judge/censuses.h"
 #include "verify/judge/devices.h"
 #include "verify/judge/outside_clock.h"
 #include "verify/judge/replay_timer.h"
@@ -195,10 +196,9 @@ async::Task<> ReplayPath::time_compiled_reference(Times& times) {
 
 namespace {
 
-// Without a broker an honest kernel cannot be told from a library's.
-Ended unattested_by_us(const std::string& why) {
-  Blame blame =
-      blame_infrastructure(Stage::replay, Error{"the compile broker could not be started: " + why, ""});
+// Without a broker an honest kernel cannot be told from a library's, and without a census no native one.
+Ended origins_unknown(const std::string& why) {
+  Blame blame = blame_infrastructure(Stage::replay, Error{why, ""});
   blame.times_void = "the origin of the kernels is unknown";
   return blame;
 }
@@ -209,16 +209,27 @@ async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& refer
   StageTimer timer(case_.times, Stage::replay);
   co_await attesting_->done.wait();
   const auto& answer = attesting_->answer;
-  if (!answer && !answer.error().started) co_return Provenance{.ended = unattested_by_us(answer.error().why)};
-  StaticReport report = examine(case_.job.candidate.code);
+  if (!answer && !answer.error().started)
+    co_return Provenance{
+        .ended = origins_unknown("the compile broker could not be started: " + answer.error().why)};
   Origins origins;
   origins.library = reference.cubins;
   if (answer) {
     origins.attested = answer->own;
     origins.library.insert(answer->brought.begin(), answer->brought.end());
   }
-  origins.native_code = calls_.is_native() && report.native_code;
-  origins.native_kernels = std::move(report.native_kernels);
+  origins.native_code = calls_.is_native() && examine(case_.job.candidate.code).native_code;
+  if (needs_census(replays_.player(), origins)) {
+    auto census =
+        co_await case_.context.censuses.of(replays_.player().facts(0).compute_capability,
+                                           case_.context.servers.cuda->versions().folders, case_.stop);
+    if (case_.stop.requested()) co_return Provenance{.ended = Stopped{}};
+    // Only a candidate with native code can own a kernel that is not attested.
+    if (!census && origins.native_code)
+      co_return Provenance{
+          .ended = origins_unknown("the census of library kernels is missing: " + census.error().what)};
+    if (census) origins.census = std::move(*census);
+  }
   const bool replayed = reference.player != nullptr;
   Provenance found = co_await find_provenance({replays_.player(), origins, case_.settings, reference});
   if (replayed && !reference.player) oracle_.process().kept.reset();

@@ -80,7 +80,7 @@ wire::ReplayableT replayable(bool of_reference) {
   answer.operations = 1;
   answer.streams = 1;
   answer.orders = 1;
-  answer.compute_capability = 90;
+  answer.compute_capability = fake_capability;
   return answer;
 }
 
