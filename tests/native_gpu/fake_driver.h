@@ -25,6 +25,7 @@ struct Kernel {
   std::vector<std::uint64_t> sizes;  // of its parameters, in bytes, each at a multiple of its size
   std::function<CUresult(Run&)> body = [](Run&) { return CUDA_SUCCESS; };
   double ms = 1;
+  std::function<bool(Run&)> waits = [](Run&) { return false; };  // for what another kernel writes
 };
 
 // At most one exists: the driver's functions find it through a global.
