@@ -151,9 +151,10 @@ async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<cons
   co_return std::expected<void, ReplayFailure>{};
 }
 
-async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how) {
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how,
+                                                                       std::optional<std::uint64_t> seed) {
   Played played;
-  played.seed = context_.seeds.next();
+  played.seed = seed ? *seed : context_.seeds.next();
   played.tape = how.slot;
   // Every replay has new inputs, also after a failed one.
   auto arena = co_await draw(played.seed, true);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/core/result.h"
@@ -58,14 +59,16 @@ class Player {
   // replayed.
   async::Task<std::expected<void, ReplayFailure>> add(std::shared_ptr<const Tape> tape);
 
-  // Draws fresh inputs and replays recording `how.slot` once. `how` holds everything but the inputs.
+  // Draws fresh inputs, or those of an earlier seed, and replays recording `how.slot` once. `how` holds
+  // everything but the inputs.
   struct Played {
     wire::ReplayedT facts;
     std::uint64_t seed = 0;
     std::uint32_t tape = 0;
     double wall_ms = 0;  // of the replay alone, by the supervisor's clock
   };
-  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how);
+  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how,
+                                                         std::optional<std::uint64_t> seed = {});
 
   // Judges the outputs of the last play.
   async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,
