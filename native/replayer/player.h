@@ -38,6 +38,7 @@ class Player {
   // Each enqueues work and keeps the first failure with the action that failed.
   void once(const Job& job);
   void turn(const Job& job, const Turn& turn);
+  void pace(const Job& job, const Turn& turn);
   void fork(const Job& job);
   void join(const Job& job);
   void note(CUresult result, const Job& job, std::size_t operation);
@@ -53,6 +54,7 @@ class Player {
   std::size_t enqueued_ = 0;  // since the gate was closed
   bool gated_ = false;
   SteadyClock::time_point opened_;  // when the work of a batch could start
+  double paced_ms_ = 0;             // spent in pace() since the replay began
   Outcome<> first_;
 };
 

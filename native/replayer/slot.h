@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device.h"
@@ -60,10 +62,18 @@ struct Schedule {
   std::vector<Turn> turns;
   std::vector<Turn> late;            // run after the outputs were copied
   std::vector<std::size_t> streams;  // those in use except [0]
+  bool paced = false;                // each turn gets time to end before the next one is enqueued
+  // Of order `between`: the steps of the last exchange.
+  std::optional<std::pair<std::size_t, std::size_t>> swapped;
+};
+
+struct Wanted {
+  wire::Order order = wire::Order::recorded;
+  std::uint64_t swaps = 0;
 };
 
 // `left_out`: operations.
-Schedule schedule(const recording::Plan& plan, wire::Order order, const std::set<std::size_t>& left_out);
+Schedule schedule(const recording::Plan& plan, Wanted wanted, const std::set<std::size_t>& left_out);
 
 // The oracle's memory: a trial's inputs and weights, then poison, which the outputs replace.
 struct Arena {

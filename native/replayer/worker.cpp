@@ -117,6 +117,7 @@ wire::ReplayableT replayable(const Slot& slot) {
   reply.downloads = static_cast<std::uint32_t>(slot.downloads());
   reply.unjoined = static_cast<std::uint32_t>(slot.plan().unjoined);
   reply.orders = slot.plan().open || slot.plan().unjoined > 0 ? 2 : 1;
+  if (reply.orders > 1) reply.swaps = recording::exchanges(slot.plan());
   reply.state_bytes = slot.recording().state_bytes();
   if (slot.recording().scratch() != nullptr)
     for (const recording::Span* each : *slot.recording().scratch()) reply.scratch_bytes += each->bytes();

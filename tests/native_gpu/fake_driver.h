@@ -27,6 +27,7 @@ struct Kernel {
       sizes;  // of its parameters, in bytes, each at a multiple of its size, of 8 if larger
   std::function<CUresult(Run&)> body = [](Run&) { return CUDA_SUCCESS; };
   double ms = 1;
+  std::function<bool(Run&)> waits = [](Run&) { return false; };  // for what another kernel writes
 };
 
 // At most one exists: the driver's functions find it through a global.

@@ -70,13 +70,12 @@ CUresult launch(const CUlaunchConfig* config, CUfunction function, void** parame
   std::string name = current->functions.at(function);
   const Kernel& kernel = current->kernels.at(name);
   auto run = std::make_shared<Run>(as_given(kernel, parameters, extra));
+  auto act = [=, body = kernel.body] {
+    current->ran.push_back(name);
+    return body(*run);
+  };
   return current->enqueue(config->hStream, name.c_str(),
-                          at_once(
-                              [=, body = kernel.body] {
-                                current->ran.push_back(name);
-                                return body(*run);
-                              },
-                              kernel.ms));
+                          {[=, waits = kernel.waits] { return !waits(*run); }, act, kernel.ms});
 }
 
 CUresult parameter(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
@@ -127,6 +126,10 @@ void fill_streams(driver::Driver& table) {
   };
   table.cuStreamSynchronize = [](CUstream stream) -> CUresult {
     return current->drain(current->streams.at(stream).get());
+  };
+  table.cuStreamQuery = [](CUstream stream) -> CUresult {
+    const CUresult result = current->drain(current->streams.at(stream).get());
+    return result == CUDA_ERROR_LAUNCH_TIMEOUT ? CUDA_ERROR_NOT_READY : result;
   };
   table.cuStreamWaitEvent = wait_event;
   table.cuStreamWaitValue32 = wait_value;

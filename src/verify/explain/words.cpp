@@ -115,10 +115,12 @@ Words words_of(ErrorClass error_class) {
               did_not_work};
     case ErrorClass::race:
       return {
-          "Its result depends on the order in which the programs of a launch run.",
+          "Its result depends on an order that a device does not promise: of the programs of a launch, or of "
+          "launches on several streams.",
           "A device runs the programs of a launch in any order, and at the same time. Let no program read "
-          "what another one of the same launch writes, or use atomic operations; a second launch waits for "
-          "the first.",
+          "what another one of the same launch writes, or use atomic operations; a second launch on the same "
+          "stream waits for the first. Between streams, let the later one wait (wait_stream, wait_event); an "
+          "event stands for what was launched before it was recorded.",
           did_not_work};
     case ErrorClass::task_invalid:
       return {"The task itself does not work: its reference or its inputs fail.",

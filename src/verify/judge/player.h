@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/core/result.h"
@@ -58,7 +59,8 @@ class Player {
   // replayed.
   async::Task<std::expected<void, ReplayFailure>> add(std::shared_ptr<const Tape> tape);
 
-  // Draws fresh inputs and replays recording `how.slot` once. `how` holds everything but the inputs.
+  // Draws fresh inputs, or those of an earlier seed, and replays recording `how.slot` once. `how` holds
+  // everything but the inputs.
   struct Played {
     wire::ReplayedT facts;
     std::uint64_t seed = 0;

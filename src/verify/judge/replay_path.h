@@ -4,6 +4,7 @@
 #include "verify/judge/context.h"
 #include "verify/judge/live_calls.h"
 #include "verify/judge/provenance.h"
+#include "verify/judge/reference_clock.h"
 #include "verify/judge/replays.h"
 
 namespace kw::verify {
@@ -33,7 +34,9 @@ class ReplayPath {
   async::Task<Outcome<std::string>> end_calls_and_load();
   std::string keep_recording(const engine::Recorded& recorded, std::size_t number) const;
   async::Task<Outcome<>> sample(DeviceShare& device, ReferenceReplays::Found& reference, Times& times);
-  async::Task<Outcome<>> time_by_events(const std::string& why_not_replayed, Times& times);
+  async::Task<Outcome<>> time_by_events(DeviceShare& device, const std::string& why_not_replayed,
+                                        Times& times);
+  async::Task<Outcome<>> sample_by_events(ReferenceClock& clock);
   async::Task<Outcome<>> compare_with_outside_clock(DeviceShare& device, Times& times);
   async::Task<> time_compiled_reference(Times& times);
   async::Task<Outcome<>> call_unrecorded(Evidence& seen);

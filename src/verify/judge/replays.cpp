@@ -8,6 +8,7 @@
 
 #include "base/core/text.h"
 #include "verify/judge/context.h"
+#include "verify/judge/races.h"
 #include "verify/recording/limits.h"
 
 namespace kw::verify {
@@ -187,22 +188,6 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::compiled() {
   co_return Found{.player = std::move(*player)};
 }
 
-namespace {
-
-// The result is wrong if operations that the caller's stream does not wait for run late.
-Blame unjoined(std::size_t operations, const wire::JudgedT& judged) {
-  Blame blame = blame_result(judged);
-  blame.stage = Stage::replay;
-  blame.error_class = ErrorClass::live_replay_mismatch;
-  blame.error = fmt::format(
-      "{} operations run on a stream that the caller's stream never waits for, and the result needs them: "
-      "whoever reads it may come too early ({})",
-      operations, blame.error);
-  return blame;
-}
-
-}  // namespace
-
 Player& CandidateReplays::add_process() {
   return *processes_.emplace_back(
       std::make_unique<Player>(case_.context, oracle_.process(), oracle_.spec(), candidate_slot, case_.stop));
@@ -226,7 +211,12 @@ async::Task<Outcome<std::string>> CandidateReplays::load_with(Queues queues) {
 
 async::Task<Outcome<std::string>> CandidateReplays::judge(std::uint32_t trials, std::size_t calls,
                                                           Evidence& seen) {
-  for (std::uint32_t k = 0; k < std::max(trials, static_cast<std::uint32_t>(tapes_.size())); ++k)
+  // Every recording is replayed in the recorded order, and in the reversed one where that is another.
+  const auto each = static_cast<std::uint32_t>(tapes_.size());
+  std::uint32_t least = each;
+  for (std::uint32_t slot = 0; slot < each; ++slot)
+    if (player().facts(slot).orders > 1) least = each + slot + 1;
+  for (std::uint32_t k = 0; k < std::max(trials, least); ++k)
     if (auto why_not = co_await judge_one(k, calls + k + 1, seen); !why_not || !why_not->empty())
       co_return why_not;
   co_return co_await check_own_memory(seen);
@@ -262,11 +252,15 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, s
     seen.judgements.push_back({.judged = std::move(*judged), .trials = trials, .recording = recording});
     co_return std::string{};
   }
-  if (facts.unjoined == 0 || !otherwise)
-    co_return fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
-  Blame blame = unjoined(facts.unjoined, *judged);
+  const std::string differs =
+      fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
+  if (!otherwise) co_return differs;
+  auto blame =
+      co_await RaceSearch(case_.context, player(), static_cast<std::uint32_t>(recording)).blame(*judged);
+  if (!blame) co_return std::unexpected(blame.error());
+  if (!*blame) co_return fmt::format("{} (in another order; nothing is proven: {})", differs, blame->error());
   seen.judgements.push_back({.judged = std::move(*judged), .recording = recording});
-  co_return std::unexpected<Ended>(std::move(blame));
+  co_return std::unexpected<Ended>(std::move(**blame));
 }
 
 async::Task<std::expected<CandidateReplays::Repeatable, ReplayFailure>> CandidateReplays::repeated(

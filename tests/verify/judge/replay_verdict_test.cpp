@@ -331,32 +331,6 @@ TEST(OwnMemory, AResultThatDiffersOnceProvesNothing) {
   EXPECT_EQ(with_two_trials(world).run().status, Status::correct);
 }
 
-React two_orders(std::uint32_t unjoined) {
-  return says<wire::ReplayableT>([=](auto& facts) {
-    facts.orders = 2;
-    facts.unjoined = unjoined;
-  });
-}
-
-// Wrong only where its operations run in another order.
-TEST(Replays, AResultThatNobodyWaitsForIsAMismatch) {
-  VerdictWorld world;
-  world.fake.when("replayer", Body::LoadRecording, two_orders(3), 1);
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::incorrect);
-  EXPECT_EQ(verdict.error_class, ErrorClass::live_replay_mismatch);
-  EXPECT_EQ(verdict.stage, Stage::replay);
-  EXPECT_THAT(verdict.error.value_or(""), StartsWith("3 operations run on a stream"));
-}
-
-TEST(Replays, InAnotherOrderWithAllJoinedProveNothing) {
-  VerdictWorld world;
-  world.fake.when("replayer", Body::LoadRecording, two_orders(0), 1);
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
-  EXPECT_EQ(world.run().trust, Trust::in_process);
-}
-
 TEST(Replays, OfSeveralStreamsHaveAQueueForEach) {
   VerdictWorld world;
   world.fake.when("replayer", Body::LoadRecording,
