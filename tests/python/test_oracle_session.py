@@ -9,8 +9,10 @@ from kernelwright._engine import wire
 from kernelwright._engine.cpu_arena import CpuArena
 from kernelwright._engine.layout import describe, span
 from kernelwright._engine.oracle import tf32
+from kernelwright._engine.oracle.certificate import passing_answers
 from kernelwright._engine.oracle.faults import TaskFault
 from kernelwright._engine.oracle.judge import _Taker
+from kernelwright._engine.oracle.tolerance import Flat
 from kernelwright._engine.outputs import place_outputs
 from kernelwright._engine.wire import made
 
@@ -252,6 +254,12 @@ def test_tf32_explains(session):
 ])
 def test_certificate(session, forward, inputs, wanted):
     assert session.prepare(request(), module(forward, inputs))[0].provesNothing == wanted
+
+
+@pytest.mark.parametrize("values, wanted", [((5, 5, 6, 7, 8), []), ((5, 5, 5, 5, 8), ["constant", "stale"])])
+def test_one_equal_number_is_no_empty_answer(values, wanted):
+    sets = [([torch.zeros(3)], torch.tensor(float(value)), None) for value in values]
+    assert passing_answers(sets, Flat()) == wanted
 
 
 def test_cache_and_memory(session):
