@@ -8,6 +8,7 @@
 
 #include "base/core/text.h"
 #include "server.h"
+#include "verify/messages/launch_list.h"
 
 namespace kw::replayer {
 namespace {
@@ -125,6 +126,7 @@ wire::ReplayableT replayable(const Slot& slot) {
 }
 
 std::string fitting(wire::ReplayableT reply) {
+  wire::shorten(reply.launches);
   for (std::size_t most = reply.launches.size();; most /= 2) {
     reply.launches.resize(std::min(most, reply.launches.size()));
     std::string packet = wire::encode(wire::ReplayableT(reply));

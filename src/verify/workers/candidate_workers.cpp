@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/core/text.h"
+#include "verify/messages/launch_list.h"
 #include "verify/workers/worker.h"
 
 namespace kw::engine {
@@ -95,6 +96,8 @@ async::Task<std::expected<wire::ReplayableT, WorkerFailure>> Replayer::load(wire
   auto answer = co_await exchange<wire::ReplayableT>(*worker_, wire::encode(std::move(request)),
                                                      std::move(fds), deadline);
   if (!answer) co_return std::unexpected(std::move(answer.error()));
+  if (!wire::complete(answer->message.launches))
+    co_return refused({Lost::Why::malformed, "a launch without its kernel", co_await worker_->end()});
   co_return std::move(answer->message);
 }
 

@@ -178,8 +178,7 @@ TEST(Wrapping, TheReferencesLaunchesAreTimedOnceForAllCandidates) {
 // ---- shares
 
 TEST(DeviceTimeShare, IsByOrigin) {
-  KernelsWorld world({gemm(0.05), relu(0.05)},
-                     {gemm(0.05), own(0.02), {"mine", "f", 0.02}, {"at6native_other", "77", 0.01}});
+  KernelsWorld world({gemm(0.05), relu(0.05)}, {gemm(0.05), own(0.02), {"mine", "f", 0.02}, relu(0.01)});
   builds_native_code(world);
   const Verdict verdict = world.run();
   ASSERT_TRUE(verdict.device_time_share);

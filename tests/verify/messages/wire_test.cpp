@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/core/files.h"
+#include "verify/messages/launch_list.h"
 #include "verify/messages/message.h"
 
 namespace kw::wire {
@@ -94,6 +95,51 @@ TEST(Message, AKindWithoutContentIsRefused) {
   builder.Finish(CreatePacket(builder, Body::Returned));
   const std::string packet(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
   EXPECT_FALSE(decode(packet));
+}
+
+std::unique_ptr<LaunchT> launch_of(const char* name, std::uint64_t blocks, int operation) {
+  auto launch = std::make_unique<LaunchT>();
+  launch->name = name;
+  launch->cubin_sha256 = std::string(64, name[0]);
+  launch->grid = {blocks, 1, 1};
+  launch->block = {128, 1, 1};
+  launch->operation = operation;
+  return launch;
+}
+
+TEST(LaunchList, TwoThousandLaunchesOfTwoKernelsFitAPacketAndComeBack) {
+  ReplayableT sent;
+  for (int i = 0; i < 2000; ++i) sent.launches.push_back(launch_of(i % 3 == 0 ? "mine" : "theirs", 7, i));
+  shorten(sent.launches);
+  const std::string packet = encode(std::move(sent));
+  EXPECT_LE(packet.size(), 65536U);
+  auto read = decode(packet);
+  ASSERT_TRUE(read);
+  LaunchList& launches = read->AsReplayable()->launches;
+  ASSERT_TRUE(complete(launches));
+  EXPECT_EQ(launches[1999]->name, "theirs");
+  EXPECT_EQ(launches[1998]->name, "mine");
+  EXPECT_EQ(launches[1998]->cubin_sha256, std::string(64, 'm'));
+  EXPECT_EQ(launches[1998]->operation, 1998);
+}
+
+TEST(LaunchList, AnotherGridIsKept) {
+  LaunchList launches;
+  launches.push_back(launch_of("mine", 7, 0));
+  launches.push_back(launch_of("mine", 8, 1));
+  shorten(launches);
+  ASSERT_TRUE(complete(launches));
+  EXPECT_EQ(launches[1]->grid, (std::vector<std::uint64_t>{8, 1, 1}));
+}
+
+TEST(LaunchList, ALaunchThatRefersToNoneBeforeItIsRefused) {
+  for (int same_as : {1, 2, 1000}) {
+    LaunchList launches;
+    launches.push_back(launch_of("mine", 7, 0));
+    launches.push_back(std::make_unique<LaunchT>());
+    launches[1]->same_as = same_as;
+    EXPECT_FALSE(complete(launches)) << same_as;
+  }
 }
 
 TEST(CallSpec, ComesBackAsItWent) {
