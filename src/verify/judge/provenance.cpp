@@ -8,6 +8,7 @@
 #include "base/async/loop.h"
 #include "base/core/text.h"
 #include "verify/judge/context.h"
+#include "verify/judge/library_names.h"
 #include "verify/workers/candidate_workers.h"
 
 namespace kw::verify {
@@ -208,13 +209,14 @@ async::Task<> take_wrapping(const Examination& of, const Wrapping& wrapping, Pro
 }  // namespace
 
 LaunchedCode code_of(const wire::LaunchT& launch) {
-  return {launch.cubin_sha256, launch.code};
+  return {launch.cubin_sha256, launch.code, launch.name};
 }
 
 std::string_view whose(const LaunchedCode& code, const Origins& origins) {
   if (origins.library.contains(code.cubin_sha256)) return "library";
   if (origins.attested.contains(code.cubin_sha256)) return "candidate";
-  return origins.census && origins.census->has(code.key) ? "library" : "unattested";
+  if (origins.census && origins.census->has(code.key)) return "library";
+  return is_named_like_a_library(code.kernel, origins.native_kernels) ? "library" : "unattested";
 }
 
 bool needs_census(const Player& player, const Origins& origins) {

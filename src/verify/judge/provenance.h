@@ -38,17 +38,20 @@ struct Origins {
   std::set<std::string> library = {};   // SHA-256 of cubins that its reference launched, or others brought
   std::shared_ptr<const census::Census> census = {};  // null: not needed, or there is none
   bool native_code = false;                           // it built CUDA or C++ of its own
+  std::set<std::string> native_kernels = {};          // names of the __global__ functions in its source
 };
 
 // The machine code of a launch.
 struct LaunchedCode {
   std::string cubin_sha256;  // of the whole image
   std::uint64_t key = 0;     // of the kernel's own code: see recording::code_key
+  std::string kernel = {};   // its name
 };
 LaunchedCode code_of(const wire::LaunchT& launch);
 
 // "library": launched by the reference too, of an installed package, of torch.compile, or in the census.
-// "candidate": attested, and none of the first three. "unattested": all others. None depends on a name.
+// "candidate": attested, and none of the first three. None of these depends on a name. Of all others, those that
+// are named like a library's kernels are "library", the rest "unattested".
 std::string_view whose(const LaunchedCode& code, const Origins& origins);
 // Whether a launch of the player's recordings is known only to a census, if at all.
 bool needs_census(const Player& player, const Origins& origins);

@@ -229,7 +229,9 @@ async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& refer
     origins.attested = answer->own;
     origins.library.insert(answer->brought.begin(), answer->brought.end());
   }
-  origins.native_code = calls_.is_native() && examine(case_.job.candidate.code).native_code;
+  StaticReport report = examine(case_.job.candidate.code);
+  origins.native_code = calls_.is_native() && report.native_code;
+  origins.native_kernels = std::move(report.native_kernels);
   if (needs_census(replays_.player(), origins)) {
     auto census =
         co_await case_.context.censuses.of(replays_.player().facts(0).compute_capability,
