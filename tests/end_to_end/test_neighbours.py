@@ -1,7 +1,9 @@
-"""Honest kernels beside candidates that take the CPUs keep their verdicts."""
+"""Honest kernels beside candidates that take the CPUs or the device's memory keep their verdicts."""
 import pytest
 
 from . import program, victims
+
+pytestmark = pytest.mark.skipif(program.DEVICE != "cpu", reason="bench/gpu/neighbours.py is the same on a GPU")
 
 
 def hog_row(number):
@@ -25,6 +27,6 @@ def test_an_honest_kernel_beside_two_hogs_is_correct(verdicts, number):
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_a_hog_is_held_to_its_time(verdicts, number):
+def test_a_hog_that_sleeps_is_not_taken_for_one_that_waits_for_a_cpu(verdicts, number):
     verdict = verdicts[f"hog-{number}"]
     assert (verdict["status"], verdict["error_class"], verdict["fault"]) == ("failed", "timeout", "kernel")

@@ -76,7 +76,8 @@ std::vector<pid_t> tree_of(pid_t root, const fs::path& proc) {
       for (pid_t child = 0; tree.size() < most_processes && list >> child;) tree.push_back(child);
     }
   }
-  return fs::exists(proc / std::to_string(root)) ? tree : std::vector<pid_t>{};
+  std::error_code ignored;
+  return fs::exists(proc / std::to_string(root), ignored) ? tree : std::vector<pid_t>{};
 }
 
 CpuUse cpu_use(pid_t root, const fs::path& proc) {

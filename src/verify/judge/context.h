@@ -41,6 +41,7 @@ struct Servers {
 };
 
 class ClockFloor;
+class MemoryGuard;
 class ReferenceTapes;
 
 struct Context {
@@ -59,8 +60,9 @@ struct Context {
   engine::Limits limits;
   ReferenceTapes& tapes;
   ClockFloor& clock_floor;
-  int device = -1;            // CUDA ordinal, or -1
-  std::string why_no_replay;  // of this machine; empty if it can replay
+  MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
+  int device = -1;                      // CUDA ordinal, or -1
+  std::string why_no_replay;            // of this machine; empty if it can replay
   Environment environment;
 };
 
@@ -87,6 +89,7 @@ struct Case {
   const Settings& settings;  // of this job
   async::Stop& stop;         // its own
   StageTimes& times;         // of the verdict
+  const bool& is_alone;      // since before its candidate ran, no other job has a share of the device
 };
 
 // One verdict's lease of its device: a share, or all of it after the device was drained.
@@ -102,7 +105,10 @@ class DeviceShare {
     co_await wait_for(leases_.all_instead_of(std::move(lease_)));
     alone_ = static_cast<bool>(lease_);
   }
-  void give_back() { lease_.give_back(); }
+  void give_back() {
+    lease_.give_back();
+    alone_ = false;
+  }
 
   bool is_alone() const { return alone_; }
   bool has_others() const { return leases_.has_others(); }

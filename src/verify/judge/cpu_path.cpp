@@ -31,9 +31,10 @@ bool stands_without_launches(const Ended& ended) {
          blame->error_class == ErrorClass::syntax_error || blame->error_class == ErrorClass::missing_entry;
 }
 
+// Smaller shapes do not help an interpreter that others kept from the CPU.
 bool is_too_large(const Outcome<>& done) {
   const auto* blame = done ? nullptr : std::get_if<Blame>(&done.error());
-  return blame != nullptr && blame->error_class == ErrorClass::too_large;
+  return blame != nullptr && blame->error_class == ErrorClass::too_large && blame->doubt.empty();
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "types/verdict.h"
+#include "verify/judge/memory_guard.h"
 
 namespace kw::verify {
 
@@ -25,6 +27,9 @@ std::vector<Gpu> visible_gpus();
 
 // The size of its memory; 0 if NVML is missing or does not know the GPU.
 std::uint64_t memory_bytes(const Gpu& gpu);
+
+// Reads the GPU's memory through NVML; null if NVML is missing or does not know the GPU.
+std::unique_ptr<DeviceMemory> device_memory(const Gpu& gpu);
 
 // The kernel driver's version, or empty.
 std::string driver_version();

@@ -48,6 +48,9 @@ class VerdictWriter {
   void finish_evidence(const wire::CallSpecT& spec);
 
   Verdict& verdict() { return verdict_; }
+  const Verdict& verdict() const { return verdict_; }
+  // How neighbours may have caused what ended the attempt or its replays; empty: they have not.
+  const std::string& doubt() const { return doubt_; }
 
  private:
   void take(const Judgement& judgement);
@@ -58,6 +61,7 @@ class VerdictWriter {
   std::string tolerance_;
   std::string keeps_evidence_;  // --evidence
   Verdict verdict_;
+  std::string doubt_;
   EvidenceWriter evidence_;
 };
 

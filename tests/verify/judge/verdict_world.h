@@ -50,8 +50,9 @@ struct VerdictWorld {
   verify::ReferenceTapes tapes;
   verify::ClockFloor clock_floor;
   verify::Context context;
-  int oracles_lost = 0;  // by earlier tries
-  bool stopped = false;  // whether the last run was stopped
+  verify::Tries::Earlier earlier;
+  verify::Tries::Result result;  // of the last run
+  bool stopped = false;          // whether the last run was stopped
 };
 
 }  // namespace kw::test
