@@ -1,11 +1,13 @@
 #include "verifier_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
 
 #include "base/core/crypto.h"
+#include "base/core/text.h"
 #include "evaluators.h"
 #include "sandbox.h"
 #include "verify/workers/policy.h"
@@ -28,13 +30,27 @@ Result<std::vector<verify::Gpu>> choose_gpus(const DeviceChoice& device) {
   return std::vector{gpus[ordinal]};
 }
 
+// "no pid_ns, root (mount_ns: Operation not permitted)"
+std::string missing_layers(const kw_probe_result& probe) {
+  if (probe.error != 0) return fmt::format("refused at {}: {}", probe.step, errno_text(probe.error));
+  // Root and the PID namespace need the mount namespace, which may need a user namespace.
+  const std::uint32_t needed = engine::required_layers() | KW_LAYER_MOUNT_NS | KW_LAYER_USER_NS;
+  std::vector<std::string> reasons;
+  for (std::uint32_t bit = 0; bit < KW_LAYER_COUNT; ++bit)
+    if ((needed >> bit & 1U) != 0 && probe.errors[bit] != 0)
+      reasons.push_back(fmt::format("{}: {}", kw_layer_name(1U << bit), errno_text(probe.errors[bit])));
+  return fmt::format("no {} ({})",
+                     fmt::join(engine::layer_names(engine::required_layers() & ~probe.granted), ", "),
+                     fmt::join(reasons, ", "));
+}
+
 // Checks before any start whether this host can confine candidates.
 Result<> check_sandbox(bool allow_unsandboxed) {
   if (allow_unsandboxed) return {};
   kw_probe_result probe{};
   kw_probe(&probe);
   if (probe.error == 0 && engine::isolation_level(probe.granted) != "process") return {};
-  return fail("this host does not allow the namespaces that isolate candidates",
+  return fail("this host does not allow the namespaces that isolate candidates: " + missing_layers(probe),
               "`kernelwright doctor` lists them; --allow-unsandboxed runs candidates with your permissions");
 }
 

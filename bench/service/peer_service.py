@@ -35,7 +35,8 @@ return false
 # The fields of a verdict that are null without an engine.
 NULLS = {name: None for name in (
     "kernel_name", "fault", "error", "error_class", "error_detail", "speedup", "reference_time_ms", "kernel_time_ms",
-    "counts_reason", "shapes", "trust", "isolation", "comparison", "launches", "triton_share", "replay", "call")}
+    "counts_reason", "shapes", "trust", "isolation", "comparison", "launches", "triton_share", "device_time_share", "replay",
+    "call")}
 TIMING = {name: None for name in ("instrument", "reference_interval_ms", "kernel_interval_ms", "floor_ms", "call_speedup",
                                   "compile_time_ms", "roofline_share", "clocks", "why_null")}
 

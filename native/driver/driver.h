@@ -12,8 +12,8 @@
   F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuDeviceGet) F(cuDeviceGetName) \
   F(cuDeviceGetAttribute) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuCtxGetCurrent) \
   F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuStreamCreate) \
-  F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamGetFlags) \
-  F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(cuStreamWaitValue32) \
+  F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamQuery) \
+  F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(cuStreamWaitValue32) \
   F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery) F(cuEventSynchronize) \
   F(cuEventElapsedTime) F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) \
   F(cuModuleGetGlobal) F(cuFuncGetModule) F(cuFuncGetName) F(cuFuncGetParamInfo) \

@@ -159,4 +159,11 @@ std::vector<Allocation> Blocks::allocations() const {
   return all;
 }
 
+std::vector<Allocation> Blocks::pools() const {
+  std::vector<Allocation> all;
+  for (const auto& [address, piece] : pieces_)
+    if (piece.owner.pool != general_pool) all.push_back({address, piece.extent});
+  return all;
+}
+
 }  // namespace kw::recorder

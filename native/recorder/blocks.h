@@ -54,6 +54,7 @@ class Blocks {
   // The block that contains an address; bytes 0 if there is none.
   Allocation containing(std::uint64_t address) const;
   std::vector<Allocation> allocations() const;  // by address
+  std::vector<Allocation> pools() const;        // whole pieces of pools, used or not
 
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
   std::uint64_t peak_bytes() const { return peak_bytes_; }

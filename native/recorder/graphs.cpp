@@ -1,12 +1,15 @@
 #include "graphs.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
+#include "branches.h"
 #include "calls.h"
 #include "launches.h"
 #include "tape.h"
@@ -17,12 +20,17 @@ namespace {
 struct Unknown {
   std::string what;
 };
-using Node = std::variant<Launch, recording::CopyT, recording::FillT, Unknown>;
-using Nodes = std::vector<Node>;
+struct Nothing {};  // orders other nodes
+using Node = std::variant<Nothing, Launch, recording::CopyT, recording::FillT, Unknown>;
+
+struct Work {
+  std::vector<Node> nodes;
+  std::vector<BranchStep> steps;  // of each node
+};
 
 struct Graphs {
   std::mutex mutex;
-  std::unordered_map<CUgraphExec, std::shared_ptr<const Nodes>> known;
+  std::unordered_map<CUgraphExec, std::shared_ptr<const Work>> known;
 };
 
 Graphs& graphs() {
@@ -30,8 +38,14 @@ Graphs& graphs() {
   return *one;
 }
 
-// The nodes in topological order. Empty if the driver does not return them.
-std::vector<CUgraphNode> in_order(CUgraph graph) {
+// The nodes in topological order, and the numbers of those on which each depends. Empty if the driver does
+// not return them.
+struct Ordered {
+  std::vector<CUgraphNode> nodes;
+  std::vector<std::vector<std::size_t>> after;
+};
+
+Ordered in_order(CUgraph graph) {
   const driver::Driver& cuda = machine().driver;
   std::size_t count = 0;
   if (cuda.cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS) return {};
@@ -59,7 +73,12 @@ std::vector<CUgraphNode> in_order(CUgraph graph) {
     for (; first != last; ++first)
       if (--missing[first->second] == 0) order.push_back(first->second);
   }
-  return order.size() == nodes.size() ? order : std::vector<CUgraphNode>{};
+  if (order.size() != nodes.size()) return {};
+  Ordered result{std::move(order), std::vector<std::vector<std::size_t>>(nodes.size())};
+  std::unordered_map<CUgraphNode, std::size_t> number;
+  for (std::size_t i = 0; i < result.nodes.size(); ++i) number[result.nodes[i]] = i;
+  for (std::size_t i = 0; i < edges; ++i) result.after[number[to[i]]].push_back(number[from[i]]);
+  return result;
 }
 
 // Attributes of a kernel node that change its result.
@@ -127,29 +146,67 @@ Node fill_node(CUgraphNode node) {
   return fill;
 }
 
-void write(const Nodes& nodes, CUstream stream) {
-  for (const Node& node : nodes) {
-    if (const auto* launch = std::get_if<Launch>(&node)) {
-      write(stream, *launch);
-    } else if (const auto* copy = std::get_if<recording::CopyT>(&node)) {
-      std::uint64_t last = copy->rows - 1;
-      if (tape().ours(copy->to, last * copy->to_pitch + copy->row_bytes) &&
-          tape().ours(copy->from, last * copy->from_pitch + copy->row_bytes))
-        tape().add(stream, *copy);
-      else
-        tape().obstacle("foreign pointer", "a graph's copy");
-    } else if (const auto* fill = std::get_if<recording::FillT>(&node)) {
-      if (tape().ours(fill->to, (fill->rows - 1) * fill->pitch + fill->columns * fill->width))
-        tape().add(stream, *fill);
-      else
-        tape().obstacle("foreign pointer", "a graph's fill");
-    } else {
-      tape().obstacle("graph node", std::get<Unknown>(node).what);
-    }
+void write(const Node& node, CUstream stream) {
+  if (const auto* launch = std::get_if<Launch>(&node)) {
+    write(stream, *launch);
+  } else if (const auto* copy = std::get_if<recording::CopyT>(&node)) {
+    std::uint64_t last = copy->rows - 1;
+    if (tape().ours(copy->to, last * copy->to_pitch + copy->row_bytes) &&
+        tape().ours(copy->from, last * copy->from_pitch + copy->row_bytes))
+      tape().add(stream, *copy);
+    else
+      tape().obstacle("foreign pointer", "a graph's copy");
+  } else if (const auto* fill = std::get_if<recording::FillT>(&node)) {
+    if (tape().ours(fill->to, (fill->rows - 1) * fill->pitch + fill->columns * fill->width))
+      tape().add(stream, *fill);
+    else
+      tape().obstacle("foreign pointer", "a graph's fill");
+  } else if (const auto* unknown = std::get_if<Unknown>(&node)) {
+    tape().obstacle("graph node", unknown->what);
   }
 }
 
-std::shared_ptr<const Nodes> find(CUgraphExec executable) {
+// Numbers for events that the driver does not have.
+std::uint64_t new_events(std::size_t count) {
+  static std::atomic<std::uint64_t> next{std::uint64_t{1} << 63};
+  return next.fetch_add(count);
+}
+
+void record(std::uint64_t event, CUstream stream) {
+  recording::EventRecordT record;
+  record.event = event;
+  tape().add(stream, record);
+}
+
+void wait_for(std::uint64_t event, CUstream stream) {
+  recording::EventWaitT wait;
+  wait.event = event;
+  tape().add(stream, wait);
+}
+
+// Branches fork from the stream and join it again.
+void write(const Work& work, CUstream stream) {
+  const std::size_t count = work.nodes.size();
+  const std::uint64_t events = new_events(count + 1);
+  const std::uint64_t begun = events + count;
+  auto stream_of = [&](std::size_t branch) { return branch == 0 ? stream : branch_handle(branch); };
+  if (std::ranges::any_of(work.steps, &BranchStep::begins)) record(begun, stream);
+  std::map<std::size_t, std::size_t> last;  // by branch other than 0: its last node
+  for (std::size_t i = 0; i < count; ++i) {
+    const BranchStep& step = work.steps[i];
+    if (step.begins) wait_for(begun, stream_of(step.branch));
+    for (std::size_t before : step.after) wait_for(events + before, stream_of(step.branch));
+    write(work.nodes[i], stream_of(step.branch));
+    if (step.awaited) record(events + i, stream_of(step.branch));
+    if (step.branch > 0) last[step.branch] = i;
+  }
+  for (auto [branch, node] : last) {
+    record(events + node, stream_of(branch));
+    wait_for(events + node, stream);
+  }
+}
+
+std::shared_ptr<const Work> find(CUgraphExec executable) {
   std::lock_guard lock(graphs().mutex);
   auto found = graphs().known.find(executable);
   return found == graphs().known.end() ? nullptr : found->second;
@@ -163,26 +220,30 @@ bool is_graph_launch(const Call& call) {
 
 void graph_instantiated(CUgraph graph, CUgraphExec executable) {
   const driver::Driver& cuda = machine().driver;
-  auto nodes = std::make_shared<Nodes>();
+  auto work = std::make_shared<Work>();
+  std::vector<Node>& nodes = work->nodes;
   std::size_t count = 0;
-  std::vector<CUgraphNode> order = in_order(graph);
-  if (order.empty() && (cuda.cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS || count > 0))
-    nodes->emplace_back(Unknown{"edges"});
-  for (CUgraphNode node : order) {
+  const Ordered order = in_order(graph);
+  if (order.nodes.empty() && (cuda.cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS || count > 0))
+    nodes.emplace_back(Unknown{"edges"});
+  for (CUgraphNode node : order.nodes) {
     CUgraphNodeType type{};
     if (cuda.cuGraphNodeGetType(node, &type) != CUDA_SUCCESS)
-      nodes->emplace_back(Unknown{"of no known type"});
+      nodes.emplace_back(Unknown{"of no known type"});
     else if (type == CU_GRAPH_NODE_TYPE_KERNEL)
-      nodes->push_back(kernel_node(node));
+      nodes.push_back(kernel_node(node));
     else if (type == CU_GRAPH_NODE_TYPE_MEMCPY)
-      nodes->push_back(copy_node(node));
+      nodes.push_back(copy_node(node));
     else if (type == CU_GRAPH_NODE_TYPE_MEMSET)
-      nodes->push_back(fill_node(node));
-    else if (type != CU_GRAPH_NODE_TYPE_EMPTY)
-      nodes->emplace_back(Unknown{"type " + std::to_string(static_cast<int>(type))});
+      nodes.push_back(fill_node(node));
+    else if (type == CU_GRAPH_NODE_TYPE_EMPTY)
+      nodes.emplace_back(Nothing{});
+    else
+      nodes.emplace_back(Unknown{"type " + std::to_string(static_cast<int>(type))});
   }
+  work->steps = order.nodes.empty() ? std::vector<BranchStep>(nodes.size()) : branches(order.after);
   std::lock_guard lock(graphs().mutex);
-  graphs().known[executable] = std::move(nodes);
+  graphs().known[executable] = std::move(work);
 }
 
 void graph_forgotten(CUgraphExec executable) {
@@ -192,17 +253,17 @@ void graph_forgotten(CUgraphExec executable) {
 
 void before_graph(const Call& call) {
   if (!is_graph_launch(call)) return;
-  auto nodes = find(call.as<cuGraphLaunch_params>().hGraph);
-  if (!nodes) return;
-  for (const Node& node : *nodes)
+  auto work = find(call.as<cuGraphLaunch_params>().hGraph);
+  if (!work) return;
+  for (const Node& node : work->nodes)
     if (const auto* launch = std::get_if<Launch>(&node)) look_at_globals(launch->kernel);
 }
 
 bool write_graph(const Call& call) {
   if (!is_graph_launch(call)) return false;
   const auto& p = call.as<cuGraphLaunch_params>();
-  if (auto nodes = find(p.hGraph))
-    write(*nodes, call.stream(p.hStream));
+  if (auto work = find(p.hGraph))
+    write(*work, call.stream(p.hStream));
   else
     tape().obstacle("graph", "changed after it was instantiated, or never seen");
   return true;

@@ -1,6 +1,7 @@
 #include "heap.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace kw::recorder {
@@ -56,6 +57,18 @@ bool Heap::reserve() {
   return reserved_ = true;
 }
 
+// New memory of a device is zero, which hides the use of memory that nobody has initialised. No kernel uses
+// it yet, so a stream of the recorder's own is enough. A captured graph must not contain the fill.
+void Heap::fill_new(std::uint64_t address, std::uint64_t bytes) {
+  constexpr unsigned values[] = {0xFFFFFFFF, 0x3F9E3F9E};  // NaN or -1, and numbers near 1.2
+  const driver::Driver& cuda = machine().driver;
+  if (!filters_.empty()) return;
+  if (filling_ == nullptr && cuda.cuStreamCreate(&filling_, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return;
+  const unsigned value = values[fills_++ % std::size(values)];
+  if (cuda.cuMemsetD32Async(address, value, bytes / sizeof value, filling_) == CUDA_SUCCESS)
+    cuda.cuStreamSynchronize(filling_);
+}
+
 // Maps memory at the next addresses, so that a free piece of this extent is at the end.
 bool Heap::grow(std::uint64_t extent) {
   const driver::Driver& cuda = machine().driver;
@@ -78,6 +91,7 @@ bool Heap::grow(std::uint64_t extent) {
     cuda.cuMemUnmap(address, bytes);
     return false;
   }
+  fill_new(address, bytes);
   committed_bytes_ += bytes;
   blocks_.add(address, bytes);
   return true;
@@ -155,6 +169,11 @@ Allocation Heap::containing(std::uint64_t address) const {
 std::vector<Allocation> Heap::allocations() const {
   std::lock_guard lock(mutex_);
   return blocks_.allocations();
+}
+
+std::vector<Allocation> Heap::pools() const {
+  std::lock_guard lock(mutex_);
+  return blocks_.pools();
 }
 
 std::uint64_t Heap::committed_bytes() const {

@@ -27,6 +27,8 @@ class Heap {
 
   Allocation containing(std::uint64_t address) const;
   std::vector<Allocation> allocations() const;
+  // All memory of pools, free or not: a graph may use it again.
+  std::vector<Allocation> pools() const;
   std::uint64_t committed_bytes() const;
   // `allocations` is their number so far.
   struct Use {
@@ -49,6 +51,7 @@ class Heap {
   };
   bool reserve();
   bool grow(std::uint64_t extent);
+  void fill_new(std::uint64_t address, std::uint64_t bytes);
   PoolId pool_of(CUstream stream) const;
 
   mutable std::mutex mutex_;
@@ -58,6 +61,8 @@ class Heap {
   int device_ = 0;
   std::uint64_t granularity_ = 0;
   std::uint64_t committed_bytes_ = 0;
+  CUstream filling_ = nullptr;
+  unsigned fills_ = 0;
 };
 
 Heap& heap();

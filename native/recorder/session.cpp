@@ -95,6 +95,7 @@ int kwrec_begin(const kwrec_call* call) {
   heap().on_allocate = [](kw::recorder::Allocation block) { tape().allocated(block); };
   if (!session().state.save(heap().allocations())) return -1;
   tape().begin(*call);
+  tape().reserved(heap().pools());
   kw::recorder::watch_everything(true);
   return 0;
 }

@@ -1,6 +1,10 @@
 #include "tape.h"
 
+#include <array>
+#include <bit>
+
 #include "base/core/crypto.h"
+#include "branches.h"
 #include "machine.h"
 #include "verify/recording/recording.h"
 
@@ -89,8 +93,17 @@ CUstream plain(CUstream stream) {
   return stream == CU_STREAM_LEGACY ? nullptr : stream;
 }
 
+std::array<char, most_branches> branch_handles;
+
+bool is_branch(CUstream stream) {
+  const auto at = std::bit_cast<std::uintptr_t>(stream);
+  const auto first = std::bit_cast<std::uintptr_t>(branch_handles.data());
+  return at >= first && at < first + branch_handles.size();
+}
+
 recording::StreamT described(CUstream stream) {
   recording::StreamT as;
+  if (is_branch(stream)) return as;
   as.legacy_default = stream == nullptr;
   as.blocking = true;
   unsigned flags = 0;
@@ -105,6 +118,10 @@ recording::StreamT described(CUstream stream) {
 }
 
 }  // namespace
+
+CUstream branch_handle(std::size_t branch) {
+  return std::bit_cast<CUstream>(&branch_handles.at(branch));
+}
 
 void Tape::begin(const kwrec_call& call) {
   clear();
@@ -188,6 +205,11 @@ void Tape::allocated(Allocation block) {
   if (!running_) return;
   std::lock_guard lock(mutex_);
   scratch_.emplace(block.address, block.bytes);
+}
+
+void Tape::reserved(const std::vector<Allocation>& memory) {
+  std::lock_guard lock(mutex_);
+  for (const Allocation& each : memory) recording_.reserved.emplace_back(each.address, each.bytes);
 }
 
 bool Tape::may_upload(std::uint64_t bytes) {

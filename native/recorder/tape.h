@@ -54,6 +54,10 @@ inline constexpr std::uint64_t most_uploaded_bytes = std::uint64_t{512} << 20;
 inline constexpr std::uint64_t most_downloaded_bytes = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t most_global_bytes = std::uint64_t{4} << 20;
 
+// A handle for a branch of a graph, a stream that the driver does not have. Launches of graphs share the
+// branches.
+CUstream branch_handle(std::size_t branch);
+
 class Tape {
  public:
   void begin(const kwrec_call& call);
@@ -74,6 +78,8 @@ class Tape {
   void add_global(const Image* image, recording::GlobalT global);
 
   void allocated(Allocation block);
+  // Notes memory in which graphs may write, allocated or not.
+  void reserved(const std::vector<Allocation>& memory);
   // False, with an obstacle, if the call has uploaded or downloaded too much.
   bool may_upload(std::uint64_t bytes);
   bool may_download(std::uint64_t bytes);

@@ -1,13 +1,10 @@
-// Restores memory, variables and cache before a replay, and watches the bytes behind allocations for
-// overruns.
+// Restores memory, variables and cache before a replay.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cstdint>
 
 #include "device.h"
 #include "slot.h"
-#include "verify/recording/recording.h"
 
 namespace kw::replayer {
 
@@ -26,27 +23,6 @@ class Flush {
   Release release_;
   CUdeviceptr buffer_ = 0;
   std::uint64_t bytes_ = 0;
-};
-
-// The bytes after each allocation of the call and of its state, up to `guard_bytes`, that no other allocation
-// ever used. Sorted, at most `most_guards`.
-std::vector<Extent> guarded(const recording::Recording& recording);
-
-class Guards {
- public:
-  explicit Guards(const Device& device) : device_(device) {}
-
-  // Keeps a copy in host memory that no kernel can access.
-  Outcome<> remember(const std::vector<Extent>& zones);
-  // Empty, or the description of the first zone that changed.
-  Outcome<std::string> overrun() const;
-
- private:
-  Outcome<std::string> read(const Extent& zone) const;
-
-  const Device& device_;
-  std::vector<Extent> zones_;
-  std::vector<std::string> kept_;
 };
 
 }  // namespace kw::replayer

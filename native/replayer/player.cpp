@@ -13,11 +13,31 @@ namespace {
 // Keeps the reply within one packet.
 constexpr std::size_t max_launch_times = 6000;
 
+// In a paced order a kernel may wait for a flag that a kernel of another stream sets. The times bound how
+// long the other one waits to be enqueued.
+constexpr double most_paced_ms = 20;
+constexpr double most_paced_in_all_ms = 1000;
+
+const recording::Operation& operation_of(const Slot& slot, std::size_t number) {
+  return *slot.recording().operations()->Get(static_cast<flatbuffers::uoffset_t>(number));
+}
+
 std::string name_of_operation(const Slot& slot, std::size_t operation) {
-  const auto* launch =
-      slot.recording().operations()->Get(static_cast<flatbuffers::uoffset_t>(operation))->work_as_Launch();
+  const auto* launch = operation_of(slot, operation).work_as_Launch();
   if (launch == nullptr || launch->name() == nullptr) return fmt::format("operation {}", operation);
   return "the launch of " + plain_name(launch->name()->string_view());
+}
+
+// "the launch of relu_kernel (operation 4, stream 1)".
+std::string place_of_step(const Slot& slot, std::size_t step) {
+  const std::size_t number = slot.plan().steps[step].operation;
+  const recording::Operation& operation = operation_of(slot, number);
+  const std::uint32_t stream = operation.stream();
+  if (operation.work_as_Launch() != nullptr)
+    return fmt::format("{} (operation {}, stream {})", name_of_operation(slot, number), number, stream);
+  std::string kind = recording::EnumNameWork(operation.work_type());
+  kind[0] = static_cast<char>(kind[0] - 'A' + 'a');
+  return fmt::format("the {} of operation {} on stream {}", kind, number, stream);
 }
 
 // Names the launches that may have failed, when the device reports only that one did.
@@ -83,6 +103,23 @@ void Player::turn(const Job& job, const Turn& turn) {
   if (!turn.left_out) note(job.slot.enqueue(turn.operation, stream), job, turn.operation);
   if (turn.signals)
     note(device_.driver().cuEventRecord(job.slot.event(turn.step), stream), "recording an event");
+  if (job.schedule.paced) pace(job, turn);
+}
+
+// Gives the step time to end before the next one is enqueued. A step that waits for the next one does not end
+// until then.
+void Player::pace(const Job& job, const Turn& turn) {
+  const double limit_ms = std::min(most_paced_ms, most_paced_in_all_ms - paced_ms_);
+  const auto began = SteadyClock::now();
+  CUresult result = CUDA_ERROR_NOT_READY;
+  double spent_ms = 0;
+  while (result == CUDA_ERROR_NOT_READY && spent_ms < limit_ms) {
+    result = device_.driver().cuStreamQuery(job.slot.stream(turn.stream));
+    spent_ms = ms_since(began);
+  }
+  paced_ms_ += spent_ms;
+  if (first_ && result != CUDA_ERROR_NOT_READY)
+    first_ = device_.checked(result, name_of_operation(job.slot, turn.operation));
 }
 
 void Player::once(const Job& job) {
@@ -107,7 +144,7 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
   if (!begin || !end) return infrastructure("no events can be made");
   CUstream stream = job.slot.stream(0);
   // A first launch may set up memory, and would wait for the device behind the gate.
-  gated_ = job.request.timed && job.slot.warm;
+  gated_ = job.request.timed && job.slot.warm && !job.schedule.paced;
   if (gated_) note(device_.gate().close(stream), "closing the gate");
   note(driver.cuEventRecord(*begin, stream), "timing");
   opened_ = SteadyClock::now();  // without a gate the work starts here
@@ -179,6 +216,8 @@ Outcome<> Player::finish(Job& job, wire::ReplayedT& reply) {
     note(device_.driver().cuMemcpyDtoDAsync(to, each.address(), each.bytes(), job.slot.stream(0)),
          "taking the outputs");
   }
+  if (!job.schedule.late.empty())
+    if (auto taken = waited(job); !taken) return taken;
   for (const Turn& each : job.schedule.late) turn(job, each);
   auto ended = waited(job);
   reply.downloads_equal = job.slot.host().downloads_equal();
@@ -189,27 +228,35 @@ Outcome<> Player::run(Job& job, wire::ReplayedT& reply) {
   first_ = {};
   enqueued_ = 0;
   gated_ = false;
+  paced_ms_ = 0;
   if (job.request.flush_l2)
     if (auto flushed = flush_.run(device_); !flushed) return flushed;
   return in_turn([&] { return job.request.each_launch ? run_each(job, reply) : run_batch(job, reply); },
                  [&] { return finish(job, reply); });
 }
 
+Outcome<std::string> Player::overrun(const Job& job) const {
+  auto changed = gaps_.changed(device_, job.slot.gaps(), job.request.gap_key);
+  if (!changed) return std::unexpected(changed.error());
+  if (!*changed) return std::string{};
+  return place_of(**changed, job.slot.recording(), job.slot.outputs()) + ", in " + suspects(job.slot);
+}
+
 Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire::ReplayT& request) {
   auto without = left_out(slot, request.skip);
   if (!without) return infrastructure(without.error().what);
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
-  Job job{slot, arena, request, schedule(slot.plan(), order, *without)};
+  Job job{slot, arena, request, schedule(slot.plan(), {order, request.swaps}, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
+  if (request.guard)
+    if (auto filled = gaps_.fill(device_, slot.gaps(), request.gap_key); !filled)
+      return std::unexpected(filled.error());
   // The flush waits as well, and each wait also stalls other processes on the device.
   if (!request.flush_l2 || request.guard)
     if (auto ready = settle(device_); !ready) return std::unexpected(ready.error());
   if (request.timed && slot.warm)
     if (auto found = clock_.find_floor_at_work(device_.stream()); !found)
       return std::unexpected(found.error());
-  Guards guards(device_);
-  if (request.guard)
-    if (auto kept = guards.remember(guarded(slot.recording())); !kept) return std::unexpected(kept.error());
   wire::ReplayedT reply;
   reply.floor_ms = clock_.floor_ms();
   reply.host_floor_ms = clock_.host_floor_ms();
@@ -217,9 +264,13 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   // No work may stay behind the gate after a failure.
   device_.gate().open();
   if (!done) return std::unexpected(done.error());
-  auto overrun = guards.overrun();
-  if (!overrun) return std::unexpected(overrun.error());
-  reply.overrun = std::move(*overrun);
+  if (request.guard) {
+    auto found = overrun(job);
+    if (!found) return std::unexpected(found.error());
+    reply.overrun = std::move(*found);
+  }
+  if (const auto& swapped = job.schedule.swapped)
+    reply.swapped = {place_of_step(slot, swapped->first), place_of_step(slot, swapped->second)};
   slot.warm = slot.warm || without->empty();
   return reply;
 }

@@ -105,6 +105,9 @@ Outcome<> ProgramLoader::load_module(const recording::Cubin& cubin) {
   module.unload =
       Release([this_driver = &driver_, handle = module.handle] { this_driver->cuModuleUnload(handle); });
   auto found = find_variables(cubin, module.handle);
+  auto elf = recording::Elf::of({cubin.image()->data(), cubin.image()->size()});
+  if (!elf) return unsupported(elf.error().what);
+  images_.push_back(std::move(*elf));
   program_.modules_.push_back(std::move(module));
   return found;
 }
@@ -134,7 +137,8 @@ Outcome<> ProgramLoader::find_variables(const recording::Cubin& cubin, CUmodule 
   return {};
 }
 
-Outcome<Function*> ProgramLoader::function(Program::Module& module, const std::string& name) {
+Outcome<Function*> ProgramLoader::function(std::size_t cubin, const std::string& name) {
+  Program::Module& module = program_.modules_[cubin];
   auto known = module.functions.find(name);
   if (known != module.functions.end()) return &known->second;
   Function made;
@@ -146,6 +150,7 @@ Outcome<Function*> ProgramLoader::function(Program::Module& module, const std::s
   driver_.cuFuncGetAttribute(&made.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, made.handle);
   driver_.cuFuncGetAttribute(&made.local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, made.handle);
   driver_.cuFuncGetAttribute(&made.shared_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, made.handle);
+  made.code = recording::code_key(images_[cubin].code_of(name));
   return &module.functions.emplace(name, made).first->second;
 }
 
@@ -198,7 +203,7 @@ Outcome<> ProgramLoader::add_launch(std::size_t operation, const recording::Laun
   if (launch.cubin() >= program_.modules_.size() || launch.name() == nullptr || launch.grid() == nullptr ||
       launch.block() == nullptr)
     return unsupported("a launch of the recording is incomplete");
-  auto found = function(program_.modules_[launch.cubin()], launch.name()->str());
+  auto found = function(launch.cubin(), launch.name()->str());
   if (!found) return std::unexpected(found.error());
   if (auto set = set_attributes(launch, **found); !set) return set;
   ReadyLaunch ready;

@@ -7,6 +7,7 @@
 
 #include "device_memory.h"
 #include "fault.h"
+#include "verify/recording/elf.h"
 #include "verify/recording/recording.h"
 
 namespace kw::replayer {
@@ -15,8 +16,9 @@ namespace kw::replayer {
 struct Function {
   CUfunction handle = nullptr;
   int registers = -1;
-  int local_bytes = -1;   // per thread: spills and local arrays
-  int shared_bytes = -1;  // static
+  int local_bytes = -1;    // per thread: spills and local arrays
+  int shared_bytes = -1;   // static
+  std::uint64_t code = 0;  // see recording::code_key
 };
 
 // Points into the recording, which outlives it.
@@ -75,13 +77,14 @@ class ProgramLoader {
   Outcome<> load_module(const recording::Cubin& cubin);
   Outcome<> find_variables(const recording::Cubin& cubin, CUmodule module);
   Outcome<> add_launch(std::size_t operation, const recording::Launch& launch);
-  Outcome<Function*> function(Program::Module& module, const std::string& name);
+  Outcome<Function*> function(std::size_t cubin, const std::string& name);
   Outcome<> set_attributes(const recording::Launch& launch, Function& function);
   Outcome<> take_parameters(ReadyLaunch& launch);
 
   const driver::Driver& driver_;
   const recording::Recording& recording_;
   Program program_;
+  std::vector<recording::Elf> images_;  // of the modules
   std::size_t variable_bytes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace kw::replayer {
 namespace {
@@ -63,12 +64,6 @@ bool HostCopies::downloads_equal() const {
 
 namespace {
 
-std::vector<std::size_t> recorded_order(const recording::Plan& plan) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) order.push_back(i);
-  return order;
-}
-
 std::vector<bool> awaited(const recording::Plan& plan) {
   std::vector<bool> result(plan.steps.size());
   for (const auto& step : plan.steps)
@@ -85,22 +80,31 @@ std::vector<std::size_t> side_streams(const std::vector<Turn>& turns) {
 
 }  // namespace
 
-Schedule schedule(const recording::Plan& plan, wire::Order order, const std::set<std::size_t>& left_out) {
+Schedule schedule(const recording::Plan& plan, Wanted wanted, const std::set<std::size_t>& left_out) {
   Schedule result;
+  const bool serial = wanted.order == wire::Order::serial;
+  result.paced = wanted.order == wire::Order::reversed || wanted.order == wire::Order::between;
+  std::vector<std::size_t> order(plan.steps.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (wanted.order == wire::Order::reversed) order = reversed(plan);
+  if (wanted.order == wire::Order::between) {
+    auto [between, last] = recording::exchanged(plan, wanted.swaps);
+    order = std::move(between);
+    result.swapped = last;
+  }
   std::vector<bool> signals = awaited(plan);
-  bool many = order == wire::Order::recorded;
-  for (std::size_t index : order == wire::Order::reversed ? reversed(plan) : recorded_order(plan)) {
+  for (std::size_t index : order) {
     const recording::Step& step = plan.steps[index];
     Turn turn;
     turn.step = index;
     turn.operation = step.operation;
     turn.left_out = left_out.contains(step.operation);
-    if (many) {
+    if (!serial) {
       turn.stream = step.stream;
       turn.after = step.after;
       turn.signals = signals[index];
     }
-    bool late = order == wire::Order::reversed && !step.joined;
+    bool late = result.paced && !step.joined;
     (late ? result.late : result.turns).push_back(std::move(turn));
   }
   result.streams = side_streams(result.turns);
@@ -252,7 +256,7 @@ Outcome<> Slot::make_streams() {
     streams_.push_back(stream);
   }
   events_.resize(plan_.steps.size());
-  for (const Turn& each : schedule(plan_, wire::Order::recorded, {}).turns) {
+  for (const Turn& each : schedule(plan_, Wanted{}, {}).turns) {
     if (!each.signals) continue;
     CUresult result = driver.cuEventCreate(&events_[each.step], CU_EVENT_DISABLE_TIMING);
     if (auto made = device_.checked(result, "making an event"); !made)

@@ -4,14 +4,17 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device.h"
 #include "device_memory.h"
+#include "gaps.h"
 #include "program.h"
 #include "verify/messages/message.h"
 #include "verify/recording/plan.h"
@@ -59,10 +62,18 @@ struct Schedule {
   std::vector<Turn> turns;
   std::vector<Turn> late;            // run after the outputs were copied
   std::vector<std::size_t> streams;  // those in use except [0]
+  bool paced = false;                // each turn gets time to end before the next one is enqueued
+  // Of order `between`: the steps of the last exchange.
+  std::optional<std::pair<std::size_t, std::size_t>> swapped;
+};
+
+struct Wanted {
+  wire::Order order = wire::Order::recorded;
+  std::uint64_t swaps = 0;
 };
 
 // `left_out`: operations.
-Schedule schedule(const recording::Plan& plan, wire::Order order, const std::set<std::size_t>& left_out);
+Schedule schedule(const recording::Plan& plan, Wanted wanted, const std::set<std::size_t>& left_out);
 
 // The oracle's memory: a trial's inputs and weights, then poison, which the outputs replace.
 struct Arena {
@@ -92,6 +103,8 @@ class Slot {
   // The offset of the arena's poison.
   std::uint64_t outputs_offset() const { return request_.outputs_offset; }
   const std::vector<wire::OutputSpan>& outputs() const { return request_.outputs; }
+  // The committed memory that no allocation of the call has.
+  std::vector<Extent> gaps() const { return gaps_of(recording(), device_.committed()); }
   CUstream stream(std::size_t index) const { return streams_[index]; }
   CUevent event(std::size_t step) const { return events_[step]; }
 

@@ -22,7 +22,9 @@ Outcome<std::unique_ptr<Worker>> Worker::start(const driver::Driver& driver, int
   auto clock = Clock::make(**device);
   if (!clock) return std::unexpected(clock.error());
   if (auto found = clock->find_floor((*device)->stream()); !found) return std::unexpected(found.error());
-  return std::unique_ptr<Worker>(new Worker(std::move(*device), std::move(*clock)));
+  auto gaps = GapKernel::load(**device);
+  if (!gaps) return std::unexpected(gaps.error());
+  return std::unique_ptr<Worker>(new Worker(std::move(*device), std::move(*clock), std::move(*gaps)));
 }
 
 Worker::~Worker() = default;
@@ -54,7 +56,7 @@ Outcome<wire::ReplayedT> Worker::replay(const wire::ReplayT& request) {
   if (slot == slots_.end()) return infrastructure(fmt::format("slot {} holds no recording", request.slot));
   if (!arena_ || arena_->bytes != slot->second->arena_bytes())
     return infrastructure(fmt::format("the arena of slot {} was taken away", request.slot));
-  return Player(*device_, clock_, flush_).play(*slot->second, *arena_, request);
+  return Player(*device_, clock_, flush_, gaps_).play(*slot->second, *arena_, request);
 }
 
 void Worker::check_context() {
@@ -90,6 +92,7 @@ wire::LaunchT described(const ReadyLaunch& launch) {
   result.num_warps =
       static_cast<std::uint32_t>((result.block[0] * result.block[1] * result.block[2] + 31) / 32);
   result.cubin_sha256 = launch.cubin_sha256;
+  result.code = function.code;
   result.registers = function.registers;
   result.spills = function.local_bytes < 0 ? -1 : function.local_bytes / register_bytes;
   result.shared_bytes =
@@ -114,6 +117,7 @@ wire::ReplayableT replayable(const Slot& slot) {
   reply.downloads = static_cast<std::uint32_t>(slot.downloads());
   reply.unjoined = static_cast<std::uint32_t>(slot.plan().unjoined);
   reply.orders = slot.plan().open || slot.plan().unjoined > 0 ? 2 : 1;
+  if (reply.orders > 1) reply.swaps = recording::exchanges(slot.plan());
   reply.state_bytes = slot.recording().state_bytes();
   if (slot.recording().scratch() != nullptr)
     for (const recording::Span* each : *slot.recording().scratch()) reply.scratch_bytes += each->bytes();
@@ -157,6 +161,7 @@ Outcome<double> try_all(const driver::Driver& driver, int ordinal) {
   auto clock = Clock::make(**device);
   if (!clock) return std::unexpected(clock.error());
   if (auto found = clock->find_floor((*device)->stream()); !found) return std::unexpected(found.error());
+  if (auto gaps = GapKernel::load(**device); !gaps) return std::unexpected(gaps.error());
   return clock->floor_ms();
 }
 

@@ -30,8 +30,8 @@ class Worker {
   bool spent() const { return spent_; }
 
  private:
-  explicit Worker(std::unique_ptr<Device> device, Clock clock)
-      : device_(std::move(device)), clock_(std::move(clock)) {}
+  Worker(std::unique_ptr<Device> device, Clock clock, GapKernel gaps)
+      : device_(std::move(device)), clock_(std::move(clock)), gaps_(std::move(gaps)) {}
   Outcome<wire::ReplayableT> load(const wire::LoadRecordingT& request, const std::vector<Fd>& fds);
   Outcome<wire::ReplayedT> replay(const wire::ReplayT& request);
   void check_context();
@@ -39,6 +39,7 @@ class Worker {
   std::unique_ptr<Device> device_;
   Clock clock_;
   Flush flush_;
+  GapKernel gaps_;
   std::optional<Arena> arena_;
   std::map<std::uint32_t, std::unique_ptr<Slot>> slots_;
   bool spent_ = false;

@@ -26,6 +26,7 @@ class Options(TypedDict, total=False):
     precision: Literal["fp32", "fp16", "bf16"]
     tf32: bool
     move_weights: bool
+    require: Literal["own", "triton", "any"]
     timing_trials: int
     timing_precision: float
     # end

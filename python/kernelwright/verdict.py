@@ -14,7 +14,7 @@ __all__ = ["Verdict"]
 Status = Literal["correct", "incorrect", "failed", "skipped", "error"]
 Fault = Literal["kernel", "task", "infrastructure"]
 Trust = Literal["replay", "in-process", "interpreter"]
-CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic"]
+CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic", "not_triton", "wraps_reference"]
 
 
 class Verdict(dict[str, Any]):
@@ -109,6 +109,11 @@ class Verdict(dict[str, Any]):
     @property
     def comparison(self) -> dict[str, Any] | None:
         return self.get("comparison")
+
+    @property
+    def judged_calls(self) -> int | None:
+        """How many calls of the kernel's own code were judged, beside replays; None where they were not counted."""
+        return self.get("judged_calls")
 
     @property
     def timing(self) -> dict[str, Any] | None:

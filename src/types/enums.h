@@ -18,7 +18,8 @@ BOOST_DEFINE_ENUM_CLASS(ErrorClass, syntax_error, missing_entry, forbidden, impo
                         nonfinite, input_modified, nondeterministic, live_replay_mismatch, race, task_invalid,
                         unsupported_candidate, too_large, infrastructure)
 
-BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nondeterministic)
+BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nondeterministic, not_triton,
+                        wraps_reference)
 
 BOOST_DEFINE_ENUM_CLASS(Shapes, given, reduced)
 

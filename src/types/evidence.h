@@ -141,7 +141,7 @@ struct Certificate {
 };
 
 struct AuditCheck {
-  std::string name;  // "unrecorded_calls", "kept_result"
+  std::string name;  // "unrecorded_calls", "further_calls", "kept_result"
   CheckOutcome outcome = CheckOutcome::not_run;
   std::size_t trials = 0;  // judged
 };

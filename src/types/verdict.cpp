@@ -75,6 +75,7 @@ BOOST_DESCRIBE_STRUCT(Timing, (),
                        why_null))
 BOOST_DESCRIBE_STRUCT(Launch, (),
                       (name, whose, cubin_sha256, grid, block, registers, spills, shared_bytes, time_ms))
+BOOST_DESCRIBE_STRUCT(DeviceTimeShare, (), (triton, native, library, unattested))
 BOOST_DESCRIBE_STRUCT(ReplayFacts, (),
                       (recordings, operations, streams, downloads, unjoined, orders, why_not))
 BOOST_DESCRIBE_STRUCT(Call, (), (entry, convention, arguments, weights, input_dtypes))
@@ -83,8 +84,9 @@ BOOST_DESCRIBE_STRUCT(Environment, (), (gpu, driver, cuda, torch, triton, progra
 BOOST_DESCRIBE_STRUCT(Verdict, (),
                       (id, task_id, sample_number, candidate_sha256, work, kernel_name, status, stage, fault,
                        error, error_class, error_detail, speedup, reference_time_ms, kernel_time_ms, counts,
-                       counts_reason, shapes, trust, isolation, comparison, timing, launches, triton_share,
-                       replay, call, printed, evidence, environment, stages_ms))
+                       counts_reason, shapes, trust, isolation, comparison, judged_calls, timing, launches,
+                       triton_share, device_time_share, replay, call, printed, evidence, environment,
+                       stages_ms))
 
 namespace {
 

@@ -86,6 +86,14 @@ struct Launch {
   std::optional<double> time_ms;
 };
 
+// Of one call, by the origin of its kernels; the sum is 1.
+struct DeviceTimeShare {
+  double triton = 0;  // attested Triton kernels of the candidate
+  double native = 0;  // kernels that the candidate built from CUDA or C++
+  double library = 0;
+  double unattested = 0;  // of unknown origin
+};
+
 // The method of judging on a GPU.
 struct ReplayFacts {
   std::size_t recordings = 0;
@@ -146,9 +154,11 @@ struct Verdict {
   std::optional<Trust> trust;
   std::optional<Isolation> isolation;
   std::optional<Comparison> comparison;
+  std::optional<std::size_t> judged_calls;  // of the candidate's own code, beside replays; null: not counted
   Timing timing;
   std::optional<std::vector<Launch>> launches;  // null: launches were not observed
   std::optional<double> triton_share;           // of device time, in attested Triton kernels of the candidate
+  std::optional<DeviceTimeShare> device_time_share;  // of `launches`; null: not timed one by one
   std::optional<ReplayFacts> replay;
   std::optional<Call> call;
   std::optional<std::string> printed;      // the end of the output of the candidate's process; null: none

@@ -233,13 +233,19 @@ test("a missing record has its reason", async () => {
 });
 
 test("a verdict of the CPU says once what needs a GPU", async () => {
-  const verdict = sampleVerdict({ trust: "interpreter", speedup: null, replay: null, triton_share: null, timing: { why_null: "no GPU" }, environment: { gpu: null, torch: "2.11.0" } });
+  const verdict = sampleVerdict({ trust: "interpreter", speedup: null, replay: null, triton_share: null, device_time_share: null, timing: { why_null: "no GPU" }, environment: { gpu: null, torch: "2.11.0" } });
   verdict.launches[0].time_ms = null;
   const tab = await openVerdict("cpu", verdict);
   assert.match(await part(tab, "timing").innerText(), /Speed was not measured: no GPU\.\s+Both clocks, the roofline and the facts of a replay need a GPU too/);
   assert.equal(await tab.page.locator("#part-clocks, #part-roofline, .check:has-text('Roofline')").count(), 0);
   assert.doesNotMatch(await part(tab, "launches").innerText(), /not recorded\n|Recordings/);
   assert.match(await part(tab, "launches").locator("svg").first().textContent(), /interpreter/);
+  await tab.close();
+});
+
+test("the device time of a verdict is shared out by origin", async () => {
+  const tab = await openVerdict("shares", sampleVerdict());
+  assert.match(await part(tab, "launches").innerText(), /Device time by origin\s+own Triton 78\.0%, library 22\.0%/);
   await tab.close();
 });
 

@@ -132,6 +132,7 @@ export function sampleVerdict({ status = "correct", speedup = 1.84, evidence = n
       : { instrument: null, reference_samples_ms: [], kernel_samples_ms: [], floor_ms: null, why_null: "the candidate was not timed" },
     launches: [{ name: "relu_sum_kernel", whose: "candidate", cubin_sha256: "7c99c1d85dd271102a58aa45cd52eb288dd8fbf1f20d385ab3bc0aab5d47b476", grid: [48, 1, 1], block: [128, 1, 1], registers: 18, spills: 0, shared_bytes: 1024, time_ms: 0.031 }],
     triton_share: 0.78,
+    device_time_share: { triton: 0.78, native: 0, library: 0.22, unattested: 0 },
     replay: { recordings: 2, operations: 4, streams: 2, downloads: 0, unjoined: 0, orders: 1, why_not: null },
     call: { entry: "triton_kernel_wrapper", convention: "wrapper", arguments: ["x=input:0", "y=input:1"], weights: "none" },
     environment: { gpu: "NVIDIA H200", driver: "580.159.04", cuda: "13.0", torch: "2.11.0+cu130", triton: "3.6.0", program_version: "0.9.0", protocol: "dbd0c1b5fcef8857" },

@@ -16,7 +16,8 @@ ROWS = 4
 # These fields differ between any two verdicts on one candidate: times, and results on random inputs.
 DRAWN = {"stages_ms", "error", "comparison", "evidence"}
 if program.DEVICE != "cpu":
-    DRAWN |= {"timing", "launches", "speedup", "reference_time_ms", "kernel_time_ms", "fast_1", "fast_2", "triton_share"}
+    DRAWN |= {"timing", "launches", "speedup", "reference_time_ms", "kernel_time_ms", "fast_1", "fast_2", "triton_share",
+              "device_time_share"}
 
 
 @pytest.fixture(scope="module")

@@ -18,13 +18,16 @@ namespace kw::fake {
 // The arguments of a kernel when it runs.
 struct Run {
   Memory& memory;
-  std::vector<std::uint64_t> parameters;  // each as a number
+  std::vector<std::uint64_t> parameters;  // each as a number, large ones by their first bytes
+  std::vector<std::string> bytes;         // of each
 };
 
 struct Kernel {
-  std::vector<std::uint64_t> sizes;  // of its parameters, in bytes, each at a multiple of its size
+  std::vector<std::uint64_t>
+      sizes;  // of its parameters, in bytes, each at a multiple of its size, of 8 if larger
   std::function<CUresult(Run&)> body = [](Run&) { return CUDA_SUCCESS; };
   double ms = 1;
+  std::function<bool(Run&)> waits = [](Run&) { return false; };  // for what another kernel writes
 };
 
 // At most one exists: the driver's functions find it through a global.

@@ -5,9 +5,11 @@
 
 namespace kw::fake {
 
+constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20;
+
 CUdeviceptr Memory::reserve(CUdeviceptr wanted, std::uint64_t bytes) {
   CUdeviceptr address = wanted != 0 ? wanted : next_;
-  if (wanted == 0) next_ += bytes + (std::uint64_t{1} << 30);
+  if (wanted == 0) next_ += bytes / page_bytes * page_bytes + (std::uint64_t{1} << 30);
   for (const auto& [begin, length] : reserved_)
     if (address < begin + length && begin < address + bytes) return 0;
   reserved_[address] = bytes;

@@ -1,4 +1,5 @@
 // Streams, events, modules and launches of the fake driver.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -44,14 +45,21 @@ CUresult wait_value(CUstream stream, CUdeviceptr address, cuuint32_t value, unsi
   return result;
 }
 
+std::uint64_t aligned(std::uint64_t offset, std::uint64_t size) {
+  const std::uint64_t unit = std::min<std::uint64_t>(size, 8);
+  return (offset + unit - 1) / unit * unit;
+}
+
 Run as_given(const Kernel& kernel, void** parameters, void** extra) {
-  Run run{current->memory, {}};
+  Run run{current->memory, {}, {}};
   const char* packed = extra == nullptr ? nullptr : static_cast<const char*>(extra[1]);
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) {
-    offset = (offset + kernel.sizes[i] - 1) / kernel.sizes[i] * kernel.sizes[i];
+    offset = aligned(offset, kernel.sizes[i]);
+    const void* given = packed != nullptr ? packed + offset : parameters[i];
+    const std::string& bytes = run.bytes.emplace_back(static_cast<const char*>(given), kernel.sizes[i]);
     std::uint64_t value = 0;
-    std::memcpy(&value, packed != nullptr ? packed + offset : parameters[i], kernel.sizes[i]);
+    std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
     run.parameters.push_back(value);
     offset += kernel.sizes[i];
   }
@@ -62,13 +70,12 @@ CUresult launch(const CUlaunchConfig* config, CUfunction function, void** parame
   std::string name = current->functions.at(function);
   const Kernel& kernel = current->kernels.at(name);
   auto run = std::make_shared<Run>(as_given(kernel, parameters, extra));
+  auto act = [=, body = kernel.body] {
+    current->ran.push_back(name);
+    return body(*run);
+  };
   return current->enqueue(config->hStream, name.c_str(),
-                          at_once(
-                              [=, body = kernel.body] {
-                                current->ran.push_back(name);
-                                return body(*run);
-                              },
-                              kernel.ms));
+                          {[=, waits = kernel.waits] { return !waits(*run); }, act, kernel.ms});
 }
 
 CUresult parameter(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
@@ -76,7 +83,7 @@ CUresult parameter(CUfunction function, size_t index, size_t* offset, size_t* by
   if (index >= kernel.sizes.size()) return CUDA_ERROR_INVALID_VALUE;
   *offset = 0;
   for (std::size_t i = 0; i <= index; ++i) {
-    *offset = (*offset + kernel.sizes[i] - 1) / kernel.sizes[i] * kernel.sizes[i];
+    *offset = aligned(*offset, kernel.sizes[i]);
     if (i < index) *offset += kernel.sizes[i];
   }
   *bytes = kernel.sizes[index];
@@ -119,6 +126,10 @@ void fill_streams(driver::Driver& table) {
   };
   table.cuStreamSynchronize = [](CUstream stream) -> CUresult {
     return current->drain(current->streams.at(stream).get());
+  };
+  table.cuStreamQuery = [](CUstream stream) -> CUresult {
+    const CUresult result = current->drain(current->streams.at(stream).get());
+    return result == CUDA_ERROR_LAUNCH_TIMEOUT ? CUDA_ERROR_NOT_READY : result;
   };
   table.cuStreamWaitEvent = wait_event;
   table.cuStreamWaitValue32 = wait_value;

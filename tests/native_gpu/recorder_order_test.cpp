@@ -1,6 +1,8 @@
 // Streams, events, the host's waits, graphs, and calls that cannot be repeated.
+#include "branches.h"
 #include "graphs.h"
 #include "recorder_world.h"
+#include "verify/recording/plan.h"
 
 namespace kw::recorder {
 namespace {
@@ -127,6 +129,51 @@ TEST(AGraph, IsWrittenDownInTheOrderOfItsEdges) {
   EXPECT_EQ(work<FillT>(recording, 0).to, arena_address + 8192);
   EXPECT_EQ(work<FillT>(recording, 1).to, arena_address);
   EXPECT_EQ(work<FillT>(recording, 2).to, arena_address + 4096);
+}
+
+// The steps of the plan of a graph of as many fills.
+recording::Plan planned(World& world, std::size_t nodes,
+                        std::vector<std::pair<std::size_t, std::size_t>> edges) {
+  for (std::size_t i = 0; i < nodes; ++i) world.nodes.push_back(fill_node(arena_address + 4096 * i));
+  world.edges = std::move(edges);
+  instantiate(world);
+  world.begin();
+  launch_graph(world);
+  const auto recording = world.ended();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(recording::Recording::Pack(builder, &recording));
+  return recording::plan(*flatbuffers::GetRoot<recording::Recording>(builder.GetBufferPointer()));
+}
+
+TEST(AGraph, OfAChainIsOneStream) {
+  World world;
+  const auto plan = planned(world, 3, {{0, 1}, {1, 2}});
+  EXPECT_FALSE(plan.open);
+  for (const auto& step : plan.steps) EXPECT_EQ(step.stream, 0U);
+}
+
+TEST(AGraph, LeavesTheOrderOfItsBranchesOpen) {
+  World world;
+  const auto plan = planned(world, 4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
+  EXPECT_TRUE(plan.open);
+  EXPECT_EQ(plan.unjoined, 0U);
+  EXPECT_EQ(plan.steps[0].stream, plan.steps[1].stream);
+  EXPECT_NE(plan.steps[1].stream, plan.steps[2].stream);
+  EXPECT_THAT(plan.steps[2].after, testing::ElementsAre(0));
+  EXPECT_THAT(plan.steps[3].after, testing::ElementsAre(2));
+}
+
+TEST(AGraph, JoinsBranchesThatNothingJoins) {
+  World world;
+  const auto plan = planned(world, 2, {});
+  EXPECT_TRUE(plan.open);
+  EXPECT_EQ(plan.unjoined, 0U);
+}
+
+TEST(AGraph, OfTooManyBranchesIsAChain) {
+  World world;
+  const auto plan = planned(world, most_branches + 1, {});
+  EXPECT_FALSE(plan.open);
 }
 
 TEST(AGraph, BringsItsLaunchesAlong) {

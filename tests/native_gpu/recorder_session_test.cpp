@@ -69,6 +69,38 @@ TEST(Scratch, IsWhatWasAllocatedWithinTheCall) {
   EXPECT_EQ(recording.scratch[0].bytes(), 3000);
 }
 
+TEST(NewMemory, IsNeverZero) {
+  World world;
+  std::uint64_t block = world.allocate(64 << 20);  // more than is left of the memory of other tests
+  const auto* words = static_cast<const std::uint32_t*>(at(block));
+  EXPECT_THAT(std::vector(words, words + 1024), testing::Each(testing::Ne(0U)));
+}
+
+TEST(NewMemory, IsNotFilledAgainWhenItIsHandedOutAgain) {
+  World world;
+  std::uint64_t block = world.allocate(4096);
+  std::memset(at(block), 0, 4096);
+  kwrec_free(at(block), 4096, 0, nullptr);
+  std::uint64_t again = world.allocate(4096);
+  ASSERT_EQ(again, block);
+  EXPECT_EQ(*static_cast<const std::uint32_t*>(at(again)), 0U) << "work of its stream may still use it";
+}
+
+TEST(MemoryOfAGraph, IsReservedAfterItWasFreed) {
+  constexpr std::pair<unsigned long long, unsigned long long> pool{0, 7};
+  World world;
+  world.allocate(1000);
+  kwrec_begin_pool(0, pool, [](CUstream) { return true; });
+  std::uint64_t block = world.allocate(3000);
+  kwrec_end_pool(0, pool);
+  kwrec_free(at(block), 3000, 0, nullptr);
+  world.begin();
+  auto recording = world.ended();
+  ASSERT_EQ(recording.reserved.size(), 1);
+  EXPECT_EQ(recording.reserved[0].address(), block);
+  EXPECT_GE(recording.reserved[0].bytes(), 3000U);
+}
+
 TEST(TheRecording, NamesMachineMemoryAndVersions) {
   World world;
   world.allocate(1000);

@@ -60,6 +60,14 @@ void fake_memory(driver::Driver& cuda) {
   };
   cuda.cuMemUnmap = [](auto...) -> CUresult { return CUDA_SUCCESS; };
   cuda.cuMemSetAccess = [](auto...) -> CUresult { return CUDA_SUCCESS; };
+  cuda.cuStreamCreate = [](CUstream* stream, unsigned) -> CUresult {
+    return *stream = World::stream(0x5EED), CUDA_SUCCESS;
+  };
+  cuda.cuStreamSynchronize = [](CUstream) -> CUresult { return CUDA_SUCCESS; };
+  cuda.cuMemsetD32Async = [](CUdeviceptr to, unsigned value, size_t count, CUstream) -> CUresult {
+    std::fill_n(static_cast<unsigned*>(place(to)), count, value);
+    return CUDA_SUCCESS;
+  };
   cuda.cuMemExportToShareableHandle = [](void* out, CUmemGenericAllocationHandle memory,
                                          auto...) -> CUresult {
     *static_cast<int*>(out) = ::dup(static_cast<int>(memory));

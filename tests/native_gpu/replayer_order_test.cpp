@@ -114,6 +114,52 @@ TEST(ReplayOrder, SerialIsTheRecordedOrderAndReversedTheOther) {
   EXPECT_THAT(world.driver.ran, ElementsAre("set", "add", "add", "set"));
 }
 
+// Two streams that write the same word; the caller waits for both.
+void make_two_writers(ReplayWorld& world) {
+  world.launch("set", heap, 1, 1);
+  world.launch("add", heap, 1, 2);
+  world.world.host_waits(recording::HostWaits::device);
+  world.add_output(heap);
+}
+
+wire::ReplayT between(std::uint64_t swaps) {
+  wire::ReplayT how = in_order(Order::between);
+  how.swaps = swaps;
+  return how;
+}
+
+TEST(ReplayOrder, BetweenTheTwoNamesTheLastExchange) {
+  ReplayWorld world;
+  make_two_writers(world);
+  EXPECT_EQ(world.loaded().swaps, 1U);
+  EXPECT_THAT(world.replayed(between(0)).swapped, IsEmpty());
+  EXPECT_THAT(world.replayed(between(1)).swapped, ElementsAre("the launch of set (operation 0, stream 1)",
+                                                              "the launch of add (operation 1, stream 2)"));
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "add", "add", "set"));
+}
+
+// A kernel that waits for a flag which the other stream's kernel sets.
+void make_flag(ReplayWorld& world) {
+  world.launch("set", heap, 1, 1);
+  world.launch("add", heap, 1, 2);
+  world.driver.kernels["add"].waits = [](fake::Run& run) {
+    std::uint32_t word = 0;
+    run.memory.read(run.parameters[0], &word, sizeof word);
+    return word != 1;
+  };
+  world.world.host_waits(recording::HostWaits::device);
+  world.add_output(heap);
+}
+
+TEST(ReplayOrder, ReversedLetsAKernelWaitForAFlagOfAnotherStream) {
+  ReplayWorld world;
+  make_flag(world);
+  world.loaded();
+  world.replayed(in_order(Order::reversed));
+  EXPECT_EQ(world.output(), 2U);
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "add"));
+}
+
 TEST(ReplayOrder, ReversedKeepsWhatEventsOrder) {
   ReplayWorld world;
   make_fork(world);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "replayer_world.h"
+#include "verify/recording/elf.h"
 #include "worker.h"
 
 namespace kw::replayer {
@@ -27,6 +28,9 @@ TEST(ReplayRefusal, AnHonestRecordingIsDescribed) {
   EXPECT_EQ(reply.compute_capability, 99U);
   EXPECT_EQ(reply.launches[0]->spills, 4);
   EXPECT_EQ(reply.launches[0]->cubin_sha256, world.world.recording.cubins[0]->sha256);
+  const auto& image = world.world.recording.cubins[0]->image;
+  EXPECT_EQ(reply.launches[0]->code, recording::code_key(recording::Elf::of(image)->code_of("set")));
+  EXPECT_NE(reply.launches[0]->code, 0U);
 }
 
 TEST(ReplayRefusal, AMalformedFile) {
@@ -79,6 +83,7 @@ TEST(ReplayRefusal, ParametersThatTheFunctionDoesNotTake) {
 
 TEST(ReplayRefusal, AModuleThatTheDriverRefuses) {
   ReplayWorld world;
+  world.worker();
   with_launch(world).driver.refuse["cuModuleLoadData"] = CUDA_ERROR_INVALID_IMAGE;
   EXPECT_THAT(world.refusal(), StartsWith("unsupported_candidate: loading a module"));
 }
@@ -151,6 +156,7 @@ TEST(ReplayStart, AnAddressThatIsNotHonoured) {
 
 TEST(ReplayStart, AProbeTellsWhatIsThere) {
   fake::FakeDriver driver;
+  driver.kernels[GapKernel::name] = {};
   Probe found = probe(driver.table(), 0);
   EXPECT_THAT(found.missing, IsEmpty());
   EXPECT_THAT(found.json, HasSubstr("\"replay\":true"));

@@ -1,5 +1,6 @@
 #include "replayer_world.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace kw::replayer {
@@ -22,6 +23,32 @@ fake::Kernel kernel(std::function<std::uint32_t(std::uint32_t, std::uint32_t)> h
   return result;
 }
 
+// kw_gaps, as gap_kernel.cpp has it for a device.
+CUresult fill_or_compare(fake::Run& run) {
+  const std::uint64_t key = run.parameters[1];
+  const std::uint64_t found = run.parameters[2];
+  for (std::size_t at = 0; at < run.bytes[0].size(); at += 16) {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::memcpy(&from, run.bytes[0].data() + at, sizeof from);
+    std::memcpy(&to, run.bytes[0].data() + at + 8, sizeof to);
+    std::string wanted;
+    for (std::uint64_t each = from; each < to; ++each)
+      wanted += static_cast<char>(gap_word(each / 8 * 8, key) >> (each % 8 * 8));
+    std::string there(wanted.size(), '\0');
+    if (found == 0 ? !run.memory.write(from, wanted.data(), wanted.size())
+                   : !run.memory.read(from, there.data(), there.size()))
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (found == 0 || there == wanted) continue;
+    std::uint64_t least = 0;
+    run.memory.read(found, &least, sizeof least);
+    const auto differs = std::ranges::mismatch(there, wanted).in1 - there.begin();
+    least = std::min(least, from + static_cast<std::uint64_t>(differs));
+    run.memory.write(found, &least, sizeof least);
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 ReplayWorld::ReplayWorld()
@@ -29,6 +56,8 @@ ReplayWorld::ReplayWorld()
       state_memory(std::make_shared<std::string>(arena_bytes, '\0')) {
   driver.kernels["set"] = kernel([](std::uint32_t, std::uint32_t by) { return by; });
   driver.kernels["add"] = kernel([](std::uint32_t word, std::uint32_t by) { return word + by; });
+  driver.kernels[GapKernel::name] = {
+      .sizes = {GapKernel::zones_a_launch * 16, 8, 8}, .body = fill_or_compare, .ms = 0};
   driver.kernels["times"] = kernel([](std::uint32_t word, std::uint32_t by) { return word * by; });
   world.set_image(recording::image_of({.kernels = {"set", "add", "times"}, .globals = {{"counter", 4}}}));
   request.arena_address = arena;

@@ -66,9 +66,9 @@ def request(shapes="", **fields):
     return made(wire.PrepareT, **{**given, **fields})
 
 
-def draw(session, trial=1, seed=77, slot=0):
+def draw(session, trial=1, seed=77, slot=0, poison_seed=0):
     """The arena of one trial."""
-    return session.draw(made(wire.DrawT, trial=trial, seed=seed, slot=slot))
+    return session.draw(made(wire.DrawT, trial=trial, seed=seed, slot=slot, poisonSeed=poison_seed))
 
 
 def judge(session, outputs, trial=1, seed=77, **fields):

@@ -220,7 +220,7 @@ def test_poison_covers_all_that_outputs_may_take(session):
     session.prepare(request(), LINEAR)
     plan, seen = session._task.plan, set()
     for seed in (75, 76, 77):
-        arena = draw(session, seed=seed)
+        arena = draw(session, poison_seed=seed)
         region = arena.bytes(plan.outputs_offset, plan.arena_bytes - plan.outputs_offset)
         seen.add(bytes(region[-64:].tolist()))
         region.fill_(0x55)

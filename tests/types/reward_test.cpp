@@ -45,10 +45,12 @@ TEST(Reward, DoesNotBelieveASpeedThatIsTrustedLessThanAskedFor) {
 }
 
 TEST(Reward, IsNothingWhereARightAnswerProvesNothing) {
-  Verdict decoy = right(3);
-  decoy.counts = false;
-  decoy.counts_reason = CountsReason::decoy;
-  EXPECT_EQ(reward_of(decoy, {}), 0.0);
+  for (CountsReason reason : {CountsReason::decoy, CountsReason::wraps_reference, CountsReason::not_triton}) {
+    Verdict no_evidence = right(3);
+    no_evidence.counts = false;
+    no_evidence.counts_reason = reason;
+    EXPECT_EQ(reward_of(no_evidence, {}), 0.0);
+  }
 }
 
 TEST(Reward, OfAWrongOrBrokenKernelIsZero) {

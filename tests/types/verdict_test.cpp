@@ -93,6 +93,7 @@ TEST(Verdict, ItsBytesAreTheContracts) {
   Verdict replayed = full();
   replayed.replay = ReplayFacts{2, 7, 1, 0, 0, 1, {}};
   replayed.triton_share = 1;
+  replayed.device_time_share = DeviceTimeShare{.triton = 0.75, .library = 0.25};
   replayed.timing.reference_samples_ms = {3, 1, 2};
   replayed.further["new"] = 1;
   std::string lines;

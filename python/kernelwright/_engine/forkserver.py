@@ -247,11 +247,12 @@ def _die_with_parent(control):
 def _ready():
     import numpy
     import triton
-    from . import wire
+    from . import kernel_libraries, wire
     torch = sys.modules.get("torch")  # a broker has not imported it
+    cuda = torch.version.cuda or "" if torch else ""
     return wire.made(wire.ReadyT, pid=os.getpid(), python=platform.python_version(), triton=triton.__version__,
                      numpy=numpy.__version__, torch=torch.__version__ if torch else "",
-                     cuda=torch.version.cuda or "" if torch else "")
+                     cuda=cuda, folders=kernel_libraries.folders() if cuda else [])
 
 
 def main():

@@ -17,10 +17,17 @@ struct Semaphore::State {
   void admit() {
     while (!waiting.empty() && is_free()) {
       ++taken;
-      Event* turn = waiting.begin()->second;
-      waiting.erase(waiting.begin());
+      auto next = preferred();
+      passed_over = next == waiting.begin() ? 0 : passed_over + 1;
+      Event* turn = next->second;
+      waiting.erase(next);
       turn->set();
     }
+  }
+
+  std::map<std::uint64_t, Event*>::iterator preferred() {
+    if (!rank || passed_over >= patience) return waiting.begin();
+    return std::ranges::min_element(waiting, {}, [this](const auto& each) { return rank(each.first); });
   }
 
   Loop& loop;
@@ -28,6 +35,9 @@ struct Semaphore::State {
   std::size_t taken = 0;
   std::uint64_t next_ticket = 0;
   std::map<std::uint64_t, Event*> waiting;
+  std::function<int(std::uint64_t)> rank;  // empty: all are equal
+  std::size_t patience = 0;
+  std::size_t passed_over = 0;  // how often the earliest waiter was
 };
 
 Semaphore::Place::Place(Place&& other) noexcept : state_(std::move(other.state_)) {}
@@ -50,6 +60,11 @@ Semaphore::Semaphore(Loop& loop, std::size_t places) : Semaphore(loop, [places] 
 
 Semaphore::Semaphore(Loop& loop, std::function<std::size_t()> places)
     : state_(std::make_shared<State>(loop, std::move(places))) {}
+
+void Semaphore::rank_by(std::function<int(std::uint64_t)> rank, std::size_t patience) {
+  state_->rank = std::move(rank);
+  state_->patience = patience;
+}
 
 std::uint64_t Semaphore::ticket() {
   return state_->next_ticket++;

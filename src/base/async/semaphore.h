@@ -1,4 +1,4 @@
-// Semaphore: a limited number of places, given in the order of tickets.
+// Semaphore: a limited number of places, given in the order of tickets or of ranks.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,10 @@ class Semaphore {
   Semaphore(Loop& loop, std::size_t places);
   // Calls the function whenever it needs the number of places, which may change; 0 counts as 1.
   Semaphore(Loop& loop, std::function<std::size_t()> places);
+
+  // From now on the waiter with the least rank precedes; among equal ranks the earliest ticket does. The
+  // earliest ticket of all is passed over `patience` times at most.
+  void rank_by(std::function<int(std::uint64_t ticket)> rank, std::size_t patience);
 
   // A waiter that returns with an earlier ticket precedes later tickets. Only one wait at a time may use a
   // ticket.

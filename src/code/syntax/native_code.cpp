@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 
 #include "code/syntax/passes.h"
@@ -52,31 +51,6 @@ bool passes_sources(Node call, std::string_view path) {
   return false;
 }
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-// The name before the parameters: __launch_bounds__ has parentheses too.
-std::string_view declared_name(std::string_view declaration) {
-  constexpr std::size_t longest = 400;
-  declaration = declaration.substr(0, longest);
-  std::string_view last;
-  for (std::size_t at = 0; at < declaration.size();) {
-    const char c = declaration[at];
-    if (c == '(' && !last.empty() && last != "__launch_bounds__") return last;
-    if (c == '(') {
-      at = declaration.find(')', at);
-      if (at == std::string_view::npos) return {};
-    }
-    if (c == '{' || c == ';') return {};
-    std::size_t end = at;
-    while (end < declaration.size() && is_word(declaration[end])) ++end;
-    if (end > at) last = declaration.substr(at, end - at);
-    at = std::max(end, at + 1);
-  }
-  return {};
-}
-
 }  // namespace
 
 void find_native_code(Node root, const Aliases& aliases, StaticReport& report) {
@@ -99,11 +73,6 @@ void find_native_code(Node root, const Aliases& aliases, StaticReport& report) {
     }
     return true;
   });
-  constexpr std::string_view kernel = "__global__";
-  const std::string_view code = root.text();
-  for (auto at = code.find(kernel); at != code.npos; at = code.find(kernel, at + kernel.size()))
-    if (auto name = declared_name(code.substr(at + kernel.size())); !name.empty())
-      report.native_kernels.emplace(name);
 }
 
 }  // namespace kw::syntax

@@ -34,8 +34,7 @@ struct StaticReport {
   std::vector<std::string> jitted;  // functions under a Triton decorator
   // It passes CUDA or C++ sources to load_inline or another builder of PyTorch's, or may do so.
   bool native_code = false;
-  std::set<std::string> native_kernels;  // names of __global__ functions in its texts
-  std::vector<StaticFinding> findings;   // explanations only, never a reason for a verdict
+  std::vector<StaticFinding> findings;  // explanations only, never a reason for a verdict
   // PyTorch operations on a kernel's own values in code that is certainly compiled: Triton's compiler
   // refuses them.
   std::vector<StaticFinding> torch_on_values;

@@ -112,11 +112,15 @@ std::vector<std::string> causes_of(const Verdict& verdict, std::string_view code
   std::vector<std::string> causes;
   if (verdict.counts != false) return causes;
   const bool library_only = verdict.counts_reason == CountsReason::library_only;
-  if (!library_only && verdict.counts_reason != CountsReason::decoy) return causes;
+  const bool by_launches = library_only || verdict.counts_reason == CountsReason::decoy ||
+                           verdict.counts_reason == CountsReason::not_triton ||
+                           verdict.counts_reason == CountsReason::wraps_reference;
+  if (!by_launches) return causes;
   if (verdict.launches && !verdict.launches->empty())
     causes.push_back("a call launches " + launches_in_words(*verdict.launches));
   else if (library_only)
     causes.push_back("a call launches no Triton kernel of the module");
+  if (verdict.counts_reason == CountsReason::not_triton) return causes;
   if (std::string calls = calls_in_words(code); !calls.empty())
     causes.push_back("PyTorch may compute the result: " + calls);
   return causes;
@@ -126,6 +130,7 @@ std::string circumstances_of(const Verdict& verdict) {
   std::string text = fmt::format("stage {}: {}", to_string(verdict.stage), words_of(verdict.stage));
   if (verdict.trust)
     text += fmt::format("; {}", words_of(*verdict.trust, verdict.kernel_time_ms.has_value()));
+  if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
   if (verdict.fault && verdict.fault != Fault::kernel) text += fmt::format("; {}", words_of(*verdict.fault));
   return text;
 }

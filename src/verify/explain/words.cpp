@@ -115,10 +115,12 @@ Words words_of(ErrorClass error_class) {
               did_not_work};
     case ErrorClass::race:
       return {
-          "Its result depends on the order in which the programs of a launch run.",
+          "Its result depends on an order that a device does not promise: of the programs of a launch, or of "
+          "launches on several streams.",
           "A device runs the programs of a launch in any order, and at the same time. Let no program read "
-          "what another one of the same launch writes, or use atomic operations; a second launch waits for "
-          "the first.",
+          "what another one of the same launch writes, or use atomic operations; a second launch on the same "
+          "stream waits for the first. Between streams, let the later one wait (wait_stream, wait_event); an "
+          "event stands for what was launched before it was recorded.",
           did_not_work};
     case ErrorClass::task_invalid:
       return {"The task itself does not work: its reference or its inputs fail.",
@@ -163,6 +165,22 @@ Words words_of(CountsReason reason) {
           "The result is right, but the reference draws random numbers, so a right result is no evidence.",
           "No kernel can count for this task: remove the random numbers from the reference.",
           "The result is right, but the reference draws random numbers, so a right result is no evidence."};
+    case CountsReason::not_triton:
+      return {
+          "The result is right, but it does not count: the call launched no Triton kernel of the module's "
+          "own, and this judging requires one (--require triton).",
+          "Write the kernel in Triton, or judge with --require own, where CUDA C++ of the module's own "
+          "counts too.",
+          "The result is right, but it does not count: the call launched no Triton kernel of your own. "
+          "Write the kernel in Triton."};
+    case CountsReason::wraps_reference:
+      return {
+          "The result is right, but it does not count: the library kernels that the reference launches "
+          "do nearly all of the work here too.",
+          "Replace library kernels that take more than 5% of the reference's device time with kernels of "
+          "the module's own. `device_time_share` holds the shares.",
+          "The result is right, but it does not count: you launch the reference's library kernels, which "
+          "take nearly all of its time. Replace more of them with your own @triton.jit kernels."};
   }
   return {};
 }

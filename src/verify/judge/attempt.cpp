@@ -214,8 +214,9 @@ async::Task<> Attempt::on_cpu() {
   const Judge judge = [&](wire::Weights weights) { return path.interpret(weights); };
   const Evidence seen = co_await under_either_weights(judge);
   if (seen.ended) co_return;
-  writer_.finish_right(oracle_.facts(),
-                       {.are_there = calls_.launched(), .are_decoys = compiled.decoy || seen.decoy});
+  writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(),
+                                         .are_triton = calls_.launches() > 0,
+                                         .are_decoys = compiled.decoy || seen.decoy});
 }
 
 // Records, replays and times; judges and times in-process if the calls cannot be replayed.
@@ -284,7 +285,10 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
   const Evidence audited = co_await replay.audit(weights);
   writer_.take_audit(audited);
   if (audited.ended) co_return;
-  writer_.finish_right(oracle_.facts(), {.are_there = found.own_launches > 0, .are_decoys = found.decoy});
+  writer_.finish_right(oracle_.facts(), {.are_there = found.own_launches > 0,
+                                         .are_triton = found.triton_launches > 0,
+                                         .are_decoys = found.decoy,
+                                         .wrap_reference = found.wraps_reference});
 }
 
 async::Task<> Attempt::finish_in_process(InProcess& in_process, bool decoys) {
@@ -293,7 +297,9 @@ async::Task<> Attempt::finish_in_process(InProcess& in_process, bool decoys) {
     writer_.take(times, moved_bytes());
     if (times.seen.ended) co_return;
   }
-  writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(), .are_decoys = decoys});
+  writer_.finish_right(
+      oracle_.facts(),
+      {.are_there = calls_.launched(), .are_triton = calls_.launches() > 0, .are_decoys = decoys});
 }
 
 }  // namespace kw::verify

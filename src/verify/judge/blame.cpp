@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/core/text.h"
+#include "code/syntax/features.h"
 
 namespace kw::verify {
 namespace {
@@ -72,12 +73,21 @@ Blame blame_deadline(const RunnerLoss& where) {
 
 // The runner reports the fault. From the import on the candidate may hold the channel, so the report cannot
 // make the fault the infrastructure's or the task's: Open has ended before the candidate's source is there.
-Blame blame_failure(const wire::FailedT& failed, Stage stage) {
+// No runner reports a size.
+Blame blame_failure(const wire::FailedT& failed, const RunnerLoss& where) {
+  const Stage stage = where.stage;
   const ErrorClass error_class = class_of(failed);
   const std::string error = to_plain_text(failed.error);
-  if (error_class == ErrorClass::infrastructure || error_class == ErrorClass::task_invalid)
+  if (error_class == ErrorClass::infrastructure || error_class == ErrorClass::task_invalid ||
+      error_class == ErrorClass::too_large)
     return of_kernel(stage, ErrorClass::process_died, "the candidate's process broke: " + error);
-  if (error_class == ErrorClass::unsupported_candidate) return skipped(stage, error_class, error);
+  if (error_class == ErrorClass::unsupported_candidate)
+    return may_use(where.source, error)
+               ? skipped(stage, error_class, error)
+               : of_kernel(
+                     stage, ErrorClass::process_died,
+                     "the candidate's process reports a missing feature that its source does not use: " +
+                         error);
   Blame blame = of_kernel(stage, error_class, error);
   // The candidate ran, and its result cannot be transferred.
   if (error_class == ErrorClass::wrong_structure) blame.status = Status::incorrect;
@@ -111,7 +121,7 @@ namespace {
 
 Blame blame_for(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
   if (refusal.failed) {
-    Blame blame = blame_failure(*refusal.failed, where.stage);
+    Blame blame = blame_failure(*refusal.failed, where);
     blame.stage = from_string<Stage>(refusal.failed->stage).value_or(where.stage);
     blame.detail = detail_of(*refusal.failed);
     return blame;
@@ -179,8 +189,10 @@ std::unexpected<Ended> could_not_start(Stage stage, const Error& error, const as
 }
 
 Blame blame_result(const wire::JudgedT& judged) {
-  return {Stage::judge, Status::incorrect, Fault::kernel,
-          from_string<ErrorClass>(judged.error_class).value_or(ErrorClass::wrong_value),
+  const auto error_class = from_string<ErrorClass>(judged.error_class).value_or(ErrorClass::wrong_value);
+  // A write out of bounds says nothing about the values.
+  const bool wild = error_class == ErrorClass::out_of_bounds;
+  return {Stage::judge, wild ? Status::failed : Status::incorrect, Fault::kernel, error_class,
           to_plain_text(judged.error)};
 }
 

@@ -41,10 +41,11 @@ struct RunnerLoss {
   Stage stage = Stage::run;
   Device device = Device::cpu;
   bool in_launch = false;
-  std::string printed;  // the end of its output
+  std::string printed;      // the end of its output
+  std::string_view source;  // of the candidate
 };
-// The kernel's fault, whatever its process says: it may speak for the candidate from the import on. A feature
-// that the interpreter does not support, and its deadline, end as `skipped` without a fault.
+// The kernel's fault, whatever its process says: it may speak for the candidate from the import on. A missing
+// feature that the source may use, and the interpreter's deadline, end as `skipped` without a fault.
 Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where);
 
 // An oracle failed or was lost: the fault of the task or of the infrastructure.
@@ -82,6 +83,9 @@ struct Judgement {
   std::string finding = {};  // in addition to the oracle's own
   TrialPurpose purpose = TrialPurpose::correctness;
   std::optional<std::size_t> recording = {};  // the replayed one; none: a call
+
+  // Whether it judges what a call of the candidate's own code returned, as one of the trials.
+  bool is_of_call() const { return !recording && trials > 0; }
 };
 
 // Launches for the evidence record.

@@ -40,6 +40,7 @@ struct Servers {
   std::shared_ptr<engine::ForkServer> broker;
 };
 
+class Censuses;
 class ClockFloor;
 class MemoryGuard;
 class ReferenceTapes;
@@ -60,10 +61,12 @@ struct Context {
   engine::Limits limits;
   ReferenceTapes& tapes;
   ClockFloor& clock_floor;
+  Censuses& censuses;
   MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
   int device = -1;                      // CUDA ordinal, or -1
   std::string why_no_replay;            // of this machine; empty if it can replay
   Environment environment;
+  std::chrono::milliseconds interpreted_call_limit{static_cast<long>(4 * cpu_call_budget_ms)};
 };
 
 using StageTimes = std::map<Stage, double>;  // milliseconds

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "code/syntax/features.h"
+
 namespace kw::verify {
 
 using namespace std::chrono_literals;
@@ -15,6 +17,7 @@ namespace {
 constexpr auto compile_limit = 45s;
 constexpr std::uint32_t max_halvings = 24;
 constexpr int rounds = 6;
+constexpr std::uint64_t little_data_bytes = 4096;  // of inputs and outputs
 
 // Halvings after which `programs` should fit the budget: each halves a grid at best.
 std::uint32_t halvings_for(double programs) {
@@ -29,6 +32,12 @@ bool stands_without_launches(const Ended& ended) {
   return blame->error_class == ErrorClass::compile_error ||
          blame->error_class == ErrorClass::out_of_resources ||
          blame->error_class == ErrorClass::syntax_error || blame->error_class == ErrorClass::missing_entry;
+}
+
+// No kernel has more programs than pairs of bytes, however it divides its work.
+bool is_credible(std::uint64_t programs, std::uint64_t bytes) {
+  return static_cast<double>(programs) * cpu_program_ms <= cpu_call_budget_ms ||
+         static_cast<double>(programs) <= static_cast<double>(bytes) * static_cast<double>(bytes);
 }
 
 // Smaller shapes do not help an interpreter that others kept from the CPU.
@@ -57,6 +66,12 @@ async::Task<Outcome<>> CpuPath::fit_shapes(Evidence& seen) {
       co_await calls_.check_decoy("without_launches", std::move(compiled->outputs), seen);
     co_await calls_.end();
     if (fits) co_return Outcome<>{};
+    if (!is_credible(program_count, data_bytes()))
+      co_return std::unexpected<Ended>(Blame{
+          Stage::compile, Status::failed, Fault::kernel, ErrorClass::forbidden,
+          fmt::format("the candidate's process counts {} programs for a call on {} bytes, which no kernel "
+                      "has: the candidate replaced the count",
+                      program_count, data_bytes())});
     if (!can_shrink()) break;
     auto smaller = co_await shrink(halvings_for(programs), seen);
     if (!smaller) co_return std::unexpected(smaller.error());
@@ -113,7 +128,25 @@ async::Task<Evidence> CpuPath::interpret(wire::Weights weights) {
     blame.error = "one launch takes the interpreter too long, and the shapes cannot be halved further";
     break;
   }
+  doubt_the_launch(seen.ended);
   co_return seen;
+}
+
+// The candidate's process claims the launch. Only a loop takes longer than the time limit on little data.
+void CpuPath::doubt_the_launch(std::optional<Ended>& ended) const {
+  auto* blame = ended ? std::get_if<Blame>(&*ended) : nullptr;
+  if (blame == nullptr || blame->error_class != ErrorClass::too_large) return;
+  if (data_bytes() > little_data_bytes || may_loop(case_.job.candidate.code)) return;
+  blame->stage = Stage::run;
+  blame->status = Status::failed;
+  blame->fault = Fault::kernel;
+  blame->error_class = ErrorClass::timeout;
+  blame->error =
+      fmt::format("a launch on {} bytes, from a source without loops, did not end in time", data_bytes());
+}
+
+std::uint64_t CpuPath::data_bytes() const {
+  return oracle_.spec().input_bytes + oracle_.spec().output_bytes;
 }
 
 async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
@@ -123,8 +156,7 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
       {"nan", "data", "zeros"}, {"nan", "zeros", "data"}, {"data", "nan", "zeros"}, {"data", "zeros", "nan"}};
   const auto& poisons = orders[case_.context.seeds.next() % std::size(orders)];
   if (auto started = co_await start_interpreter(seen); !started) co_return started;
-  const milliseconds budget =
-      std::min(milliseconds(static_cast<long>(cpu_call_budget_ms * 4)), case_.settings.timeout);
+  const milliseconds budget = std::min(case_.context.interpreted_call_limit, case_.settings.timeout);
   std::uint64_t first_seed = 0;
   double longest_ms = 0;
   for (std::uint32_t k = 0; k < case_.settings.correctness_trials; ++k) {
@@ -136,7 +168,13 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   }
   if (case_.settings.correctness_trials > 1)
     if (auto stays = co_await calls_.first_result_stays(first_seed, seen); !stays) co_return stays;
+  LiveCalls::Further more{.first = case_.settings.correctness_trials,
+                          .count = case_.settings.audit_calls,
+                          .budget = budget,
+                          .poisons = {std::begin(poisons), std::end(poisons)}};
+  if (auto right = co_await calls_.further_calls(std::move(more), seen); !right) co_return right;
   if (calls_.launches() == 0) co_return Outcome<>{};
+  calls_.restart_clock();  // each question has a limit of its own
   question_limit_ = std::min(milliseconds(static_cast<long>(3 * longest_ms)) + 2s, budget);
   // What launches do to memory that the candidate keeps may spoil later calls, so the race comes first.
   if (auto found = co_await find_race(seen); !found) co_return found;

@@ -25,6 +25,8 @@ class CpuPath {
   async::Task<Outcome<std::unique_ptr<wire::ValueT>>> ask(wire::Effect effect, Evidence& seen);
   async::Task<Outcome<>> find_decoys(Evidence& seen);
   async::Task<Outcome<>> find_race(Evidence& seen);
+  void doubt_the_launch(std::optional<Ended>& ended) const;
+  std::uint64_t data_bytes() const;  // of a call's inputs, weights and outputs
   bool can_shrink() const;
   async::Task<Outcome<bool>> shrink(std::uint32_t halvings, Evidence& seen);
 

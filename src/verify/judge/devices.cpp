@@ -178,14 +178,14 @@ Handle handle_of(const Gpu& gpu) {
   return nullptr;
 }
 
-class NvmlMemory : public DeviceMemory {
+class NvmlMemory : public DeviceMemoryReader {
  public:
   explicit NvmlMemory(Handle device) : device_(device) {}
 
-  std::optional<Use> use() override {
+  std::optional<DeviceMemory> memory() override {
     Memory memory{};
     if (nvml().memory(device_, &memory) != 0) return std::nullopt;
-    return Use{memory.total, memory.free};
+    return DeviceMemory{.total_bytes = memory.total, .free_bytes = memory.free};
   }
 
   std::vector<ProcessMemory> processes() override {
@@ -206,15 +206,14 @@ class NvmlMemory : public DeviceMemory {
 
 }  // namespace
 
-std::uint64_t memory_bytes(const Gpu& gpu) {
-  Handle device = handle_of(gpu);
-  Memory memory{};
-  return device != nullptr && nvml().memory(device, &memory) == 0 ? memory.total : 0;
-}
-
-std::unique_ptr<DeviceMemory> device_memory(const Gpu& gpu) {
+std::unique_ptr<DeviceMemoryReader> memory_reader(const Gpu& gpu) {
   Handle device = handle_of(gpu);
   return device == nullptr ? nullptr : std::make_unique<NvmlMemory>(device);
+}
+
+std::optional<DeviceMemory> device_memory(const Gpu& gpu) {
+  const auto reader = memory_reader(gpu);
+  return reader ? reader->memory() : std::nullopt;
 }
 
 std::optional<Clocks> gpu_clocks(int ordinal) {

@@ -2,6 +2,8 @@
 // traffic.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "types/verdict.h"
-#include "verify/judge/memory_guard.h"
 
 namespace kw::verify {
 
@@ -25,11 +26,34 @@ struct Gpu {
 // The GPUs that CUDA_VISIBLE_DEVICES leaves visible.
 std::vector<Gpu> visible_gpus();
 
-// The size of its memory; 0 if NVML is missing or does not know the GPU.
-std::uint64_t memory_bytes(const Gpu& gpu);
+struct DeviceMemory {
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;  // of all programs
+};
 
-// Reads the GPU's memory through NVML; null if NVML is missing or does not know the GPU.
-std::unique_ptr<DeviceMemory> device_memory(const Gpu& gpu);
+struct ProcessMemory {
+  pid_t pid = 0;  // in this program's PID namespace, where the driver knows it
+  std::uint64_t bytes = 0;
+};
+
+// Reads the memory of one device.
+class DeviceMemoryReader {
+ public:
+  DeviceMemoryReader() = default;
+  virtual ~DeviceMemoryReader() = default;
+  DeviceMemoryReader(const DeviceMemoryReader&) = delete;
+  DeviceMemoryReader& operator=(const DeviceMemoryReader&) = delete;
+
+  virtual std::optional<DeviceMemory> memory() = 0;
+  // Empty where the driver lists no processes, as in some containers. A number may be one of another PID
+  // namespace.
+  virtual std::vector<ProcessMemory> processes() = 0;
+};
+
+// By NVML; null if it is missing or does not know the GPU.
+std::unique_ptr<DeviceMemoryReader> memory_reader(const Gpu& gpu);
+// Read once; empty if NVML is missing or does not know the GPU.
+std::optional<DeviceMemory> device_memory(const Gpu& gpu);
 
 // The kernel driver's version, or empty.
 std::string driver_version();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "verify/judge/reference_clock.h"
 #include "verify/judge/statistics.h"
 
 namespace kw::verify {
@@ -51,7 +52,13 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   if (auto right = co_await calls_.first_calls(seen); !right) co_return right;
   for (std::uint32_t k = 2; k < case_.settings.correctness_trials; ++k)
     if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
-  next_call_ = case_.settings.correctness_trials;
+  next_call_ = case_.settings.correctness_trials + case_.settings.audit_calls;
+  if (auto right = co_await calls_.further_calls({.first = case_.settings.correctness_trials,
+                                                  .count = case_.settings.audit_calls,
+                                                  .budget = case_.settings.timeout},
+                                                 seen);
+      !right)
+    co_return right;
   if (calls_.launches() == 0) co_return Outcome<>{};
   // Without its launches an honest candidate may fail, so a failure here is not the candidate's fault.
   const StageTimes times = case_.times;
@@ -83,6 +90,7 @@ async::Task<Outcome<>> InProcess::sample(Times& times) {
   auto limit = async::Deadline::in(event_timing_limit);
   const Precision wanted{.share = case_.settings.timing_precision};
   double least_wall_ms = 1e300;
+  ReferenceClock clock(case_, oracle_);
   for (std::uint32_t each = 0; each < clocked_calls; ++each) {
     auto call = co_await clocked_call({}, times.seen);
     if (!call) co_return std::unexpected(call.error());
@@ -97,15 +105,16 @@ async::Task<Outcome<>> InProcess::sample(Times& times) {
     reference.calls = calls_a_round;
     reference.budget_ms = round_budget_ms;
     reference.flush_l2 = true;
-    auto theirs = co_await oracle_.time_reference(reference, event_timing_limit + 40s);
-    if (!theirs) co_return std::unexpected(theirs.error());
-    std::ranges::copy(theirs->samples_ms, std::back_inserter(times.reference_ms));
+    if (auto done = co_await clock.sample(reference, event_timing_limit + 40s); !done) co_return done;
+    times.reference_ms = clock.samples_ms();
     if (auto done = co_await timed_calls(calls_a_round, times); !done) co_return done;
     if (times.kernel_ms.empty()) break;
     if (is_settled(times.kernel_ms, least_events, wanted) &&
         is_settled(times.reference_ms, least_events, wanted))
       break;
   }
+  if (auto done = co_await clock.check(); !done) co_return done;
+  clock.give(times);
   if (!times.kernel_ms.empty())
     times.clock_check = ClockCheck{.calls = clocked_calls,
                                    .device_ms = midmean(times.kernel_ms),

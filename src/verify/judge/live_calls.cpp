@@ -1,5 +1,7 @@
 #include "verify/judge/live_calls.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -65,6 +67,7 @@ Outcome<> LiveCalls::take(Result<std::unique_ptr<engine::Worker>> worker,
   runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
   forked_by_ = std::move(from);
   layers_ = runner_->layers();
+  calls_of_process_ = 0;
   return {};
 }
 
@@ -75,8 +78,8 @@ std::unexpected<Ended> LiveCalls::ended(const engine::WorkerFailure& refusal, St
   if (refusal.lost && forked_by_ && !forked_by_->alive())
     return std::unexpected<Ended>(
         blame_infrastructure(stage, Error{"the fork server of its process died", ""}));
-  return std::unexpected<Ended>(
-      blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(), runner_->printed()}));
+  return std::unexpected<Ended>(blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(),
+                                                          runner_->printed(), case_.job.candidate.code}));
 }
 
 // The candidate's code is not in the process yet, so no failure is the candidate's, and the candidate's
@@ -141,6 +144,7 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   request.effect = how.effect;
   request.poison = std::move(how.poison);
   request.timed = how.timed;
+  ++calls_of_process_;
   request.flush_l2 = how.timed;
   auto returned = co_await runner_->call(std::move(request), arena.get(), deadline_.or_in(budget));
   if (!returned) co_return ended(returned.error(), Stage::run);
@@ -172,6 +176,35 @@ async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, How how, std::chron
 void LiveCalls::count(const wire::ReturnedT& returned) {
   launches_ += returned.launch_count;
   native_code_ = native_code_ || returned.native_code;
+}
+
+async::Task<Outcome<>> LiveCalls::further_calls(Further these, Evidence& seen) {
+  AuditCheck check{.name = "further_calls", .outcome = CheckOutcome::right};
+  const std::size_t before = seen.judgements.size();
+  const auto limit = async::Deadline::in(case_.settings.timeout);
+  Outcome<> done;
+  std::uint32_t made = 0;
+  for (; made < these.count && done && !limit.passed(); ++made) {
+    How how;
+    if (!these.poisons.empty()) how.poison = these.poisons[made % these.poisons.size()];
+    restart_clock();
+    done = co_await trial(these.first + made, std::move(how), these.budget, seen);
+  }
+  check.trials = seen.judgements.size() - before;
+  for (std::size_t each = before; each < seen.judgements.size(); ++each)
+    seen.judgements[each].purpose = TrialPurpose::audit;
+  if (done && made < these.count && made > 0)
+    seen.judgements.back().finding = fmt::format(
+        "--audit-calls: the time limit ended the further calls after {} of {}", made, these.count);
+  if (!done) {
+    auto* blame = std::get_if<Blame>(&done.error());
+    check.outcome =
+        blame != nullptr && blame->status == Status::incorrect ? CheckOutcome::wrong : CheckOutcome::failed;
+    if (blame != nullptr && blame->fault == Fault::kernel)
+      blame->error = fmt::format("call {}: {}", calls_of_process_, blame->error);
+  }
+  if (these.count > 0) seen.audits.push_back(std::move(check));
+  co_return done;
 }
 
 async::Task<Outcome<>> LiveCalls::first_calls(Evidence& seen) {
@@ -207,6 +240,7 @@ async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial,
   request.seed = call_seed(drawn_.seed);
   request.budget_ms = static_cast<double>(case_.settings.timeout.count());
   request.input_address = recording::arena_address;
+  ++calls_of_process_;
   auto began = async::SteadyClock::now();
   auto recorded =
       co_await runner_->record(std::move(request), arena.get(), deadline_.or_in(case_.settings.timeout));

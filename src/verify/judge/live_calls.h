@@ -45,6 +45,15 @@ class LiveCalls {
   // One call and its judgement.
   async::Task<Outcome<>> trial(std::uint32_t trial, How how, std::chrono::milliseconds budget,
                                Evidence& seen);
+  // Further trials of `--audit-calls` from the number `first` on, as many of `count` as begin within the time
+  // limit, which each has for itself. An error names the call's number in its process.
+  struct Further {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::chrono::milliseconds budget{};     // of one call
+    std::vector<std::string> poisons = {};  // in turns; none: as before
+  };
+  async::Task<Outcome<>> further_calls(Further these, Evidence& seen);
   // Makes two calls. The first result must be right, and must still be right after the second call.
   async::Task<Outcome<>> first_calls(Evidence& seen);
   // After two or more calls: the first result must still be right. `first_seed` is that of the first call's
@@ -81,6 +90,7 @@ class LiveCalls {
   MemoryGuard::Watched watched_;  // ends before the runner
   std::shared_ptr<engine::ForkServer> forked_by_;
   async::Deadline deadline_;
+  std::uint32_t calls_of_process_ = 0;
   OracleSide::Drawn drawn_;  // for the next call, or, without the arena, of the last
   std::uint64_t launches_ = 0;
   bool native_code_ = false;

@@ -24,13 +24,14 @@ std::size_t spares(std::size_t width) {
   return (width + 2) / 3;
 }
 
-// A kept oracle and the replayer of its reference take 1.3 GiB of the device (measured on an H100). All jobs
-// come first: beyond what 12 of them take, a third of the memory is for kept oracles.
-std::size_t kept_oracles(const Gpu& gpu) {
-  constexpr std::uint64_t of_jobs_bytes = std::uint64_t{32} << 30;
-  constexpr std::uint64_t bytes_each = std::uint64_t{4} << 30;
-  const std::uint64_t bytes = memory_bytes(gpu);
-  return bytes > of_jobs_bytes ? (bytes - of_jobs_bytes) / bytes_each : 0;
+// A kept oracle and the replayer of its reference take 1.3 GiB of the device (measured on an H100). A quarter
+// of the memory stays free of them, for the tensors of jobs.
+std::function<bool()> room_for_oracles(const Gpu* gpu) {
+  if (gpu == nullptr) return {};
+  return [gpu = *gpu] {
+    const auto memory = device_memory(gpu);
+    return memory && memory->free_bytes > memory->total_bytes / 4;
+  };
 }
 
 std::vector<std::string> seeing(const Gpu* gpu) {
@@ -46,7 +47,7 @@ bool needs_torch(engine::ServerMode mode) {
 // None where nothing measures the device's memory.
 std::unique_ptr<MemoryGuard> guard_of(const Gpu* gpu, async::Loop& loop, engine::OraclePool& oracles,
                                       std::size_t jobs) {
-  auto memory = gpu == nullptr ? nullptr : device_memory(*gpu);
+  auto memory = gpu == nullptr ? nullptr : memory_reader(*gpu);
   return memory ? std::make_unique<MemoryGuard>(loop, std::move(memory), oracles, jobs) : nullptr;
 }
 
@@ -61,7 +62,7 @@ struct LocalVerifier::Lane {
   Lane(LocalVerifier& of, const Gpu* gpu, std::size_t width, Environment environment)
       : oracles(of.loop_, of.servers_.oracle,
                 {.size = width,
-                 .kept = gpu == nullptr ? 0 : kept_oracles(*gpu),
+                 .has_room = room_for_oracles(gpu),
                  .device = gpu == nullptr ? -1 : gpu->node,
                  .environment = seeing(gpu),
                  .limits = engine::Limits{.memory_bytes = of.options_.settings.memory_bytes * 2},
@@ -88,6 +89,7 @@ struct LocalVerifier::Lane {
                 engine::Limits{.memory_bytes = of.options_.settings.memory_bytes},
                 tapes,
                 clock_floor,
+                of.censuses_,
                 memory_guard.get(),
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
@@ -120,7 +122,12 @@ struct LocalVerifier::Lane {
 };
 
 LocalVerifier::LocalVerifier(async::Loop& loop, async::Stop& stop, Options options)
-    : loop_(loop), stop_(stop), options_(std::move(options)), seeds_(random_bytes(32)), reviving_(loop, 1) {
+    : loop_(loop),
+      stop_(stop),
+      options_(std::move(options)),
+      seeds_(random_bytes(32)),
+      reviving_(loop, 1),
+      censuses_(loop, options_.installation.replayer) {
   if (options_.settings.jobs == 0)
     options_.settings.jobs = options_.gpus.empty() ? cores() : std::min<std::size_t>(12, cores());
 }
@@ -229,8 +236,8 @@ engine::SpareWorkers::Options LocalVerifier::spare_replayers(const Gpu* gpu, std
 
 // If audits are rare, a spare context for them is wasted.
 std::size_t LocalVerifier::audits_at_once(std::size_t width) const {
-  if (!options_.settings.replay || options_.settings.audit < 0.5) return 0;
-  return width;
+  const bool rare = options_.settings.audit < 0.5 && options_.settings.audit_calls == 0;
+  return options_.settings.replay && !rare ? width : 0;
 }
 
 // Replaces fork servers that died (for example when the host ran out of memory), once for all waiting

@@ -6,6 +6,7 @@
 
 #include "base/async/semaphore.h"
 #include "verify/api/verifier.h"
+#include "verify/judge/censuses.h"
 #include "verify/judge/context.h"
 #include "verify/judge/devices.h"
 #include "verify/workers/installation.h"
@@ -58,6 +59,7 @@ class LocalVerifier : public Verifier {
   std::string protocol_;
   std::string why_no_replay_;
   async::Semaphore reviving_;  // one at a time
+  Censuses censuses_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 
  public:

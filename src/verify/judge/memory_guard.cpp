@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/process/cpu_use.h"
 
@@ -19,8 +24,8 @@ constexpr auto end_limit = 2s;  // the memory of ended processes is free after t
 constexpr std::uint64_t most_reserve_bytes = std::uint64_t{2} << 30;
 
 // About three contexts.
-std::uint64_t reserve_bytes(const DeviceMemory::Use& use) {
-  return std::min(most_reserve_bytes, use.total_bytes / 16);
+std::uint64_t reserve_bytes(const DeviceMemory& memory) {
+  return std::min(most_reserve_bytes, memory.total_bytes / 16);
 }
 
 // Alone on the device, of what was free before: an oracle and a replayer need the rest.
@@ -43,14 +48,15 @@ struct MemoryGuard::Entry {
 struct MemoryGuard::State {
   using Held = std::vector<std::pair<Entry*, std::uint64_t>>;
 
-  State(async::Loop& on, std::unique_ptr<DeviceMemory> of, engine::OraclePool& pool, std::size_t number)
-      : loop(on), memory(std::move(of)), oracles(pool), jobs(std::max<std::size_t>(1, number)) {}
+  State(async::Loop& on, std::unique_ptr<DeviceMemoryReader> from, engine::OraclePool& pool,
+        std::size_t number)
+      : loop(on), reader(std::move(from)), oracles(pool), jobs(std::max<std::size_t>(1, number)) {}
 
   // Bytes of the device that the processes of each watched runner hold; empty if the driver names none of
   // them.
   Held held() {
     Held found;
-    const std::vector<ProcessMemory> processes = memory->processes();
+    const std::vector<ProcessMemory> processes = reader->processes();
     if (processes.empty()) return found;
     for (const auto& each : watched) {
       const std::vector<pid_t> tree = process::tree_of(each->runner->init());
@@ -104,7 +110,7 @@ struct MemoryGuard::State {
   }
 
   async::Loop& loop;
-  std::unique_ptr<DeviceMemory> memory;
+  std::unique_ptr<DeviceMemoryReader> reader;
   engine::OraclePool& oracles;
   std::size_t jobs;
   std::list<std::shared_ptr<Entry>> watched;
@@ -114,8 +120,8 @@ struct MemoryGuard::State {
   async::Deadline patience;  // processes that were ended free their memory until then
 };
 
-MemoryGuard::MemoryGuard(async::Loop& loop, std::unique_ptr<DeviceMemory> memory, engine::OraclePool& oracles,
-                         std::size_t jobs)
+MemoryGuard::MemoryGuard(async::Loop& loop, std::unique_ptr<DeviceMemoryReader> memory,
+                         engine::OraclePool& oracles, std::size_t jobs)
     : state_(std::make_shared<State>(loop, std::move(memory), oracles, jobs)) {
   state_->patience = async::Deadline::in(0ms);
 }
@@ -138,7 +144,7 @@ void MemoryGuard::Watched::leave() {
 
 MemoryGuard::Watched MemoryGuard::watch(engine::Worker& runner, bool is_alone) {
   state_->forget_ended();
-  const auto use = state_->memory->use();
+  const auto use = state_->reader->memory();
   auto entry = std::make_shared<Entry>(&runner, is_alone, use ? use->free_bytes : 0);
   state_->watched.push_back(entry);
   if (use && !std::exchange(state_->looks, true)) async::spawn(state_->loop, keep_looking(state_));
@@ -155,7 +161,7 @@ async::Task<> MemoryGuard::keep_looking(std::shared_ptr<State> state) {
 
 async::Task<> MemoryGuard::look(std::shared_ptr<State> state) {
   state->forget_ended();
-  const auto use = state->memory->use();
+  const auto use = state->reader->memory();
   if (!use || state->watched.empty()) co_return;
   const bool some_are_alone =
       std::ranges::any_of(state->watched, [](const auto& each) { return each->is_alone; });

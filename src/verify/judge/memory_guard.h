@@ -1,43 +1,16 @@
 // Guards a device's memory against its candidates, by what the driver says of it.
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstdint>
-#include <list>
+#include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "base/async/wait.h"
+#include "verify/judge/devices.h"
 #include "verify/workers/oracle.h"
 #include "verify/workers/worker.h"
 
 namespace kw::verify {
-
-struct ProcessMemory {
-  pid_t pid = 0;  // in this program's PID namespace, where the driver knows it
-  std::uint64_t bytes = 0;
-};
-
-// What the driver says of the memory of one device.
-class DeviceMemory {
- public:
-  struct Use {
-    std::uint64_t total_bytes = 0;
-    std::uint64_t free_bytes = 0;
-  };
-  DeviceMemory() = default;
-  virtual ~DeviceMemory() = default;
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-
-  virtual std::optional<Use> use() = 0;
-  // Empty where the driver lists no processes, as in some containers. A number may be one of another PID
-  // namespace.
-  virtual std::vector<ProcessMemory> processes() = 0;
-};
 
 // While runners live, it reads the device's free memory several times a second. When little is left, it ends
 // unused oracles; when that does not help, the runner that holds most. Where the driver lists no processes it
@@ -48,7 +21,7 @@ class MemoryGuard {
 
  public:
   // `jobs` share the device.
-  MemoryGuard(async::Loop& loop, std::unique_ptr<DeviceMemory> memory, engine::OraclePool& oracles,
+  MemoryGuard(async::Loop& loop, std::unique_ptr<DeviceMemoryReader> memory, engine::OraclePool& oracles,
               std::size_t jobs);
   ~MemoryGuard();
 

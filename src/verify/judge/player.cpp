@@ -6,6 +6,7 @@
 
 #include "base/core/text.h"
 #include "verify/judge/context.h"
+#include "verify/judge/oracle_side.h"
 #include "verify/recording/limits.h"
 
 namespace kw::verify {
@@ -124,9 +125,11 @@ async::Task<Result<>> Player::start(Queues queues) {
   co_return Result<>{};
 }
 
-async::Task<std::expected<Fd, ReplayFailure>> Player::draw(std::uint64_t seed, bool mapped) {
+async::Task<std::expected<Fd, ReplayFailure>> Player::draw(std::uint64_t seed, bool mapped,
+                                                           std::uint64_t poison_seed) {
   wire::DrawT request;
   request.seed = seed;
+  request.poison_seed = poison_seed;
   request.slot = slot_;
   request.mapped = mapped;
   auto arena = co_await oracle_.draw(std::move(request), Deadline::in(prepare_limit));
@@ -152,12 +155,22 @@ async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<cons
   co_return std::expected<void, ReplayFailure>{};
 }
 
+// Every replay has new inputs, also after a failed one.
 async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how) {
+  const std::uint64_t seed = context_.seeds.next();
+  // A kernel sees the poison, and must not learn the seed of the inputs from it.
+  return play_on(std::move(how), seed, call_seed(seed));
+}
+
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how,
+                                                                          std::uint64_t seed,
+                                                                          std::uint64_t poison_seed) {
   Played played;
-  played.seed = context_.seeds.next();
+  played.seed = seed;
+  played.poison_seed = poison_seed;
   played.tape = how.slot;
-  // Every replay has new inputs, also after a failed one.
-  auto arena = co_await draw(played.seed, true);
+  how.gap_key = poison_seed;
+  auto arena = co_await draw(seed, true, poison_seed);
   if (!arena) co_return std::unexpected(std::move(arena.error()));
   auto began = async::SteadyClock::now();
   auto facts = co_await replayer_->replay(std::move(how), Deadline::in(context_.settings.timeout));
@@ -174,6 +187,7 @@ async::Task<std::expected<wire::JudgedT, ReplayFailure>> Player::judge(const Pla
   request.slot = slot_;
   request.strided = true;
   request.outputs_only = outputs_only;
+  request.digest = played.compared;
   request.outputs = std::make_unique<wire::ValueT>(tapes_[played.tape]->places.outputs);
   auto judged = co_await oracle_.judge(std::move(request), Deadline::in(judge_limit));
   if (!judged) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::oracle, std::move(judged.error())});

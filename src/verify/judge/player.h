@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/core/result.h"
@@ -58,14 +59,20 @@ class Player {
   // replayed.
   async::Task<std::expected<void, ReplayFailure>> add(std::shared_ptr<const Tape> tape);
 
-  // Draws fresh inputs and replays recording `how.slot` once. `how` holds everything but the inputs.
+  // Draws fresh inputs, or those of an earlier seed, and replays recording `how.slot` once. `how` holds
+  // everything but the inputs.
   struct Played {
     wire::ReplayedT facts;
     std::uint64_t seed = 0;
+    std::uint64_t poison_seed = 0;
     std::uint32_t tape = 0;
-    double wall_ms = 0;  // of the replay alone, by the supervisor's clock
+    bool compared = false;  // judging it gives a digest of the outputs, too
+    double wall_ms = 0;     // of the replay alone, by the supervisor's clock
   };
   async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how);
+  // The same on the inputs of `seed`; `poison_seed` decides all other memory.
+  async::Task<std::expected<Played, ReplayFailure>> play_on(wire::ReplayT how, std::uint64_t seed,
+                                                            std::uint64_t poison_seed);
 
   // Judges the outputs of the last play.
   async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,
@@ -85,7 +92,8 @@ class Player {
   const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
 
  private:
-  async::Task<std::expected<Fd, ReplayFailure>> draw(std::uint64_t seed, bool mapped);
+  async::Task<std::expected<Fd, ReplayFailure>> draw(std::uint64_t seed, bool mapped,
+                                                     std::uint64_t poison_seed = 0);
 
   Context& context_;
   engine::Oracle& oracle_;
@@ -102,6 +110,7 @@ class Player {
 struct KeptReference {
   std::string key;  // task_key
   std::shared_ptr<Player> player;
+  std::shared_ptr<std::vector<double>> launch_ms;  // empty until its launches are timed
 };
 
 }  // namespace kw::verify

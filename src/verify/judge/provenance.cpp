@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "base/async/loop.h"
@@ -16,78 +15,151 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Prefixes and parts of the mangled names of kernels of PyTorch and of its libraries. They decide only where
-// a candidate builds native code, since such code cannot be attested.
-constexpr std::array<std::string_view, 27> library_words{
-    "at6native", "at4cuda", "at_cuda",  "cutlass", "cublas",        "cudnn",  "cusolver",
-    "cusparse",  "cufft",   "ampere_",  "sm80_",   "sm90_",         "nvjet",  "hopper_",
-    "volta_",    "turing_", "maxwell_", "cub3",    "CUB_",          "thrust", "splitKreduce",
-    "gemv",      "gemmk1",  "flash",    "fmha_",   "pytorch_flash", "triton_"};
-
-bool has_library_word(std::string_view kernel) {
-  return std::ranges::any_of(library_words, [&](std::string_view word) { return kernel.contains(word); });
-}
-
-// A function of the source with that mangled name, in no namespace or in one without such a word, is its own.
-bool is_named_like_a_library(const std::string& kernel, const std::set<std::string>& native_kernels) {
-  if (!has_library_word(kernel)) return false;
-  return std::ranges::none_of(native_kernels, [&](const std::string& name) {
-    const std::string mangled = fmt::format("{}{}", name.size(), name);
-    if (kernel == name || kernel.starts_with("_Z" + mangled)) return true;
-    const std::size_t at = kernel.find(mangled);
-    if (at == std::string::npos || at == 0 || is_digit(kernel[at - 1])) return false;
-    return !has_library_word(kernel.substr(0, at)) && !has_library_word(kernel.substr(at + mangled.size()));
-  });
-}
-
 constexpr auto broker_limit = 120s;  // longer than BUDGET_S of _engine/broker.py
 
 // One recording's launches.
 struct Examined {
   std::uint32_t recording = 0;
   std::vector<Launch> launches = {};
-  std::vector<std::uint32_t> own = {};  // numbers of launches
-  std::optional<double> triton_share = {};
+  std::size_t own = 0;
+  std::size_t triton = 0;
+  std::vector<std::uint32_t> required = {};  // numbers of the own launches that --require accepts
+  std::optional<DeviceTimeShare> share = {};
 };
 
-Examined examined(const wire::ReplayableT& facts, std::uint32_t recording, const Origins& origins) {
+Examined examined(const Examination& of, std::uint32_t recording) {
+  const wire::ReplayableT& facts = of.player.facts(recording);
+  const bool triton_only = of.settings.require == "triton";
   Examined found{.recording = recording};
   for (std::uint32_t i = 0; i < facts.launches.size(); ++i) {
     const wire::LaunchT& from = *facts.launches[i];
     Launch& launch = found.launches.emplace_back(launch_of(from));
-    const std::string_view origin = whose(from.name, from.cubin_sha256, origins);
+    const std::string_view origin = whose(code_of(from), of.origins);
     launch.whose = origin;
     launch.block = from.block;
-    if (is_own(origin, origins)) found.own.push_back(i);
+    const bool own = is_own(origin, of.origins);
+    const bool triton = origin == "candidate";
+    if (own) ++found.own;
+    if (triton) ++found.triton;
+    if (triton || (own && !triton_only)) found.required.push_back(i);
   }
   return found;
 }
 
-async::Task<std::optional<Ended>> time_each(Player& player, Examined& found) {
-  if (found.launches.empty()) co_return std::nullopt;
-  wire::ReplayT how;
-  how.slot = found.recording;
-  how.order = wire::Order::serial;
-  how.each_launch = true;
-  auto played = co_await player.play(std::move(how));
-  if (!played) co_return co_await player.broken_while_timed(played.error());
+// None where nothing took time.
+std::optional<DeviceTimeShare> device_time_share(const std::vector<Launch>& launches,
+                                                 const Origins& origins) {
+  DeviceTimeShare share;
   double all_ms = 0;
-  double own_ms = 0;
-  for (std::size_t i = 0; i < std::min(found.launches.size(), played->facts.launch_ms.size()); ++i) {
-    Launch& launch = found.launches[i];
-    launch.time_ms = std::max(0.0, played->facts.launch_ms[i]);
-    all_ms += *launch.time_ms;
-    if (launch.whose == "candidate") own_ms += *launch.time_ms;
+  for (const Launch& each : launches) {
+    const double time_ms = each.time_ms.value_or(0);
+    const std::string_view origin = *each.whose;
+    double& part = origin == "candidate"     ? share.triton
+                   : origin == "library"     ? share.library
+                   : is_own(origin, origins) ? share.native
+                                             : share.unattested;
+    part += time_ms;
+    all_ms += time_ms;
   }
-  if (all_ms > 0) found.triton_share = own_ms / all_ms;
+  if (all_ms <= 0) return {};
+  for (double* part : {&share.triton, &share.native, &share.library, &share.unattested}) *part /= all_ms;
+  return share;
+}
+
+async::Task<std::optional<Ended>> time_each(const Examination& of, Examined& found, int passes = 1) {
+  if (found.launches.empty()) co_return std::nullopt;
+  auto times_ms = co_await launch_times(of.player, found.recording, passes);
+  if (!times_ms) co_return co_await of.player.broken_while_timed(times_ms.error());
+  for (std::size_t i = 0; i < std::min(found.launches.size(), times_ms->size()); ++i)
+    found.launches[i].time_ms = (*times_ms)[i];
+  found.share = device_time_share(found.launches, of.origins);
   co_return std::nullopt;
 }
 
+constexpr int passes_to_compare = 3;  // a time that other work on the device delayed must not decide
+
+// The times of the reference's launches, which are measured once. None: they are not known. Like every
+// failure of the reference's replays, one here is not the candidate's fault.
+async::Task<Outcome<TimedLaunches>> reference_launches(ReferenceReplays::Found& reference) {
+  if (!reference.player || !reference.launch_ms) co_return TimedLaunches{};
+  const wire::ReplayableT& facts = reference.player->facts(0);
+  if (reference.launch_ms->empty()) {
+    auto times_ms = co_await launch_times(*reference.player, 0, passes_to_compare);
+    if (!times_ms) {
+      auto words = words_of(times_ms.error());
+      reference.player.reset();
+      reference.why_not = words.value_or("");
+      if (!words) co_return std::unexpected(words.error());
+      co_return TimedLaunches{};
+    }
+    *reference.launch_ms = std::move(*times_ms);
+  }
+  TimedLaunches launches;
+  if (reference.launch_ms->size() != facts.launch_count || facts.launches.size() != facts.launch_count)
+    co_return launches;  // not all of them are known
+  for (std::size_t i = 0; i < facts.launches.size(); ++i)
+    launches.push_back(timed_launch(*facts.launches[i], (*reference.launch_ms)[i]));
+  co_return launches;
+}
+
+TimedLaunches library_launches(const Examination& of, const Examined& recording) {
+  const wire::ReplayableT& facts = of.player.facts(recording.recording);
+  TimedLaunches launches;
+  for (std::size_t i = 0; i < recording.launches.size(); ++i)
+    if (const Launch& each = recording.launches[i]; each.whose == "library")
+      launches.push_back(timed_launch(*facts.launches[i], each.time_ms.value_or(0)));
+  return launches;
+}
+
+// Copies and fills by the driver, whose times are not known.
+std::size_t copies_of(const wire::ReplayableT& facts) {
+  return facts.operations - std::min(facts.operations, facts.launch_count);
+}
+
+// Whether it makes launches of the reference, and no copy less.
+bool may_wrap(const Examination& of, const Examined& recording) {
+  if (!of.reference.player ||
+      copies_of(of.player.facts(recording.recording)) < copies_of(of.reference.player->facts(0)))
+    return false;
+  return std::ranges::any_of(recording.launches, [&](const Launch& each) {
+    return of.reference.cubins.contains(each.cubin_sha256.value_or(""));
+  });
+}
+
+// A recording that wraps the reference.
+struct Wrapping {
+  const Examined* recording = nullptr;
+  ReferenceShares shares = {};
+};
+
+// A first measurement that wraps the reference is made again, more precisely.
+async::Task<Outcome<std::optional<Wrapping>>> wrapping_of(const Examination& of, Examined& recording) {
+  using Found = std::optional<Wrapping>;
+  if (!may_wrap(of, recording)) co_return Found{};
+  auto reference = co_await reference_launches(of.reference);
+  if (!reference) co_return std::unexpected(reference.error());
+  auto shares = shares_of_reference(*reference, library_launches(of, recording));
+  if (!shares || !wraps_reference(*shares)) co_return Found{};
+  if (auto ended = co_await time_each(of, recording, passes_to_compare); ended)
+    co_return std::unexpected(*ended);
+  shares = shares_of_reference(*reference, library_launches(of, recording));
+  if (!shares || !wraps_reference(*shares)) co_return Found{};
+  co_return Wrapping{&recording, *shares};
+}
+
+async::Task<Outcome<std::optional<Wrapping>>> find_wrapping(const Examination& of,
+                                                            std::vector<Examined>& recordings) {
+  for (Examined& each : recordings)
+    if (auto found = co_await wrapping_of(of, each); !found || *found) co_return found;
+  co_return std::optional<Wrapping>{};
+}
+
 // Without some launches the others may fault, which proves nothing.
-async::Task<std::expected<CheckOutcome, Ended>> replay_without_own(Player& player, const Examined& of) {
+async::Task<std::expected<CheckOutcome, Ended>> replay_without(Player& player, std::uint32_t recording,
+                                                               std::vector<std::uint32_t> launches) {
   wire::ReplayT how;
-  how.slot = of.recording;
-  how.skip = of.own;
+  how.slot = recording;
+  how.skip = std::move(launches);
   auto played = co_await player.play(std::move(how));
   if (!played && was_stopped(played.error().refusal)) co_return std::unexpected<Ended>(Stopped{});
   if (!played) co_return CheckOutcome::failed;
@@ -96,10 +168,10 @@ async::Task<std::expected<CheckOutcome, Ended>> replay_without_own(Player& playe
   co_return judged->right ? CheckOutcome::right : CheckOutcome::wrong;
 }
 
-// The recordings begin with the least favourable one; one in which the own launches are decoys decides.
+// The recordings begin with the least favourable one; one in which the required launches are decoys decides.
 async::Task<> look_for_decoys(Player& player, const std::vector<Examined>& recordings, Provenance& found) {
   for (const Examined& each : recordings) {
-    auto outcome = co_await replay_without_own(player, each);
+    auto outcome = co_await replay_without(player, each.recording, each.required);
     if (!outcome) {
       found.ended = outcome.error();
       co_return;
@@ -109,16 +181,47 @@ async::Task<> look_for_decoys(Player& player, const std::vector<Examined>& recor
     found.decoy_check.outcome = CheckOutcome::right;
     found.decoy = true;
     found.launches = each.launches;
+    found.device_time_share = each.share;
     co_return;
   }
 }
 
+// A candidate may call the library beside its own kernels, such as to compare: its result is right without
+// the library's launches then.
+async::Task<> take_wrapping(const Examination& of, const Wrapping& wrapping, Provenance& found) {
+  const Examined& recording = *wrapping.recording;
+  std::vector<std::uint32_t> library;
+  for (std::uint32_t i = 0; i < recording.launches.size(); ++i)
+    if (recording.launches[i].whose == "library") library.push_back(i);
+  auto outcome = co_await replay_without(of.player, recording.recording, std::move(library));
+  if (!outcome) found.ended = outcome.error();
+  if (!outcome || *outcome == CheckOutcome::right) co_return;
+  found.wraps_reference = true;
+  found.launches = recording.launches;
+  found.device_time_share = recording.share;
+  found.findings.push_back(fmt::format(
+      "library kernels take {:.1f}% of the reference's device time, and the reference's kernels that are "
+      "left out take {:.1f}%",
+      100 * wrapping.shares.by_library, 100 * wrapping.shares.left_out));
+}
+
 }  // namespace
 
-std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins) {
-  if (origins.library.contains(cubin_sha256)) return "library";
-  if (origins.attested.contains(cubin_sha256)) return "candidate";
-  return is_named_like_a_library(kernel, origins.native_kernels) ? "library" : "unattested";
+LaunchedCode code_of(const wire::LaunchT& launch) {
+  return {launch.cubin_sha256, launch.code};
+}
+
+std::string_view whose(const LaunchedCode& code, const Origins& origins) {
+  if (origins.library.contains(code.cubin_sha256)) return "library";
+  if (origins.attested.contains(code.cubin_sha256)) return "candidate";
+  return origins.census && origins.census->has(code.key) ? "library" : "unattested";
+}
+
+bool needs_census(const Player& player, const Origins& origins) {
+  for (std::size_t recording = 0; recording < player.tapes(); ++recording)
+    for (const auto& launch : player.facts(recording).launches)
+      if (whose(code_of(*launch), origins) == "unattested") return true;
+  return false;
 }
 
 bool is_own(std::string_view origin, const Origins& origins) {
@@ -210,24 +313,33 @@ void add_origins(LaunchList& list, const std::vector<Examined>& recordings) {
 
 }  // namespace
 
-async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed) {
+async::Task<Provenance> find_provenance(const Examination& of) {
   Provenance found;
-  found.launch_list = recorded_launches(player);
+  found.launch_list = recorded_launches(of.player);
+  const bool timed = of.settings.timing_trials > 0;
   std::vector<Examined> recordings;
-  for (std::uint32_t i = 0; i < player.tapes(); ++i)
-    recordings.push_back(examined(player.facts(i), i, origins));
+  for (std::uint32_t i = 0; i < of.player.tapes(); ++i) recordings.push_back(examined(of, i));
   for (Examined& each : recordings)
-    if (timed && !found.ended) found.ended = co_await time_each(player, each);
+    if (timed && !found.ended) found.ended = co_await time_each(of, each);
   add_origins(found.launch_list, recordings);
   std::ranges::sort(recordings, {}, [](const Examined& each) {
-    return std::tuple(each.own.size(), each.triton_share.value_or(0), each.recording);
+    return std::tuple(each.required.size(), each.share.value_or(DeviceTimeShare{}).triton, each.recording);
   });
   const Examined& least = recordings.front();
   found.launches = least.launches;
-  found.own_launches = least.own.size();
+  found.device_time_share = least.share;
+  found.own_launches = std::ranges::min(recordings, {}, &Examined::own).own;
+  found.triton_launches = std::ranges::min(recordings, {}, &Examined::triton).triton;
   for (const Examined& each : recordings)
-    if (each.triton_share) found.triton_share = std::min(found.triton_share.value_or(1), *each.triton_share);
-  if (found.own_launches > 0 && !found.ended) co_await look_for_decoys(player, recordings, found);
+    if (each.share) found.triton_share = std::min(found.triton_share.value_or(1), each.share->triton);
+  // Under --require any, neither finding would change the verdict.
+  if (least.required.empty() || of.settings.require == "any") co_return found;
+  if (found.ended) co_return found;
+  Outcome<std::optional<Wrapping>> wrapping;
+  if (timed) wrapping = co_await find_wrapping(of, recordings);
+  if (!wrapping) found.ended = wrapping.error();
+  if (!found.ended) co_await look_for_decoys(of.player, recordings, found);
+  if (!found.ended && !found.decoy && *wrapping) co_await take_wrapping(of, **wrapping, found);
   co_return found;
 }
 

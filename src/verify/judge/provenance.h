@@ -1,6 +1,7 @@
 // Provenance of a candidate's launches: the candidate's own kernels, or a library's.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -10,7 +11,10 @@
 #include <vector>
 
 #include "base/async/wait.h"
+#include "verify/census/census.h"
 #include "verify/judge/player.h"
+#include "verify/judge/replays.h"
+#include "verify/judge/wrapping.h"
 
 namespace kw::verify {
 
@@ -32,14 +36,22 @@ std::shared_ptr<Attesting> start_attesting(Context& context, std::shared_ptr<con
 struct Origins {
   std::set<std::string> attested = {};  // SHA-256 of cubins that the compile broker made of its Triton code
   std::set<std::string> library = {};   // SHA-256 of cubins that its reference launched, or others brought
-  bool native_code = false;             // it built CUDA or C++ of its own
-  std::set<std::string> native_kernels = {};  // names of the __global__ functions in its source
+  std::shared_ptr<const census::Census> census = {};  // null: not needed, or there is none
+  bool native_code = false;                           // it built CUDA or C++ of its own
 };
 
-// "library": launched by the reference too, of an installed package, or of torch.compile. "candidate":
-// attested, and no library's. Neither depends on a name. Of all others, those with a name of PyTorch's or its
-// libraries' kernels are "library", the rest "unattested".
-std::string_view whose(const std::string& kernel, const std::string& cubin_sha256, const Origins& origins);
+// The machine code of a launch.
+struct LaunchedCode {
+  std::string cubin_sha256;  // of the whole image
+  std::uint64_t key = 0;     // of the kernel's own code: see recording::code_key
+};
+LaunchedCode code_of(const wire::LaunchT& launch);
+
+// "library": launched by the reference too, of an installed package, of torch.compile, or in the census.
+// "candidate": attested, and none of the first three. "unattested": all others. None depends on a name.
+std::string_view whose(const LaunchedCode& code, const Origins& origins);
+// Whether a launch of the player's recordings is known only to a census, if at all.
+bool needs_census(const Player& player, const Origins& origins);
 // Whether a launch of this origin is work of the candidate's own: CUDA C++ cannot be attested.
 bool is_own(std::string_view origin, const Origins& origins);
 
@@ -51,17 +63,29 @@ LaunchList recorded_launches(const Player& player);
 
 // The launches of a call: their origin, their times, and whether the result needs the candidate's own.
 struct Provenance {
-  std::vector<Launch> launches = {};        // of the recording with the fewest own launches, or with decoys
-  std::optional<double> triton_share = {};  // the share of device time in the candidate's attested kernels
+  // Of the recording with the fewest required launches, with decoys, or that wraps the reference.
+  std::vector<Launch> launches = {};
+  std::optional<DeviceTimeShare> device_time_share = {};  // of these launches
+  std::optional<double> triton_share = {};                // the least of all recordings
   std::size_t own_launches = 0;
-  bool decoy = false;  // the result is right without the own launches
+  std::size_t triton_launches = 0;  // attested ones of its own
+  bool decoy = false;               // the result is right without the required launches
+  bool wraps_reference = false;
   DecoyCheck decoy_check{.name = "without_own_launches"};
   LaunchList launch_list = {};  // of all recordings
-  std::string finding = {};
+  std::vector<std::string> findings = {};
   std::optional<Ended> ended = {};
+};
+
+struct Examination {
+  Player& player;
+  const Origins& origins;
+  const Settings& settings;
+  // Its launches are timed where a candidate launches kernels of its, and it is dropped if that fails.
+  ReferenceReplays::Found& reference;
 };
 // Every recording of the player is examined, and the least favourable one decides: the others may be a show.
 // The replays without own launches come last, since they may fault.
-async::Task<Provenance> find_provenance(Player& player, const Origins& origins, bool timed);
+async::Task<Provenance> find_provenance(const Examination& of);
 
 }  // namespace kw::verify

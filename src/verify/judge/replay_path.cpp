@@ -9,6 +9,7 @@
 
 #include "base/core/files.h"
 #include "code/syntax/static_findings.h"
+#include "verify/judge/censuses.h"
 #include "verify/judge/devices.h"
 #include "verify/judge/outside_clock.h"
 #include "verify/judge/replay_timer.h"
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t recordings = 2;
+constexpr std::uint32_t most_early_calls = 3;  // between the first two calls and the recorded ones
 constexpr std::size_t most_kept_bytes = std::size_t{1} << 30;
 constexpr double whole_calls_budget_ms = 500;
 constexpr auto whole_calls_limit = 20s;
@@ -43,8 +45,8 @@ async::Task<Evidence> ReplayPath::judge(wire::Weights weights) {
   co_return seen;
 }
 
-// Makes live calls and records two of them. The number of calls after these is drawn at random, so that a
-// candidate cannot tell the last one by counting.
+// Makes live calls and records two of them. The numbers of calls before and after these are drawn at random,
+// so that a candidate cannot tell the recorded calls, nor the last one, by counting.
 async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
   if (auto started = co_await calls_.start(case_.context.runners); !started)
     co_return std::unexpected(started.error());
@@ -52,6 +54,9 @@ async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
     co_return std::unexpected(loaded.error());
   if (auto right = co_await calls_.first_calls(seen); !right) co_return std::unexpected(right.error());
   std::uint32_t live = 2;
+  for (auto early = case_.context.seeds.next() % (most_early_calls + 1); early > 0; --early)
+    if (auto right = co_await calls_.trial(live++, {}, case_.settings.timeout, seen); !right)
+      co_return std::unexpected(right.error());
   Outcome<std::string> why_not;
   for (std::uint32_t each = 0; each < recordings && why_not && why_not->empty(); ++each)
     why_not = co_await record_call(live++, seen);
@@ -126,7 +131,7 @@ async::Task<Times> ReplayPath::time(DeviceShare& device, ReferenceReplays::Found
   if (auto done = co_await sample(device, reference, times); !done)
     times.seen.ended = std::move(done.error());
   times.instrument = reference.player ? "replay" : "replay, reference by cuda-events";
-  times.why_none = "no replay ended within the time for timing";
+  if (times.why_none.empty()) times.why_none = "no replay ended within the time for timing";
   co_return times;
 }
 
@@ -138,25 +143,36 @@ async::Task<Outcome<>> ReplayPath::sample(DeviceShare& device, ReferenceReplays:
   times.clocks = gpu_clocks(case_.context.device);
   if (times.seen.ended) co_return std::unexpected(*times.seen.ended);
   if (!reference.player)
-    if (auto timed = co_await time_by_events(reference.why_not, times); !timed) co_return timed;
+    if (auto timed = co_await time_by_events(device, reference.why_not, times); !timed) co_return timed;
   if (auto compared = co_await compare_with_outside_clock(device, times); !compared) co_return compared;
   if (case_.settings.compile_baseline && reference.player) co_await time_compiled_reference(times);
   co_return Outcome<>{};
 }
 
-async::Task<Outcome<>> ReplayPath::time_by_events(const std::string& why_not_replayed, Times& times) {
+async::Task<Outcome<>> ReplayPath::time_by_events(DeviceShare& device, const std::string& why_not_replayed,
+                                                  Times& times) {
+  times.findings.push_back("the reference is timed by events in the oracle, since it cannot be replayed: " +
+                           why_not_replayed);
+  ReferenceClock clock(case_, oracle_);
+  auto done = co_await sample_by_events(clock);
+  if (done && !clock.refutation().empty() && !device.is_alone()) {
+    co_await device.drain();
+    clock.forget();
+    done = co_await sample_by_events(clock);
+  }
+  if (done) clock.give(times);
+  co_return done;
+}
+
+async::Task<Outcome<>> ReplayPath::sample_by_events(ReferenceClock& clock) {
   wire::TimeReferenceT request;
   request.seed = case_.context.seeds.next();
   request.warmup = case_.settings.timing_warmup;
   request.calls = case_.settings.timing_trials;
   request.budget_ms = 5'000;
   request.flush_l2 = true;
-  auto timed = co_await oracle_.time_reference(request, 60s);
-  if (!timed) co_return std::unexpected(timed.error());
-  times.reference_ms = timed->samples_ms;
-  times.findings.push_back("the reference is timed by events in the oracle, since it cannot be replayed: " +
-                           why_not_replayed);
-  co_return Outcome<>{};
+  if (auto timed = co_await clock.sample(request, 60s); !timed) co_return timed;
+  co_return co_await clock.check();
 }
 
 async::Task<Outcome<>> ReplayPath::compare_with_outside_clock(DeviceShare& device, Times& times) {
@@ -191,41 +207,53 @@ async::Task<> ReplayPath::time_compiled_reference(Times& times) {
 
 namespace {
 
-// Without a broker an honest kernel cannot be told from a library's.
-Ended unattested_by_us(const std::string& why) {
-  Blame blame =
-      blame_infrastructure(Stage::replay, Error{"the compile broker could not be started: " + why, ""});
+// Without a broker an honest kernel cannot be told from a library's, and without a census no native one.
+Ended origins_unknown(const std::string& why) {
+  Blame blame = blame_infrastructure(Stage::replay, Error{why, ""});
   blame.times_void = "the origin of the kernels is unknown";
   return blame;
 }
 
 }  // namespace
 
-async::Task<Provenance> ReplayPath::find_launches(const ReferenceReplays::Found& reference) {
+async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& reference) {
   StageTimer timer(case_.times, Stage::replay);
   co_await attesting_->done.wait();
   const auto& answer = attesting_->answer;
-  if (!answer && !answer.error().started) co_return Provenance{.ended = unattested_by_us(answer.error().why)};
-  StaticReport report = examine(case_.job.candidate.code);
+  if (!answer && !answer.error().started)
+    co_return Provenance{
+        .ended = origins_unknown("the compile broker could not be started: " + answer.error().why)};
   Origins origins;
   origins.library = reference.cubins;
   if (answer) {
     origins.attested = answer->own;
     origins.library.insert(answer->brought.begin(), answer->brought.end());
   }
-  origins.native_code = calls_.is_native() && report.native_code;
-  origins.native_kernels = std::move(report.native_kernels);
-  Provenance found = co_await find_provenance(replays_.player(), origins, case_.settings.timing_trials > 0);
-  if (!answer) found.finding = "no kernel could be attested: " + answer.error().why;
+  origins.native_code = calls_.is_native() && examine(case_.job.candidate.code).native_code;
+  if (needs_census(replays_.player(), origins)) {
+    auto census =
+        co_await case_.context.censuses.of(replays_.player().facts(0).compute_capability,
+                                           case_.context.servers.cuda->versions().folders, case_.stop);
+    if (case_.stop.requested()) co_return Provenance{.ended = Stopped{}};
+    // Only a candidate with native code can own a kernel that is not attested.
+    if (!census && origins.native_code)
+      co_return Provenance{
+          .ended = origins_unknown("the census of library kernels is missing: " + census.error().what)};
+    if (census) origins.census = std::move(*census);
+  }
+  const bool replayed = reference.player != nullptr;
+  Provenance found = co_await find_provenance({replays_.player(), origins, case_.settings, reference});
+  if (replayed && !reference.player) oracle_.process().kept.reset();
+  if (!answer) found.findings.push_back("no kernel could be attested: " + answer.error().why);
   co_return found;
 }
 
 async::Task<Evidence> ReplayPath::audit(wire::Weights weights) {
   Evidence seen{.weights = weights, .audits = {{"unrecorded_calls"}}};
   constexpr std::uint64_t parts = 1'000'000;
-  if (static_cast<double>(case_.context.seeds.next() % parts) >=
-      case_.settings.audit * static_cast<double>(parts))
-    co_return seen;
+  const bool is_drawn = static_cast<double>(case_.context.seeds.next() % parts) <
+                        case_.settings.audit * static_cast<double>(parts);
+  if (!is_drawn && case_.settings.audit_calls == 0) co_return seen;
   if (auto started = co_await calls_.start(case_.context.plain_runners); !started) {
     seen.ended = std::move(started.error());
     co_return seen;
@@ -262,7 +290,8 @@ async::Task<Outcome<>> ReplayPath::call_unrecorded(Evidence& seen) {
   const std::uint32_t first = call_count_ + case_.settings.correctness_trials;
   for (std::uint32_t k = first; k < first + count; ++k)
     if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
-  co_return Outcome<>{};
+  co_return co_await calls_.further_calls(
+      {.first = first + count, .count = case_.settings.audit_calls, .budget = case_.settings.timeout}, seen);
 }
 
 }  // namespace kw::verify

@@ -4,6 +4,7 @@
 #include "verify/judge/context.h"
 #include "verify/judge/live_calls.h"
 #include "verify/judge/provenance.h"
+#include "verify/judge/reference_clock.h"
 #include "verify/judge/replays.h"
 
 namespace kw::verify {
@@ -21,7 +22,7 @@ class ReplayPath {
   async::Task<Times> time(DeviceShare& device, ReferenceReplays::Found& reference);
   // Finds the origin of the launches, and whether the result needs them.
   // `reference` launches libraries' kernels only.
-  async::Task<Provenance> find_launches(const ReferenceReplays::Found& reference);
+  async::Task<Provenance> find_launches(ReferenceReplays::Found& reference);
   // Further trials of a share of candidates, without the recorder in the process.
   async::Task<Evidence> audit(wire::Weights weights);
 
@@ -33,7 +34,9 @@ class ReplayPath {
   async::Task<Outcome<std::string>> end_calls_and_load();
   std::string keep_recording(const engine::Recorded& recorded, std::size_t number) const;
   async::Task<Outcome<>> sample(DeviceShare& device, ReferenceReplays::Found& reference, Times& times);
-  async::Task<Outcome<>> time_by_events(const std::string& why_not_replayed, Times& times);
+  async::Task<Outcome<>> time_by_events(DeviceShare& device, const std::string& why_not_replayed,
+                                        Times& times);
+  async::Task<Outcome<>> sample_by_events(ReferenceClock& clock);
   async::Task<Outcome<>> compare_with_outside_clock(DeviceShare& device, Times& times);
   async::Task<> time_compiled_reference(Times& times);
   async::Task<Outcome<>> call_unrecorded(Evidence& seen);

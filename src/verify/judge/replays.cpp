@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/core/text.h"
 #include "verify/judge/context.h"
+#include "verify/judge/races.h"
 #include "verify/recording/limits.h"
 
 namespace kw::verify {
@@ -138,8 +140,8 @@ async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_p
 
 namespace {
 
-ReferenceReplays::Found found_with(std::shared_ptr<Player> player) {
-  ReferenceReplays::Found found{.player = std::move(player)};
+ReferenceReplays::Found found_with(const KeptReference& kept) {
+  ReferenceReplays::Found found{.player = kept.player, .launch_ms = kept.launch_ms};
   for (const auto& launch : found.player->facts(0).launches) found.cubins.insert(launch->cubin_sha256);
   return found;
 }
@@ -150,7 +152,7 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
   const std::string key = oracle_.key();
   auto& kept = oracle_.process().kept;
   if (auto reference = std::static_pointer_cast<KeptReference>(kept); reference && reference->key == key)
-    co_return found_with(reference->player);
+    co_return found_with(*reference);
   kept.reset();
   const ReferenceTapes::Entry* known = case_.context.tapes.find(key);
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(false);
@@ -158,8 +160,10 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
   if (entry.tape) {
     auto player = co_await player_of(entry.tape);
     if (player) {
-      found = found_with(std::move(*player));
-      oracle_.process().kept = std::make_shared<KeptReference>(key, found.player);
+      auto reference =
+          std::make_shared<KeptReference>(key, std::move(*player), std::make_shared<std::vector<double>>());
+      found = found_with(*reference);
+      oracle_.process().kept = std::move(reference);
     } else {
       entry = {nullptr, player.error()};
     }
@@ -185,22 +189,6 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::compiled() {
   co_return Found{.player = std::move(*player)};
 }
 
-namespace {
-
-// The result is wrong if operations that the caller's stream does not wait for run late.
-Blame unjoined(std::size_t operations, const wire::JudgedT& judged) {
-  Blame blame = blame_result(judged);
-  blame.stage = Stage::replay;
-  blame.error_class = ErrorClass::live_replay_mismatch;
-  blame.error = fmt::format(
-      "{} operations run on a stream that the caller's stream never waits for, and the result needs them: "
-      "whoever reads it may come too early ({})",
-      operations, blame.error);
-  return blame;
-}
-
-}  // namespace
-
 Player& CandidateReplays::add_process() {
   return *processes_.emplace_back(
       std::make_unique<Player>(case_.context, oracle_.process(), oracle_.spec(), candidate_slot, case_.stop));
@@ -224,10 +212,15 @@ async::Task<Outcome<std::string>> CandidateReplays::load_with(Queues queues) {
 
 async::Task<Outcome<std::string>> CandidateReplays::judge(std::uint32_t trials, std::size_t calls,
                                                           Evidence& seen) {
-  for (std::uint32_t k = 0; k < std::max(trials, static_cast<std::uint32_t>(tapes_.size())); ++k)
+  // Every recording is replayed in the recorded order, and in the reversed one where that is another.
+  const auto each = static_cast<std::uint32_t>(tapes_.size());
+  std::uint32_t least = each;
+  for (std::uint32_t slot = 0; slot < each; ++slot)
+    if (player().facts(slot).orders > 1) least = each + slot + 1;
+  for (std::uint32_t k = 0; k < std::max(trials, least); ++k)
     if (auto why_not = co_await judge_one(k, calls + k + 1, seen); !why_not || !why_not->empty())
       co_return why_not;
-  co_return std::string{};
+  co_return co_await check_own_memory(seen);
 }
 
 async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, std::size_t trials,
@@ -239,25 +232,86 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, s
   how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
   how.guard = true;
   const std::size_t recording = how.slot;
+  last_.how = how;
   auto played = co_await player().play(std::move(how));
   if (!played) co_return words_of(played.error());
+  played->compared = true;
   if (!played->facts.downloads_equal)
     co_return "what its host does depends on what it reads back from the device";
   if (!played->facts.overrun.empty())
     co_return std::unexpected<Ended>(
         Blame{Stage::replay, Status::failed, Fault::kernel, ErrorClass::out_of_bounds,
-              "a kernel wrote behind the end of " + to_plain_text(played->facts.overrun)});
+              "a kernel wrote outside all allocations, " + to_plain_text(played->facts.overrun)});
   auto judged = co_await player().judge(*played);
   if (!judged) co_return words_of(judged.error());
+  if (judged->error_class == to_string(ErrorClass::out_of_bounds))
+    co_return std::unexpected<Ended>(blame_result(*judged));
   if (judged->right) {
+    last_.seed = played->seed;
+    last_.poison_seed = played->poison_seed;
+    last_.judged.digest = judged->digest;
     seen.judgements.push_back({.judged = std::move(*judged), .trials = trials, .recording = recording});
     co_return std::string{};
   }
-  if (facts.unjoined == 0 || !otherwise)
-    co_return fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
-  Blame blame = unjoined(facts.unjoined, *judged);
+  const std::string differs =
+      fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
+  if (!otherwise) co_return differs;
+  auto blame =
+      co_await RaceSearch(case_.context, player(), static_cast<std::uint32_t>(recording)).blame(*judged);
+  if (!blame) co_return std::unexpected(blame.error());
+  if (!*blame) co_return fmt::format("{} (in another order; nothing is proven: {})", differs, blame->error());
   seen.judgements.push_back({.judged = std::move(*judged), .recording = recording});
-  co_return std::unexpected<Ended>(std::move(blame));
+  co_return std::unexpected<Ended>(std::move(**blame));
+}
+
+async::Task<std::expected<CandidateReplays::Repeatable, ReplayFailure>> CandidateReplays::repeated(
+    std::uint64_t poison_seed) {
+  auto played = co_await player().play_on(last_.how, last_.seed, poison_seed);
+  if (!played) co_return std::unexpected(played.error());
+  played->compared = true;
+  auto judged = co_await player().judge(*played);
+  if (!judged) co_return std::unexpected(judged.error());
+  co_return Repeatable{{}, last_.seed, poison_seed, std::move(*judged)};
+}
+
+// Kernels that add in a varying order give varying results. Two results of equal chance pass here once in
+// 2048 times.
+async::Task<std::expected<bool, ReplayFailure>> CandidateReplays::are_reproducible(const Repeatable& other,
+                                                                                   std::size_t& replays) {
+  constexpr int rounds = 5;
+  const std::array<const Repeatable*, 2> both{&last_, &other};
+  for (int round = 0; round < rounds; ++round)
+    for (const Repeatable* each : both) {
+      auto again = co_await repeated(each->poison_seed);
+      if (!again) co_return std::unexpected(again.error());
+      ++replays;
+      if (again->judged.digest != each->judged.digest) co_return false;
+    }
+  co_return true;
+}
+
+async::Task<Outcome<std::string>> CandidateReplays::check_own_memory(Evidence& seen) {
+  // The poison's kind (NaN, zeros, plausible numbers) is the remainder by 3, so it differs as well.
+  auto other = co_await repeated(last_.poison_seed + 1);
+  if (!other) co_return words_of(other.error());
+  AuditCheck check{"own_memory", CheckOutcome::right, 1};
+  if (other->judged.right && other->judged.digest == last_.judged.digest) {
+    seen.audits.push_back(std::move(check));
+    co_return std::string{};
+  }
+  auto reproducible = co_await are_reproducible(*other, check.trials);
+  if (!reproducible) co_return words_of(reproducible.error());
+  check.outcome = *reproducible ? CheckOutcome::wrong : CheckOutcome::not_run;
+  seen.audits.push_back(std::move(check));
+  if (*reproducible)
+    co_return std::unexpected<Ended>(Blame{
+        Stage::replay, Status::incorrect, Fault::kernel, ErrorClass::out_of_bounds,
+        "the result depends on memory that the kernels neither own nor have written: on the same inputs "
+        "it changes with the bytes there, and only with them"});
+  if (!other->judged.right)
+    co_return fmt::format("its replay gives other values than its calls: {}",
+                          to_plain_text(other->judged.error));
+  co_return std::string{};
 }
 
 async::Task<> CandidateReplays::end() {

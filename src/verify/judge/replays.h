@@ -48,6 +48,8 @@ class ReferenceReplays {
     std::string why_not = {};                  // the reason if `player` is null
     // SHA-256 of the machine code that it launches: PyTorch's and its libraries'.
     std::set<std::string> cubins = {};
+    // The time of each launch of the player's recording, kept with the player: empty until they are timed.
+    std::shared_ptr<std::vector<double>> launch_ms = {};
   };
   // The reference without torch.compile. Its player stays with the oracle for the next candidate.
   async::Task<Found> eager();
@@ -93,10 +95,26 @@ class CandidateReplays {
   async::Task<Outcome<std::string>> load_with(Queues queues);
   async::Task<Outcome<std::string>> judge_one(std::uint32_t k, std::size_t trials, Evidence& seen);
 
+  // A judged replay that can be repeated.
+  struct Repeatable {
+    wire::ReplayT how;
+    std::uint64_t seed = 0;
+    std::uint64_t poison_seed = 0;
+    wire::JudgedT judged;
+  };
+  // Repeats the last judged replay with other bytes in all memory that the kernels have not written and that
+  // belongs to no input, weight or state: the result must be the same.
+  async::Task<Outcome<std::string>> check_own_memory(Evidence& seen);
+  async::Task<std::expected<Repeatable, ReplayFailure>> repeated(std::uint64_t poison_seed);
+  // Whether replays with these two kinds of bytes each give their own result again and again.
+  async::Task<std::expected<bool, ReplayFailure>> are_reproducible(const Repeatable& other,
+                                                                   std::size_t& replays);
+
   Case case_;
   const OracleSide& oracle_;
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::vector<std::unique_ptr<Player>> processes_;  // the first one is judged
+  Repeatable last_;
 };
 
 }  // namespace kw::verify

@@ -18,13 +18,14 @@ constexpr std::size_t longest_printed = 4096;  // bytes
 }  // namespace
 
 VerdictWriter::VerdictWriter(const Job& job, const Settings& settings, const Environment& environment)
-    : tolerance_(settings.tolerance.name), keeps_evidence_(settings.evidence) {
+    : tolerance_(settings.tolerance.name), keeps_evidence_(settings.evidence), require_(settings.require) {
   verdict_.id = job.id;
   verdict_.task_id = job.task.task_id;
   verdict_.sample_number = job.sample_number;
   verdict_.candidate_sha256 = candidate_sha256(job.candidate.code);
   if (!job.candidate.kernel_name.empty()) verdict_.kernel_name = job.candidate.kernel_name;
   verdict_.environment = environment;
+  verdict_.judged_calls = 0;
   verdict_.timing.why_null = "the candidate was not timed";
 }
 
@@ -57,6 +58,7 @@ void VerdictWriter::take_task(const wire::PreparedT& task) {
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = tolerance_;
   verdict_.comparison->findings = task.findings;
+  verdict_.judged_calls = 0;
   if (task.reduced) add_finding("shapes reduced to " + task.sizes);
 }
 
@@ -89,6 +91,7 @@ void VerdictWriter::take(const Judgement& judgement) {
     if (std::ranges::find(comparison.findings, finding) == comparison.findings.end())
       add_finding(to_plain_text(finding));
   if (!judgement.finding.empty()) add_finding(judgement.finding);
+  if (judgement.is_of_call()) ++*verdict_.judged_calls;
   if (judged.right || !judged.first_mismatch) return;
   const wire::MismatchT& first = *judged.first_mismatch;
   comparison.first_mismatch = FirstMismatch{first.output, first.index, first.expected, first.actual};
@@ -155,7 +158,8 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
 void VerdictWriter::take(const Provenance& found) {
   verdict_.launches = found.launches;
   verdict_.triton_share = found.triton_share;
-  if (!found.finding.empty()) add_finding(found.finding);
+  verdict_.device_time_share = found.device_time_share;
+  for (const std::string& finding : found.findings) add_finding(finding);
   evidence_.take(found);
   if (found.ended) end(*found.ended);
 }
@@ -163,8 +167,12 @@ void VerdictWriter::take(const Provenance& found) {
 void VerdictWriter::take_audit(const Evidence& seen) {
   if (seen.ended) return take(seen);
   evidence_.take(seen);
-  for (const Judgement& each : seen.judgements)
+  for (const Judgement& each : seen.judgements) {
     verdict_.comparison->trials = std::max(verdict_.comparison->trials, each.trials);
+    if (!each.finding.empty()) add_finding(each.finding);
+  }
+  *verdict_.judged_calls +=
+      static_cast<std::size_t>(std::ranges::count_if(seen.judgements, &Judgement::is_of_call));
   if (seen.call_speedup) verdict_.timing.call_speedup = seen.call_speedup;
 }
 
@@ -197,8 +205,11 @@ std::optional<CountsReason> VerdictWriter::why_it_does_not_count(const wire::Pre
     return CountsReason::proves_nothing;
   }
   if (task.reference_random) return CountsReason::nondeterministic;
+  if (require_ == "any") return std::nullopt;
   if (!kernels.are_there) return CountsReason::library_only;
+  if (require_ == "triton" && !kernels.are_triton) return CountsReason::not_triton;
   if (kernels.are_decoys) return CountsReason::decoy;
+  if (kernels.wrap_reference) return CountsReason::wraps_reference;
   return std::nullopt;
 }
 

@@ -36,8 +36,10 @@ class VerdictWriter {
 
   // Finishes a right verdict; the candidate's kernels decide whether it counts.
   struct Kernels {
-    bool are_there = false;  // of its own
+    bool are_there = false;   // of its own
+    bool are_triton = false;  // some of them
     bool are_decoys = false;
+    bool wrap_reference = false;
   };
   void finish_right(const wire::PreparedT& task, Kernels kernels);
   // Turns a wrong result at reduced shapes into `skipped`, since it proves nothing.
@@ -60,6 +62,7 @@ class VerdictWriter {
 
   std::string tolerance_;
   std::string keeps_evidence_;  // --evidence
+  std::string require_;         // --require
   Verdict verdict_;
   std::string doubt_;
   EvidenceWriter evidence_;

@@ -98,7 +98,9 @@ Result<Memory> Memory::of(const Recording& recording) {
   memory.arena_ = *arena;
   if (auto good = check_committed(*heap, recording); !good) return std::unexpected(good.error());
   if (auto good = check_state(*heap, recording); !good) return std::unexpected(good.error());
-  if (auto good = in_heap(*heap, recording.scratch(), "scratch"); !good) return std::unexpected(good.error());
+  for (const auto* spans : {recording.scratch(), recording.reserved()})
+    if (auto good = in_heap(*heap, spans, spans == recording.scratch() ? "scratch" : "reserved"); !good)
+      return std::unexpected(good.error());
   return memory;
 }
 

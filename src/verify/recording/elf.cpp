@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "base/core/crypto.h"
 #include "verify/recording/check.h"
 
 namespace kw::recording {
@@ -119,9 +121,14 @@ Result<> Elf::read_kernels() {
     if (!section_names_.begins(offset, text_prefix)) continue;
     auto found = name(section_names_, offset);
     if (!found) return std::unexpected(found.error());
-    kernels_.push_back(found->substr(text_prefix.size()));
+    const Elf64_Shdr& section = sections_[i];
+    const auto code = has_bytes(section) ? image_.subspan(section.sh_offset, section.sh_size)
+                                         : std::span<const std::uint8_t>();
+    kernels_.push_back({found->substr(text_prefix.size()), code});
   }
-  std::sort(kernels_.begin(), kernels_.end());
+  // Code that is linked later may have two sections of one name.
+  std::ranges::sort(kernels_, {},
+                    [](const Kernel& kernel) { return std::pair(kernel.name, kernel.code.data()); });
   return {};
 }
 
@@ -164,7 +171,13 @@ Result<> Elf::keep_object(const Elf64_Sym& symbol, const Strings& names) {
 }
 
 bool Elf::has_kernel(std::string_view name) const {
-  return std::binary_search(kernels_.begin(), kernels_.end(), name);
+  return std::ranges::binary_search(kernels_, name, {}, &Kernel::name);
+}
+
+std::span<const std::uint8_t> Elf::code_of(std::string_view kernel) const {
+  auto found = std::ranges::lower_bound(kernels_, kernel, {}, &Kernel::name);
+  if (found == kernels_.end() || found->name != kernel) return {};
+  return found->code;
 }
 
 bool Elf::has_object(std::string_view name, std::uint64_t bytes) const {
@@ -173,6 +186,14 @@ bool Elf::has_object(std::string_view name, std::uint64_t bytes) const {
   for (; found != objects_.end() && found->name == name; ++found)
     if (found->bytes == bytes) return true;
   return false;
+}
+
+std::uint64_t code_key(std::span<const std::uint8_t> code) {
+  if (code.empty()) return 0;
+  const std::string hash = sha256_bytes({reinterpret_cast<const char*>(code.data()), code.size()});
+  std::uint64_t key = 0;
+  std::memcpy(&key, hash.data(), sizeof key);
+  return key;
 }
 
 }  // namespace kw::recording

@@ -36,17 +36,23 @@ class Elf {
     std::string_view name;
     std::uint64_t bytes = 0;
   };
+  struct Kernel {
+    std::string_view name;
+    std::span<const std::uint8_t> code;  // of its section, as the assembler wrote it
+  };
 
   // A 64-bit little-endian image for an NVIDIA device whose tables, sections, segments and names are inside
   // it. It must outlive the result. Work and memory are linear in its size.
   static Result<Elf> of(std::span<const std::uint8_t> image);
 
-  // Functions that can be launched: NAME of every section .text.NAME. Sorted.
-  const std::vector<std::string_view>& kernels() const { return kernels_; }
+  // Functions that can be launched: NAME of every section .text.NAME. Sorted by name.
+  const std::vector<Kernel>& kernels() const { return kernels_; }
   // Named objects in writable global or constant memory. Sorted by name.
   const std::vector<Object>& objects() const { return objects_; }
 
   bool has_kernel(std::string_view name) const;
+  // Empty if there is no such kernel.
+  std::span<const std::uint8_t> code_of(std::string_view kernel) const;
   // Whether an object of that name and size exists.
   bool has_object(std::string_view name, std::uint64_t bytes) const;
 
@@ -69,9 +75,13 @@ class Elf {
   Elf64_Ehdr header_ = {};
   std::vector<Elf64_Shdr> sections_;
   Strings section_names_;
-  std::vector<std::string_view> kernels_;
+  std::vector<Kernel> kernels_;
   std::vector<Object> objects_;
   std::uint64_t name_bytes_ = 0;  // of all names kept: overlapping strings could exceed the image
 };
+
+// The key of a kernel's code: the first 8 bytes of the SHA-256 of its section, which holds no name. 0: no
+// code.
+std::uint64_t code_key(std::span<const std::uint8_t> code);
 
 }  // namespace kw::recording

@@ -178,4 +178,37 @@ std::vector<std::size_t> reversed(const Plan& plan) {
   return order;
 }
 
+// Insertion sort by the place in the reversed order. Two neighbours that it exchanges come in another order
+// there than here, so neither depends on the other.
+Exchanged exchanged(const Plan& plan, std::uint64_t count) {
+  Exchanged result;
+  for (bool joined : {true, false})
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+      if (plan.steps[i].joined == joined) result.order.push_back(i);
+  if (plan.steps.size() > most_exchanged) return result;
+  const std::vector<std::size_t> target = reversed(plan);
+  std::vector<std::size_t> place(target.size());
+  for (std::size_t i = 0; i < target.size(); ++i) place[target[i]] = i;
+  std::vector<std::size_t>& order = result.order;
+  for (std::size_t sorted = 1; sorted < order.size(); ++sorted)
+    for (std::size_t at = sorted; at > 0 && place[order[at - 1]] > place[order[at]]; --at) {
+      if (count-- == 0) return result;
+      std::swap(order[at - 1], order[at]);
+      result.last = {order[at], order[at - 1]};
+    }
+  return result;
+}
+
+std::uint64_t exchanges(const Plan& plan) {
+  if (plan.steps.size() > most_exchanged) return 0;
+  std::vector<std::size_t> place(plan.steps.size());
+  const std::vector<std::size_t> target = reversed(plan);
+  for (std::size_t i = 0; i < target.size(); ++i) place[target[i]] = i;
+  const std::vector<std::size_t> base = exchanged(plan, 0).order;
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < base.size(); ++i)
+    for (std::size_t before = 0; before < i; ++before) count += place[base[before]] > place[base[i]] ? 1 : 0;
+  return count;
+}
+
 }  // namespace kw::recording

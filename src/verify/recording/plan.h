@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "verify/recording/recording.h"
@@ -29,8 +31,21 @@ struct Plan {
 // all later operations depend on the waited ones. The caller's stream is streams[0].
 Plan plan(const Recording& recording);
 
-// Another order that the dependencies allow, as different from the recorded one as possible, all on one
-// stream. Unjoined steps come last.
+// Another order that the dependencies allow, as different from the recorded one as possible. Unjoined steps
+// come last.
 std::vector<std::size_t> reversed(const Plan& plan);
+
+// Exchanges of neighbours lead from the recorded order, unjoined steps last, to the reversed one. The
+// dependencies allow every order between the two. The number of exchanges; 0 for a plan of more than
+// `most_exchanged` steps.
+inline constexpr std::size_t most_exchanged = 4096;
+std::uint64_t exchanges(const Plan& plan);
+
+struct Exchanged {
+  std::vector<std::size_t> order;
+  std::optional<std::pair<std::size_t, std::size_t>> last;  // the steps of the last exchange, as recorded
+};
+// The order after that many exchanges.
+Exchanged exchanged(const Plan& plan, std::uint64_t count);
 
 }  // namespace kw::recording

@@ -66,7 +66,7 @@ class Runner {
                                                                async::Deadline deadline);
   async::Task<Exit> end() { return worker_->end(); }
 
-  // The runner's last progress report. A candidate can forge it, but only to its own disadvantage.
+  // The runner's last progress report. A candidate can forge it.
   bool in_launch() const { return page_.in_launch(); }
   std::string printed() const { return worker_->printed(); }
   std::uint32_t layers() const { return worker_->layers(); }

@@ -70,16 +70,69 @@ async::Task<> Oracle::end() {
   co_await worker_->end();
 }
 
+namespace {
+
+// A place that all waiters may pass over the earliest one of them.
+constexpr std::size_t patience_per_place = 4;
+constexpr std::size_t most_kept = 64;
+
+}  // namespace
+
 OraclePool::OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options)
     : options_(std::move(options)),
       fresh_(loop, server, fresh_ones(options_)),
-      places_(loop, options_.size) {}
+      places_(loop, options_.size),
+      in_use_(std::make_shared<std::map<std::string, std::size_t>>()) {
+  places_.rank_by([this](std::uint64_t ticket) { return rank(waiting_.at(ticket)); },
+                  patience_per_place * options_.size);
+}
+
+// One that waits for a place, known by its text until the wait is over.
+class OraclePool::Waiting {
+ public:
+  Waiting(OraclePool& pool, const std::string& text) : pool_(pool), ticket_(pool.places_.ticket()) {
+    pool_.waiting_.emplace(ticket_, text);
+  }
+  ~Waiting() { pool_.waiting_.erase(ticket_); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  std::uint64_t ticket() const { return ticket_; }
+
+ private:
+  OraclePool& pool_;
+  std::uint64_t ticket_;
+};
+
+int OraclePool::rank(const std::string& text) const {
+  if (std::ranges::any_of(idle_, [&](const Taken& idle) { return idle->text() == text; })) return 0;
+  return in_use_->contains(text) ? 2 : 1;
+}
+
+// A second oracle of a reference, if there is one; otherwise the one that was unused for longest.
+std::vector<OraclePool::Taken>::iterator OraclePool::least_useful() {
+  auto second = std::ranges::find_if(idle_, [&](const Taken& idle) {
+    return in_use_->contains(idle->text()) || std::ranges::any_of(idle_, [&](const Taken& other) {
+             return &other != &idle && other->text() == idle->text();
+           });
+  });
+  return second != idle_.end() ? second : idle_.begin();
+}
+
+bool OraclePool::must_evict() const {
+  if (places_.taken() + idle_.size() <= options_.size) return false;
+  return !options_.has_room || idle_.size() >= most_kept || !options_.has_room();
+}
 
 async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::string task_key,
                                                         async::Deadline deadline) {
   Taken taken;
-  taken.place_ = co_await places_.take();
+  {
+    const Waiting waiting(*this, text);
+    taken.place_ = co_await places_.take(waiting.ticket());
+  }
   if (!taken.place_) co_return fail("the wait for an oracle was cancelled");
+  taken.use_ = used(text);
   auto known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->task_key() == task_key; });
   if (known == idle_.end())
     known = std::ranges::find_if(idle_, [&](const Taken& idle) { return idle->text() == text; });
@@ -90,9 +143,10 @@ async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::s
     co_return taken;
   }
   Taken evicted;
-  if (places_.taken() + idle_.size() > options_.size + options_.kept) {
-    evicted = std::move(idle_.front());
-    idle_.erase(idle_.begin());
+  if (!idle_.empty() && must_evict()) {
+    auto least = least_useful();
+    evicted = std::move(*least);
+    idle_.erase(least);
     evicted->worker().kill();  // its memory is freed while the fresh one starts
   }
   auto oracle = co_await spawn(std::move(text), deadline);
@@ -100,6 +154,14 @@ async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::s
   if (!oracle) co_return std::unexpected(oracle.error());
   taken.oracle_ = std::move(*oracle);
   co_return taken;
+}
+
+// Counted until the pointer is gone.
+std::shared_ptr<void> OraclePool::used(const std::string& text) {
+  ++(*in_use_)[text];
+  return {nullptr, [in_use = in_use_, text](void*) {
+            if (--(*in_use)[text] == 0) in_use->erase(text);
+          }};
 }
 
 async::Task<Result<std::unique_ptr<Oracle>>> OraclePool::spawn(std::string text, async::Deadline deadline) {
@@ -132,6 +194,7 @@ async::Task<> OraclePool::give_back(Taken taken) {
     co_return;
   }
   const auto place = std::move(taken.place_);  // freed after the oracle is in idle_
+  taken.use_.reset();
   idle_.push_back(std::move(taken));
 }
 

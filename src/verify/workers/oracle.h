@@ -2,6 +2,9 @@
 // oracles of several references, one for each, since a GPU context costs more than most verdicts.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,8 +70,9 @@ class OraclePool {
  public:
   struct Options {
     std::size_t size = 1;  // in use at once
-    std::size_t kept = 0;  // unused ones that are kept besides, for the next candidates of their references
-    int device = -1;       // N of /dev/nvidiaN
+    // Whether unused ones may be kept besides, for the next candidates of their references; empty: none.
+    std::function<bool()> has_room = {};
+    int device = -1;  // N of /dev/nvidiaN
     std::vector<std::string> environment = {};
     Limits limits;
     std::size_t spares = 0;                 // processes without a reference that are kept ready
@@ -86,6 +90,7 @@ class OraclePool {
    private:
     friend class OraclePool;
     async::Semaphore::Place place_;
+    std::shared_ptr<void> use_;  // counts it as in use
     std::unique_ptr<Oracle> oracle_;
     unsigned verdicts_ = 0;  // number that it served before
   };
@@ -94,7 +99,8 @@ class OraclePool {
   OraclePool(async::Loop& loop, const std::shared_ptr<ForkServer>& server, Options options);
 
   // An oracle of this reference, by the digest `text`, if possible one that has the task loaded. Otherwise
-  // the one that was unused for longest gives way to a fresh one.
+  // unused ones give way to a fresh one. Of several waiters, one whose reference has an unused oracle goes
+  // first, and one whose reference has only oracles in use goes last, since a second one costs a GPU context.
   async::Task<Result<Taken>> take(std::string text, std::string task_key, async::Deadline deadline);
   async::Task<> give_back(Taken taken);
   // Replaces an ended process by a fresh one. The place stays reserved: otherwise a waiter for a lease would
@@ -105,12 +111,20 @@ class OraclePool {
   async::Task<> end();
 
  private:
+  class Waiting;
+
   async::Task<Result<std::unique_ptr<Oracle>>> spawn(std::string text, async::Deadline deadline);
+  std::shared_ptr<void> used(const std::string& text);
+  int rank(const std::string& text) const;
+  std::vector<Taken>::iterator least_useful();
+  bool must_evict() const;
 
   Options options_;
   SpareWorkers fresh_;
   async::Semaphore places_;
-  std::vector<Taken> idle_;  // without a place; the one unused for longest is first
+  std::vector<Taken> idle_;                       // without a place; the one unused for longest is first
+  std::map<std::uint64_t, std::string> waiting_;  // texts by ticket
+  std::shared_ptr<std::map<std::string, std::size_t>> in_use_;  // oracles by text
 };
 
 }  // namespace kw::engine

@@ -47,6 +47,10 @@ std::vector<std::string> layer_names(std::uint32_t layers) {
   return names;
 }
 
+std::uint32_t required_layers() {
+  return partial_layers;
+}
+
 std::string isolation_level(std::uint32_t layers) {
   if ((layers & full_layers) == full_layers) return "full";
   return (layers & partial_layers) == partial_layers ? "partial" : "process";

@@ -38,5 +38,7 @@ std::vector<std::string> layer_names(std::uint32_t layers);
 
 // "full", "partial" or "process" (verdict field isolation). "full" also requires seccomp.
 std::string isolation_level(std::uint32_t layers);
+// The layers that candidates are not run without, unless unconfined.
+std::uint32_t required_layers();
 
 }  // namespace kw::engine

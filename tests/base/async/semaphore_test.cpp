@@ -38,6 +38,32 @@ TEST(Semaphore, GivesItsPlacesInTheOrderOfAsking) {
   EXPECT_EQ(world.semaphore.taken(), 0U);
 }
 
+TEST(Semaphore, TheLeastRankGoesFirst) {
+  World world;
+  auto first = world.semaphore.try_take();
+  auto second = world.semaphore.try_take();
+  world.semaphore.rank_by([](std::uint64_t ticket) { return ticket == 2 ? 0 : 1; }, 10);
+  for (int i = 0; i < 4; ++i) spawn(world.loop, world.work(i, 1ms));
+  world.loop.run_for(5ms);
+  first->give_back();
+  world.loop.restart();
+  world.loop.run();
+  EXPECT_EQ(world.order, (std::vector{2, 0, 1, 3}));
+}
+
+TEST(Semaphore, TheEarliestIsPassedOverAFewTimesOnly) {
+  World world;
+  auto first = world.semaphore.try_take();
+  auto second = world.semaphore.try_take();
+  world.semaphore.rank_by([](std::uint64_t ticket) { return -static_cast<int>(ticket); }, 2);
+  for (int i = 0; i < 5; ++i) spawn(world.loop, world.work(i, 1ms));
+  world.loop.run_for(5ms);
+  first->give_back();
+  world.loop.restart();
+  world.loop.run();
+  EXPECT_EQ(world.order, (std::vector{4, 3, 0, 2, 1}));
+}
+
 TEST(Semaphore, AnExceptionGivesThePlaceBack) {
   World world;
   auto breaks = [](World* in) -> Task<> {

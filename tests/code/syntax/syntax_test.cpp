@@ -156,14 +156,6 @@ TEST(NativeCode, IsNoMention) {
   EXPECT_FALSE(is_native("# load_inline('m', CUDA)\nx = 'load_inline(1, CUDA)'\n"));
   EXPECT_FALSE(is_native("state = torch.load('weights.pt')\n"));
 }
-TEST(NativeCode, NamesItsKernels) {
-  const StaticReport report = examine(
-      "A = '''__global__ void gemv_rows(const float* x) {}\ntemplate <int N>\n__global__ void "
-      "__launch_bounds__(256, 2)\n  scan_part(int n) {}'''\nB = 'extern \"C\" __global__ void f(int) {}'\n"
-      "C = '__global__'\n");
-  EXPECT_EQ(report.native_kernels, (std::set<std::string>{"f", "gemv_rows", "scan_part"}));
-}
-
 std::string kernel(const std::string& body) {
   return "import torch\nimport torch.nn.functional as F\nimport triton\nimport triton.language as tl\n"
          "@triton.jit\ndef k(p, n: tl.constexpr):\n" +

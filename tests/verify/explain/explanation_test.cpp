@@ -84,6 +84,19 @@ TEST(Causes, OfADecoyAreTheLaunchesThatChangeNothing) {
   right.launches = {launch("double", "candidate")};
   EXPECT_THAT(shown(right), HasSubstr("  note: a call launches double (candidate)\n"));
 }
+TEST(Causes, OfAWrapperAreItsLaunchesAndCalls) {
+  Verdict right = does_not_count(CountsReason::wraps_reference);
+  right.launches = {launch("sgemm_128", "library"), launch("copy", "candidate")};
+  const std::string text = shown(right, "import torch\ndef f(x):\n    return torch.matmul(x, x)\n");
+  EXPECT_THAT(text, HasSubstr("  note: a call launches sgemm_128 (library), copy (candidate)\n"));
+  EXPECT_THAT(text, HasSubstr("  note: PyTorch may compute the result: line 3: torch.matmul\n"));
+}
+TEST(Causes, OfNativeCodeWhereTritonIsRequiredAreItsLaunches) {
+  Verdict right = does_not_count(CountsReason::not_triton);
+  right.launches = {launch("mine", "unattested")};
+  EXPECT_EQ(explain(right, {.candidate = "import torch\nx = torch.matmul(x, x)\n"}).causes,
+            std::vector<std::string>{"a call launches mine (unattested)"});
+}
 TEST(Causes, AreNotOfATask) {
   EXPECT_TRUE(explain(does_not_count(CountsReason::proves_nothing), {.candidate = code}).causes.empty());
 }

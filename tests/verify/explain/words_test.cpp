@@ -400,6 +400,26 @@ TEST(CountsReasonInWords, Decoy) {
   = stage done: everything was tried; interpreted without a GPU
 )");
 }
+TEST(CountsReasonInWords, NotTriton) {
+  EXPECT_EQ(shown(does_not_count(CountsReason::not_triton)),
+            R"(relu: correct, does not count (not_triton)
+  The result is right, but it does not count: the call launched no Triton kernel of the module's
+  own, and this judging requires one (--require triton).
+  help: Write the kernel in Triton, or judge with --require own, where CUDA C++ of the module's own
+        counts too.
+  = stage done: everything was tried; interpreted without a GPU
+)");
+}
+TEST(CountsReasonInWords, WrapsReference) {
+  EXPECT_EQ(shown(does_not_count(CountsReason::wraps_reference)),
+            R"(relu: correct, does not count (wraps_reference)
+  The result is right, but it does not count: the library kernels that the reference launches do
+  nearly all of the work here too.
+  help: Replace library kernels that take more than 5% of the reference's device time with kernels
+        of the module's own. `device_time_share` holds the shares.
+  = stage done: everything was tried; interpreted without a GPU
+)");
+}
 TEST(CountsReasonInWords, Nondeterministic) {
   EXPECT_EQ(shown(does_not_count(CountsReason::nondeterministic)),
             R"(relu: correct, does not count (nondeterministic)

@@ -29,7 +29,7 @@ engine::WorkerFailure said(std::string error_class, std::string stage = "run") {
 }
 
 Blame blamed(const engine::WorkerFailure& refusal, bool in_launch = false, Device device = Device::cpu) {
-  return blame_candidate(refusal, {Stage::run, device, in_launch, ""});
+  return blame_candidate(refusal, {Stage::run, device, in_launch, "", "def f():\n    pass\n"});
 }
 
 TEST(Blame, ACrashInsideALaunchIsAnIllegalAccess) {
@@ -86,10 +86,25 @@ TEST(Blame, MoreDeviceMemoryThanTheLimitIsTheKernels) {
   EXPECT_EQ(blame.doubt, "");
 }
 
-TEST(Blame, WhatTheInterpreterCannotDoIsSkipped) {
-  Blame blame = blamed(said("unsupported_candidate"));
+engine::WorkerFailure reports_inline_ptx() {
+  auto failure = said("unsupported_candidate");
+  failure.failed->error = "Unsupported: cannot be run without a GPU: inline PTX";
+  return failure;
+}
+
+TEST(Blame, AFeatureThatTheInterpreterLacksIsSkipped) {
+  Blame blame =
+      blame_candidate(reports_inline_ptx(), {.printed = "", .source = "y = tl.inline_asm_elementwise(x)\n"});
   EXPECT_EQ(blame.status, Status::skipped);
+  EXPECT_EQ(blame.error_class, ErrorClass::unsupported_candidate);
   EXPECT_FALSE(blame.fault);
+}
+
+TEST(Blame, AMissingFeatureThatTheSourceDoesNotUseIsTheKernelsFault) {
+  Blame blame = blamed(reports_inline_ptx());
+  EXPECT_EQ(blame.status, Status::failed);
+  EXPECT_EQ(blame.fault, Fault::kernel);
+  EXPECT_EQ(blame.error_class, ErrorClass::process_died);
 }
 
 TEST(Blame, AResultThatCannotBeCarriedOverIsIncorrect) {
@@ -98,7 +113,7 @@ TEST(Blame, AResultThatCannotBeCarriedOverIsIncorrect) {
 
 TEST(Blame, ACandidateCannotPleadOurFault) {
   for (Stage stage : {Stage::import_, Stage::run, Stage::record}) {
-    Blame blame = blame_candidate(said("infrastructure", "import"), {stage, Device::cpu, false, ""});
+    Blame blame = blame_candidate(said("infrastructure", "import"), {stage, Device::cpu, false, "", ""});
     EXPECT_EQ(blame.status, Status::failed);
     EXPECT_EQ(blame.fault, Fault::kernel);
     EXPECT_EQ(blame.error_class, ErrorClass::process_died);

@@ -14,7 +14,7 @@ using namespace test;
 using wire::Body;
 
 struct CpuWorld : VerdictWorld {
-  CpuWorld() : VerdictWorld(Device::cpu) {}
+  CpuWorld() : VerdictWorld(Device::cpu) { fake.spec.input_bytes = 1 << 20; }
 };
 
 React programs(std::uint64_t count) {
@@ -28,6 +28,13 @@ React halves(std::uint32_t most) {
     const auto times = std::min(most, asked.AsPrepare()->halvings);
     prepared.reduced = times > 0;
     prepared.sizes = "{\"n\": " + std::to_string(1024 >> times) + "}";
+  };
+}
+
+React stays_in_a_launch() {
+  return [](const wire::BodyUnion&, Reaction& usual) {
+    usual.ending = Ending::hangs;
+    usual.in_launch = true;
   };
 }
 
@@ -239,10 +246,96 @@ TEST(CpuVerdict, ALaunchThatTakesTooLongIsInterpretedAtSmallerShapes) {
   for (std::uint32_t most : {20U, 0U}) {
     CpuWorld world;
     world.fake.when("oracle", Body::Prepare, halves(most));
-    world.fake.when("runner", Body::Call, fails("run", "too_large", "it takes too long"), 1);
+    world.context.interpreted_call_limit = 100ms;
+    world.fake.when("runner", Body::Call, stays_in_a_launch(), 1);
     const Verdict verdict = world.run();
     EXPECT_EQ(verdict.status, most > 0 ? Status::correct : Status::skipped);
   }
+}
+
+// The process says that it is in a launch, and counts its programs; its task is small at any shapes.
+struct SmallWorld : CpuWorld {
+  SmallWorld() {
+    fake.spec.input_bytes = 128;
+    fake.when("oracle", Body::Prepare, halves(0));
+    context.interpreted_call_limit = 100ms;
+  }
+};
+
+TEST(ClaimsOfSize, ALaunchWithoutLoopsOnLittleDataMustEnd) {
+  SmallWorld world;
+  world.fake.when("runner", Body::Call, stays_in_a_launch(), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_EQ(verdict.fault, Fault::kernel);
+  EXPECT_EQ(verdict.error_class, ErrorClass::timeout);
+}
+
+TEST(ClaimsOfSize, ALoopMayWaitForALaterProgram) {
+  SmallWorld world;
+  world.job.candidate.code += "def wait(flag):\n    while flag() == 0:\n        pass\n";
+  world.fake.when("runner", Body::Call, stays_in_a_launch(), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::skipped);
+  EXPECT_EQ(verdict.error_class, ErrorClass::too_large);
+}
+
+TEST(ClaimsOfSize, NoKernelHasMoreProgramsThanPairsOfBytes) {
+  SmallWorld world;
+  world.fake.when("runner", Body::Call, programs(100'000));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_EQ(verdict.error_class, ErrorClass::forbidden);
+}
+
+TEST(ClaimsOfSize, AProgramForEachPairIsSkipped) {
+  SmallWorld world;
+  world.fake.spec.input_bytes = 512;
+  world.fake.when("runner", Body::Call, programs(100'000));
+  EXPECT_EQ(world.run().status, Status::skipped);
+}
+
+TEST(ClaimsOfSize, ARunnersReportOfOneIsTheKernelsFault) {
+  CpuWorld world;
+  world.fake.when("runner", Body::Call, fails("run", "too_large", "it takes too long"), 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_EQ(verdict.error_class, ErrorClass::process_died);
+}
+
+// ---- further calls
+
+TEST(AuditCalls, AreJudgedBesideTheTrials) {
+  CpuWorld world;
+  EXPECT_EQ(world.run().judged_calls, 5U);
+  world.settings.audit_calls = 20;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.judged_calls, 25U);
+}
+
+TEST(AuditCalls, ThatAreWrongAreNamedByNumber) {
+  CpuWorld world;
+  world.settings.audit_calls = 20;
+  // Of the compile stage one, five trials, the first result again, then the further calls.
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 1 + 5 + 1 + 3);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error, "call 9: values differ");
+  EXPECT_EQ(verdict.judged_calls, 9U);
+}
+
+TEST(AuditCalls, EndWithTheTimeLimitWithoutBlame) {
+  CpuWorld world;
+  world.settings.audit_calls = 1000;
+  world.settings.timeout = 400ms;
+  world.fake.when("runner", Body::Call, [&](const auto&, Reaction& usual) {
+    if (world.fake.count("runner", Body::Call) > 7) usual.delay = 150ms;
+  });
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "the time limit ended the further calls after"));
+  EXPECT_LT(verdict.judged_calls, 20U);
 }
 
 TEST(CpuVerdict, WrongAtReducedShapesProvesNothing) {

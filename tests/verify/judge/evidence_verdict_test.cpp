@@ -166,7 +166,8 @@ TEST(ReplayEvidence, HoldsTheLaunchesOfACandidateWhoseReplayIsWrong) {
                     facts.unjoined = 3;
                   }),
                   1);
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
+  // 12 and 14 judge the recorded order.
+  for (int nth : {11, 13, 15, 16}) world.fake.when("oracle", Body::Judge, judges_wrong(), nth);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.error_class, ErrorClass::live_replay_mismatch);
   ASSERT_TRUE(verdict.evidence && verdict.evidence->launches);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cmath>
 
 #include <array>
 #include <boost/asio/co_spawn.hpp>
@@ -63,6 +64,8 @@ std::unique_ptr<wire::LaunchT> launch(const std::string& name, const std::string
   return made;
 }
 
+constexpr double reference_ms = 0.16;  // of a call in the oracle
+
 wire::ReturnedT returned() {
   wire::ReturnedT answer;
   answer.outputs = output_tensor();
@@ -76,10 +79,11 @@ wire::ReturnedT returned() {
 wire::ReplayableT replayable(bool of_reference) {
   wire::ReplayableT answer;
   answer.launches.push_back(of_reference ? launch("at6native_add", "11b") : launch("add", "c0ffee"));
+  answer.launch_count = 1;
   answer.operations = 1;
   answer.streams = 1;
   answer.orders = 1;
-  answer.compute_capability = 90;
+  answer.compute_capability = fake_capability;
   return answer;
 }
 
@@ -310,10 +314,14 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
     case Body::Judge:
       return {body(judged(!std::exchange(launches_skipped_, false))), {}};
     case Body::TimeReference: {
+      const wire::TimeReferenceT& request = *asked.AsTimeReference();
       wire::TimedT answer;
-      answer.samples_ms.assign(asked.AsTimeReference()->calls, 0.16);
+      answer.samples_ms.assign(request.calls, reference_ms);
       answer.call_ms = 0.4;
-      return {body(std::move(answer)), {}};
+      Reaction reaction{body(std::move(answer)), {}};
+      reaction.delay =
+          std::chrono::milliseconds(1 + std::lround(reference_ms * (request.warmup + request.calls)));
+      return reaction;
     }
     case Body::Open:
       worker.page = std::move(fds.at(1));

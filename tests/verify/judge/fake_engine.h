@@ -19,6 +19,8 @@
 
 namespace kw::test {
 
+inline constexpr unsigned fake_capability = 90;
+
 enum class Ending { answers, hangs, closes, dies, garbles };
 
 struct Reaction {

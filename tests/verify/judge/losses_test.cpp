@@ -230,18 +230,79 @@ TEST(OraclePool, AnotherReferenceGetsAProcessOfItsOwn) {
 }
 
 TEST(OraclePool, KeepsUnusedProcessesForTheirReferences) {
-  for (auto [kept, spawned] : {std::pair<std::size_t, int>{0, 4}, {1, 4}, {2, 3}}) {
+  for (auto [has_room, spawned] : {std::pair(false, 4), {true, 3}}) {
     VerdictWorld world;
     world.start_servers();
-    engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .kept = kept, .limits = {}});
+    engine::OraclePool pool(world.loop, world.servers.oracle,
+                            {.size = 1, .has_room = [has_room] { return has_room; }, .limits = {}});
     run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
       for (const char* text : {"one", "two", "three", "one"})
         co_await from->give_back(std::move(*co_await from->take(text, text, async::Deadline::in(5s))));
       co_await from->end();
       co_return true;
     }(&pool));
-    EXPECT_EQ(world.fake.count("oracle", Body::Spawn), spawned) << kept;
+    EXPECT_EQ(world.fake.count("oracle", Body::Spawn), spawned) << has_room;
   }
+}
+
+// Jobs that take an oracle for a while, in the order of `texts`; returns the order in which they got one.
+std::vector<std::string> served(VerdictWorld& world, engine::OraclePool& pool,
+                                std::vector<std::string> texts) {
+  std::vector<std::string> order;
+  auto job = [](engine::OraclePool* from, std::string text, std::vector<std::string>* to) -> async::Task<> {
+    auto taken = co_await from->take(text, text, async::Deadline::in(5s));
+    to->push_back(text);
+    co_await async::sleep_until(async::Deadline::in(5ms));
+    co_await from->give_back(std::move(*taken));
+  };
+  for (std::string& text : texts) async::spawn(world.loop, job(&pool, std::move(text), &order));
+  world.loop.restart();
+  while (order.size() < texts.size() && world.loop.run_one_for(5s) > 0) {
+  }
+  run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
+    co_await async::sleep_until(async::Deadline::in(20ms));  // the last job returns its oracle
+    co_await from->end();
+    co_return true;
+  }(&pool));
+  return order;
+}
+
+TEST(OraclePool, ServesTheReferenceWhoseOracleIsUnusedFirst) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
+  EXPECT_EQ(served(world, pool, {"one", "two", "one", "two"}),
+            (std::vector<std::string>{"one", "one", "two", "two"}));
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
+}
+
+TEST(OraclePool, KeepsNoReferenceWaitingForLong) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
+  std::vector<std::string> texts{"one", "two"};
+  texts.resize(10, "one");
+  const std::vector<std::string> order = served(world, pool, texts);
+  EXPECT_EQ(std::ranges::find(order, "two") - order.begin(), 5);  // four places after its turn
+}
+
+TEST(OraclePool, EndsTheSecondOracleOfAReferenceFirst) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 2, .limits = {}});
+  run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
+    const auto take = [from](const char* text) { return from->take(text, text, async::Deadline::in(5s)); };
+    auto one = co_await take("one");
+    auto again = co_await take("one");
+    co_await from->give_back(std::move(*one));
+    co_await from->give_back(std::move(*again));
+    co_await from->give_back(std::move(*co_await take("two")));
+    co_await from->give_back(std::move(*co_await take("three")));
+    co_await from->give_back(std::move(*co_await take("three")));
+    co_await from->end();
+    co_return true;
+  }(&pool));
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 4);
 }
 
 TEST(OraclePool, AnswersBeforeAReferenceIsInIt) {

@@ -151,15 +151,15 @@ TEST(Tries, AResultInDoubtIsFollowedByOneAloneThatDecides) {
 
 // ---- the guard of the device's memory
 
-struct FakeMemory : DeviceMemory {
+struct FakeMemory : DeviceMemoryReader {
   struct State {
-    Use now{.total_bytes = 80 * gib, .free_bytes = 60 * gib};
+    DeviceMemory now{.total_bytes = 80 * gib, .free_bytes = 60 * gib};
     std::vector<ProcessMemory> listed;
     int low_looks = 0;  // after which memory is free again; 0: it stays as it is
   };
   explicit FakeMemory(State& of) : state(of) {}
-  std::optional<Use> use() override {
-    const Use answer = state.now;
+  std::optional<DeviceMemory> memory() override {
+    const DeviceMemory answer = state.now;
     if (state.low_looks > 0 && --state.low_looks == 0) state.now.free_bytes = 60 * gib;
     return answer;
   }

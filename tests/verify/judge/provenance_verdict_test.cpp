@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "verdict_world.h"
+#include "kernels_world.h"
 
 namespace kw::verify {
 namespace {
@@ -11,10 +11,11 @@ namespace {
 using namespace test;
 using wire::Body;
 
-React launches(std::string name, std::string cubin) {
+React launches(std::string name, std::string cubin, std::uint64_t code = 0) {
   return says<wire::ReplayableT>([=](auto& facts) {
     facts.launches[0]->name = name;
     facts.launches[0]->cubin_sha256 = cubin;
+    facts.launches[0]->code = code;
   });
 }
 
@@ -52,8 +53,11 @@ TEST(Decoys, AStopWhileTheyAreLookedForIsNoVerdict) {
 
 TEST(Decoys, LibraryLaunchesAloneDoNotCount) {
   VerdictWorld world;
-  for (int nth : {1, 2}) world.fake.when("replayer", Body::LoadRecording, launches("at6native_x", "f"), nth);
-  EXPECT_EQ(world.run().counts_reason, CountsReason::library_only);
+  for (int nth : {1, 2})
+    world.fake.when("replayer", Body::LoadRecording, launches("x", "f", library_code), nth);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.launches->front().whose, "library");
+  EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
 }
 
 TEST(Decoys, ARecordingWithoutLaunchesHasNoneToTime) {
@@ -153,12 +157,6 @@ TEST(Launches, ThatCannotBeTimedOneByOneAreOurs) {
   EXPECT_FALSE(verdict.speedup);
 }
 
-void builds_native_code(VerdictWorld& world) {
-  world.job.candidate.code +=
-      "from torch.utils.cpp_extension import load_inline\nm = load_inline('m', cuda_sources='int x;')\n";
-  world.fake.when("runner", Body::Call, says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
-}
-
 TEST(Launches, OfCodeOfItsOwnAreUnattestedAndCount) {
   VerdictWorld world;
   builds_native_code(world);
@@ -166,6 +164,50 @@ TEST(Launches, OfCodeOfItsOwnAreUnattestedAndCount) {
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.launches->front().whose, "unattested");
   EXPECT_EQ(verdict.counts, true);
+}
+
+TEST(Launches, NamedLikeALibrarysAreOwnCodeBesideNativeCode) {
+  VerdictWorld world;
+  builds_native_code(world);
+  for (int nth : {1, 2})
+    world.fake.when("replayer", Body::LoadRecording, launches("_ZN2at6native4gemvE", "f", library_code + 1),
+                    nth);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.launches->front().whose, "unattested");
+  EXPECT_EQ(verdict.counts, true);
+}
+
+TEST(Launches, OfTheCensusAreALibrarysBesideNativeCodeWhateverTheirName) {
+  VerdictWorld world;
+  builds_native_code(world);
+  for (int nth : {1, 2})
+    world.fake.when("replayer", Body::LoadRecording, launches("mine", "f", library_code), nth);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.launches->front().whose, "library");
+  EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
+}
+
+TEST(Launches, WithoutACensusNativeCodeIsNotJudged) {
+  VerdictWorld world;
+  builds_native_code(world);
+  for (int nth : {1, 2})
+    world.fake.when("replayer", Body::LoadRecording, says<wire::ReplayableT>([](auto& facts) {
+                      facts.compute_capability = 61;
+                      facts.launches[0]->cubin_sha256 = "f";
+                    }),
+                    nth);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.fault, Fault::infrastructure);
+  EXPECT_THAT(verdict.error.value_or(""), ::testing::HasSubstr("the census of library kernels is missing"));
+  EXPECT_FALSE(verdict.speedup);
+}
+
+TEST(Launches, ThatAreAllAttestedNeedNoCensus) {
+  VerdictWorld world;
+  builds_native_code(world);
+  world.fake.when("replayer", Body::LoadRecording,
+                  says<wire::ReplayableT>([](auto& facts) { facts.compute_capability = 61; }));
+  EXPECT_EQ(world.run().counts, true);
 }
 
 TEST(Launches, OfUnknownCodeCountOnlyWhereNativeCodeIsInTheSourceAndWasBuilt) {
@@ -202,10 +244,10 @@ TEST(Launches, OfAnotherTasksReferenceAreNoLibrarys) {
 TEST(Recordings, OneWithoutOwnLaunchesDoesNotCount) {
   for (int nth : {1, 2}) {
     VerdictWorld world;
-    world.fake.when("replayer", Body::LoadRecording, launches("at6native_x", "f"), nth);
+    world.fake.when("replayer", Body::LoadRecording, launches("x", "f", library_code), nth);
     const Verdict verdict = world.run();
     EXPECT_EQ(verdict.counts_reason, CountsReason::library_only);
-    EXPECT_EQ(verdict.launches->front().name, "at6native_x");
+    EXPECT_EQ(verdict.launches->front().name, "x");
     EXPECT_DOUBLE_EQ(verdict.triton_share.value_or(-1), 0);
   }
 }

@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "not judged"},
         Obstacle{"OtherValues", "oracle", Body::Judge, 1, judges_wrong(),
                  "its replay gives other values: values differ"},
-        Obstacle{"LostWhileTimed", "replayer", Body::Replay, 9, dies(SIGKILL), "the replayer was lost: "}),
+        Obstacle{"LostWhileTimed", "replayer", Body::Replay, 10, dies(SIGKILL), "the replayer was lost: "}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Reference, ThatIsStoppedIsNotThoughtUnreplayable) {

@@ -115,16 +115,16 @@ TEST_P(OneOfFour, ThatBreaksEndsTheVerdict) {
   EXPECT_EQ(world.fake.count("replayer", Body::Spawn), 1 + 2);
 }
 
-// Two checks of the reference, five replays of the candidate, the first sample of each; then the second
-// process.
+// Two checks of the reference, five replays of the candidate and one more, the first sample of each; then the
+// second process.
 INSTANTIATE_TEST_SUITE_P(
     ReplayTiming, OneOfFour,
     ::testing::Values(Beside{"NotStarted", "replayer", Body::Spawn, 2, ends(Ending::closes), Status::error},
                       Beside{"NotLoaded", "replayer", Body::LoadRecording, 3,
                              fails("replay", "infrastructure", "no"), Status::error},
-                      Beside{"NotPlayed", "replayer", Body::Replay, 9,
+                      Beside{"NotPlayed", "replayer", Body::Replay, 10,
                              fails("replay", "infrastructure", "no"), Status::error},
-                      Beside{"Wrong", "oracle", Body::Judge, 15, judges_wrong(), Status::incorrect}),
+                      Beside{"Wrong", "oracle", Body::Judge, 16, judges_wrong(), Status::incorrect}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ReplayTiming, AKernelThatFaultsThenIsAtFault) {
@@ -175,7 +175,7 @@ TEST(ReplayTiming, AReplayerThatBreaksThenIsOurs) {
 
 TEST(ReplayTiming, AJudgementThatIsMissingThenIsOurs) {
   VerdictWorld world;
-  world.fake.when("oracle", Body::Judge, dies(SIGKILL), 15);
+  world.fake.when("oracle", Body::Judge, dies(SIGKILL), 16);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.fault, Fault::infrastructure);
   EXPECT_THAT(verdict.error.value_or(""), StartsWith("the oracle was lost"));
@@ -183,7 +183,7 @@ TEST(ReplayTiming, AJudgementThatIsMissingThenIsOurs) {
 
 TEST(ReplayTiming, AWrongResultThenIsIncorrect) {
   VerdictWorld world;
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 15);
+  world.fake.when("oracle", Body::Judge, judges_wrong(), 16);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::incorrect);
   EXPECT_FALSE(verdict.speedup);

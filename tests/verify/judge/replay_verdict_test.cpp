@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "verdict_world.h"
 
@@ -32,6 +34,24 @@ TEST(ReplayVerdict, ARightCandidateIsReplayedTimedAndCounts) {
   ASSERT_TRUE(verdict.replay);
   EXPECT_EQ(verdict.replay->recordings, 2U);
   EXPECT_EQ(verdict.comparison->trials, 6U + 5U);
+  EXPECT_EQ(verdict.judged_calls, 6U);
+}
+
+// One of the calls before the recorded ones is the one of the recording of the reference.
+TEST(ReplayVerdict, ACandidateCannotTellItsRecordedCallsByCounting) {
+  std::set<int> numbers;
+  for (int seed = 0; seed < 16; ++seed) {
+    VerdictWorld world;
+    world.seeds = SecretSeeds(std::to_string(seed));
+    world.settings.timing_trials = 0;
+    world.settings.correctness_trials = 2;
+    int calls = 0;
+    world.fake.when("runner", Body::Call,
+                    [&](const auto& asked, auto&) { calls += !asked.AsCall()->previous; });
+    world.fake.when("runner", Body::Record, [&](const auto&, auto&) { numbers.insert(calls); }, 1);
+    world.run();
+  }
+  EXPECT_EQ(numbers, (std::set<int>{3, 4, 5, 6}));
 }
 
 // The order is guaranteed: a reference is recorded before a candidate runs, and a candidate's process has
@@ -54,6 +74,7 @@ TEST(ReplayVerdict, TheReferenceIsRecordedFirstThenTheCandidateThenBothArePlayed
       "oracle 0 Draw, runner 1 Call, oracle 0 Judge, oracle 0 Draw, runner 1 Call, oracle 0 Judge, "
       "replayer 1 Spawn, oracle 0 Draw, replayer 1 LoadRecording, oracle 0 Draw, replayer 1 LoadRecording, "
       "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, "
+      "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, "
       "oracle 0 Draw, replayer 1 Replay, oracle 0 Judge, oracle 0 Draw, replayer 1 Replay, oracle 0 Judge");
 }
 
@@ -219,37 +240,95 @@ TEST(Replays, AHostThatDependsOnTheDeviceIsJudgedInItsProcess) {
 TEST(Replays, AWriteBehindAnAllocationFails) {
   VerdictWorld world;
   world.fake.when("replayer", Body::Replay,
-                  says<wire::ReplayedT>([](auto& facts) { facts.overrun = "output 0"; }), first_replay);
+                  says<wire::ReplayedT>([](auto& facts) { facts.overrun = "8 bytes behind output 0"; }),
+                  first_replay);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::failed);
   EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
-  EXPECT_EQ(verdict.error, "a kernel wrote behind the end of output 0");
+  EXPECT_EQ(verdict.error, "a kernel wrote outside all allocations, 8 bytes behind output 0");
 }
 
-React two_orders(std::uint32_t unjoined) {
-  return says<wire::ReplayableT>([=](auto& facts) {
-    facts.orders = 2;
-    facts.unjoined = unjoined;
-  });
+// The judgements before: two of the reference, two calls and the first result, two recordings, two calls.
+constexpr int first_judged_replay = 9;
+
+React digests(std::uint64_t digest) {
+  return says<wire::JudgedT>([=](auto& judged) { judged.digest = digest; });
 }
 
-// Wrong only where its operations run in another order.
-TEST(Replays, AResultThatNobodyWaitsForIsAMismatch) {
+// Two judged replays; the others repeat the second one.
+VerdictWorld& with_two_trials(VerdictWorld& world) {
+  world.settings.correctness_trials = 2;
+  world.settings.timing_trials = 0;
+  return world;
+}
+
+constexpr int second_judged_replay = first_judged_replay + 1;
+constexpr int with_other_bytes = second_judged_replay + 1;
+
+TEST(OwnMemory, AWriteThatTheOracleFindsFails) {
   VerdictWorld world;
-  world.fake.when("replayer", Body::LoadRecording, two_orders(3), 1);
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
+  world.fake.when("oracle", Body::Judge, says<wire::JudgedT>([](auto& judged) {
+                    judged.right = false;
+                    judged.error_class = "out_of_bounds";
+                    judged.error = "a kernel wrote outside all tensors, 0 bytes behind input x";
+                  }),
+                  first_judged_replay);
   const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::incorrect);
-  EXPECT_EQ(verdict.error_class, ErrorClass::live_replay_mismatch);
-  EXPECT_EQ(verdict.stage, Stage::replay);
-  EXPECT_THAT(verdict.error.value_or(""), StartsWith("3 operations run on a stream"));
+  EXPECT_EQ(verdict.status, Status::failed);
+  EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
+  EXPECT_THAT(verdict.error.value_or(""), HasSubstr("0 bytes behind input x"));
 }
 
-TEST(Replays, InAnotherOrderWithAllJoinedProveNothing) {
+TEST(OwnMemory, IsCheckedByOneMoreReplayOnTheSameInputs) {
   VerdictWorld world;
-  world.fake.when("replayer", Body::LoadRecording, two_orders(0), 1);
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 11);
-  EXPECT_EQ(world.run().trust, Trust::in_process);
+  std::vector<wire::DrawT> draws;
+  world.fake.when("oracle", Body::Draw,
+                  [&](const wire::BodyUnion& asked, Reaction&) { draws.push_back(*asked.AsDraw()); });
+  EXPECT_EQ(with_two_trials(world).run().status, Status::correct);
+  ASSERT_GE(draws.size(), 4U);
+  // The last two are those of the replays without the candidate's own launches.
+  const wire::DrawT& judged = draws[draws.size() - 4];
+  const wire::DrawT& again = draws[draws.size() - 3];
+  EXPECT_EQ(again.seed, judged.seed);
+  EXPECT_NE(again.poison_seed, judged.poison_seed);
+}
+
+TEST(OwnMemory, OtherBytesInAGapComeWithAnotherKey) {
+  VerdictWorld world;
+  std::vector<std::uint64_t> keys;
+  world.fake.when("replayer", Body::Replay, [&](const wire::BodyUnion& asked, Reaction&) {
+    keys.push_back(asked.AsReplay()->gap_key);
+  });
+  with_two_trials(world).run();
+  EXPECT_EQ(std::set(keys.begin(), keys.end()).size(), keys.size());
+}
+
+TEST(OwnMemory, AResultThatFollowsForeignBytesIsIncorrect) {
+  VerdictWorld world;
+  std::uint64_t drawn = 0;
+  world.fake.when("oracle", Body::Draw,
+                  [&](const wire::BodyUnion& asked, Reaction&) { drawn = asked.AsDraw()->poison_seed; });
+  world.fake.when("oracle", Body::Judge, says<wire::JudgedT>([&](auto& judged) { judged.digest = drawn; }));
+  const Verdict verdict = with_two_trials(world).run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error_class, ErrorClass::out_of_bounds);
+  EXPECT_THAT(verdict.error.value_or(""), StartsWith("the result depends on memory"));
+}
+
+TEST(OwnMemory, AResultThatVariesAnywayProvesNothing) {
+  VerdictWorld world;
+  std::uint64_t number = 0;
+  world.fake.when("oracle", Body::Judge,
+                  says<wire::JudgedT>([&](auto& judged) { judged.digest = ++number; }));
+  const Verdict verdict = with_two_trials(world).run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.trust, Trust::replay);
+}
+
+TEST(OwnMemory, AResultThatDiffersOnceProvesNothing) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Judge, digests(7), with_other_bytes);
+  EXPECT_EQ(with_two_trials(world).run().status, Status::correct);
 }
 
 TEST(Replays, OfSeveralStreamsHaveAQueueForEach) {
@@ -348,6 +427,28 @@ TEST(Audit, OfACandidateThatIsRightOnlyUnderTheRecorderIsIncorrect) {
   EXPECT_EQ(verdict.error, "without the recorder in its process: values differ");
   EXPECT_FALSE(verdict.speedup);
   EXPECT_EQ(verdict.timing.why_null, "the candidate is not right where it is not recorded");
+}
+
+TEST(Audit, MakesTheFurtherCallsThatAreAskedFor) {
+  VerdictWorld world;
+  world.settings.audit_calls = 30;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_GE(world.fake.count("plain runner", Body::Call), 32);
+  EXPECT_EQ(verdict.judged_calls,
+            6U + static_cast<std::size_t>(world.fake.count("plain runner", Body::Call)));
+}
+
+TEST(Audit, NamesTheFurtherCallThatIsWrong) {
+  VerdictWorld world;
+  world.settings.audit_calls = 30;
+  world.fake.when(
+      "plain runner", Body::Call,
+      [&](const auto&, Reaction&) { world.fake.when("oracle", Body::Judge, judges_wrong()); }, 20);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_EQ(verdict.error, "without the recorder in its process: call 21: values differ");
+  EXPECT_EQ(verdict.judged_calls, 6U + 21U);
 }
 
 TEST(Audit, WithoutAProcessForItIsOurs) {

@@ -54,8 +54,10 @@ VerdictWorld::VerdictWorld(verify::Device device)
               .limits = {},
               .tapes = tapes,
               .clock_floor = clock_floor,
+              .censuses = censuses,
               .why_no_replay = {},
               .environment = {}} {
+  censuses.keep(fake_capability, census::Census({library_code}));
   settings.device = device;
   settings.audit = 0;
   settings.timing_trials = 40;

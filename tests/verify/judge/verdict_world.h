@@ -8,11 +8,15 @@
 #include "fake_engine.h"
 #include "types/job.h"
 #include "verify/judge/attempt.h"
+#include "verify/judge/censuses.h"
 #include "verify/judge/context.h"
 #include "verify/judge/replays.h"
 #include "verify/judge/statistics.h"
 
 namespace kw::test {
+
+// The key of a kernel in the census.
+inline constexpr std::uint64_t library_code = 7;
 
 struct VerdictWorld {
   explicit VerdictWorld(verify::Device device = verify::Device::cuda);
@@ -49,6 +53,7 @@ struct VerdictWorld {
   engine::DeviceLeases timing_turns{loop, 1};
   verify::ReferenceTapes tapes;
   verify::ClockFloor clock_floor;
+  verify::Censuses censuses{loop, "/no/maker"};  // of the fake GPU there is one, with library_code alone
   verify::Context context;
   verify::Tries::Earlier earlier;
   verify::Tries::Result result;  // of the last run

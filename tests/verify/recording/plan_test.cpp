@@ -282,5 +282,51 @@ TEST(Plan, PassesOverAnEventThatWasNeverRecorded) {
   EXPECT_THAT(world.planned().steps[0].after, IsEmpty());
 }
 
+// Two launches on each of two streams, which the caller waits for.
+Plan two_by_two() {
+  World world = with_own_stream();
+  for (std::uint32_t stream : {side, side, other, other}) world.launch(stream);
+  world.host_waits(HostWaits::device);
+  return world.planned();
+}
+
+TEST(Exchanges, LeadFromTheRecordedOrderToTheReversedOne) {
+  const Plan plan = two_by_two();
+  EXPECT_EQ(exchanges(plan), 4U);
+  EXPECT_THAT(exchanged(plan, 0).order, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(exchanged(plan, 1).order, ElementsAre(0, 2, 1, 3));
+  EXPECT_EQ(exchanged(plan, 4).order, reversed(plan));
+}
+
+TEST(Exchanges, NameTheLastTwoStepsAsRecorded) {
+  const Plan plan = two_by_two();
+  EXPECT_EQ(exchanged(plan, 0).last, std::nullopt);
+  EXPECT_EQ(exchanged(plan, 1).last, std::pair(std::size_t{1}, std::size_t{2}));
+  EXPECT_EQ(exchanged(plan, 2).last, std::pair(std::size_t{0}, std::size_t{2}));
+}
+
+TEST(Exchanges, KeepTheOrderOfAStream) {
+  const Plan plan = two_by_two();
+  for (std::uint64_t count = 0; count <= exchanges(plan); ++count) {
+    const auto order = exchanged(plan, count).order;
+    EXPECT_LT(std::ranges::find(order, 0U), std::ranges::find(order, 1U));
+    EXPECT_LT(std::ranges::find(order, 2U), std::ranges::find(order, 3U));
+  }
+}
+
+TEST(Exchanges, StartWithUnjoinedStepsLast) {
+  World world = with_own_stream();
+  world.launch(side);
+  world.launch(caller);
+  EXPECT_THAT(exchanged(world.planned(), 0).order, ElementsAre(1, 0));
+}
+
+TEST(Exchanges, OfAChainAreNone) {
+  World world;
+  world.launch();
+  world.launch();
+  EXPECT_EQ(exchanges(world.planned()), 0U);
+}
+
 }  // namespace
 }  // namespace kw::recording

@@ -46,6 +46,21 @@ function byRecording(launches: readonly Fields[]): Map<number, Fields[]> {
   return recordings;
 }
 
+const ORIGINS = [
+  ["triton", "own Triton"],
+  ["native", "own native"],
+  ["library", "library"],
+  ["unattested", "unattested"],
+] as const;
+
+/** "own Triton 78%, library 22%": the shares of device time; null where they are not recorded. */
+function sharesOf(verdict: Fields): string | null {
+  const shares = fieldsOrNull(verdict["device_time_share"]);
+  if (shares === null) return null;
+  const parts = ORIGINS.map(([field, name]): [string, number] => [name, shareOf(shares[field]) ?? 0]).filter(([, share]) => share > 0);
+  return parts.map(([name, share]) => `${name} ${percent(share, 1)}`).join(", ");
+}
+
 export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fields | null }): JSX.Element {
   const stored = listOrNull(evidence?.["launches"]);
   const known = stored ?? listOrNull(verdict["launches"]);
@@ -60,6 +75,7 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
   const isClaim = (launch: Fields): boolean => (stored === null ? verdict["trust"] !== "replay" : launch["source"] === "claim");
   const claims = launches.filter(isClaim).length;
   const share = shareOf(verdict["triton_share"]);
+  const shares = sharesOf(verdict);
   const replayFacts = (["recordings", "operations", "streams", "downloads", "unjoined", "orders"] as const).map((field): [string, JSX.Element] => [
     REPLAY_NAMES[field],
     <Fact value={numberOf(replay?.[field]) === null ? null : count(numberOf(replay?.[field]))} />,
@@ -100,6 +116,7 @@ export function Launches({ verdict, evidence }: { verdict: Fields; evidence: Fie
         facts={[
           // An interpreter times and replays nothing; the part on times says so once.
           ...(isInterpreted(verdict) && share === null ? [] : [["Device time in attested kernels", <Fact value={share === null ? null : percent(share, 1)} />] as [string, JSX.Element]]),
+          ...(shares === null ? [] : [["Device time by origin", <Fact value={shares} />] as [string, JSX.Element]]),
           ...(isInterpreted(verdict) && replay === null ? [] : replayFacts),
         ]}
       />

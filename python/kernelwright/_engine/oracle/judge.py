@@ -7,11 +7,11 @@ import torch
 from .. import wire
 from ..layout import span
 from ..packets import clip
-from ..values import dtype_name, dtype_of, from_wire, unportable_in
+from ..values import dtype_name, dtype_of, from_wire, tensors_of, unportable_in
 from ..wire import made, numbers, text
 from . import inputs as drawing
 from . import tf32
-from .bits import all_same_bits, same_bits
+from .bits import all_same_bits, digest, same_bits
 from .compare import Comparison, Returned, compare
 from .faults import TaskFault
 
@@ -73,36 +73,67 @@ class _Taker:
             raise Malformed("the output does not lie where outputs belong")
 
 
-def changed_names(arena, plan, pristine, weights, allowed_inputs, allowed_weights):
-    """The names of inputs and weights that the call changed and the reference does not change."""
+def damage(arena, plan, pristine, weights, allowed_inputs, allowed_weights, poison):
+    """What the call changed besides its outputs and what the reference changes too; None: nothing.
+
+    `poison` is (the seed of the arena's poison, where the outputs end).
+    """
     kept = [(f"input {plan.labels[at]}", arena.tensor(ref), tensor)
             for at, (ref, tensor) in enumerate(zip(plan.input_refs, drawing.tensors_in(pristine)))
             if at not in allowed_inputs]
     kept += [(f"weight {name}", arena.tensor(ref), weights[name]) for name, ref in plan.weights.items()
              if name not in allowed_weights]
-    if all_same_bits((own, other) for _, own, other in kept):
-        return []
-    return [name for name, own, other in kept if not same_bits(own, other)]
+    seed, end = poison
+    unused = plan.unused(arena, seed, end)
+    # Outputs of a wrong dtype may reach beyond their room: they are copied where there is memory.
+    fits = end <= plan.arena_bytes
+    gaps = plan.gaps.pairs(arena, seed) if fits else []
+    if all_same_bits([*((own, other) for _, own, other in kept), *gaps, *unused]):
+        return None
+    at = plan.gaps.first_changed(arena, seed) if fits else None
+    if at is not None:
+        return Comparison("out_of_bounds", f"a kernel wrote outside all tensors, {plan.gaps.place(at)}")
+    if not all_same_bits(unused):
+        return Comparison("out_of_bounds", "a kernel wrote outside all tensors, in the memory behind the outputs")
+    names = [name for name, own, other in kept if not same_bits(own, other)]
+    return Comparison("input_modified", f"the call changed {', '.join(names[:8])}, which the reference leaves as it is")
 
 
-def judged(prepared, arena, request, pristine):
+def judged(prepared, arena, request, pristine, poison_seed):
     """The JudgedT of one trial; `pristine` are its inputs, drawn again."""
     try:
         actual = taken(request.outputs, arena, prepared.plan, request.strided)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         return _reply(Comparison("wrong_structure", f"output: {exc}"))
+    reply = _judged(prepared, arena, request, pristine, actual, poison_seed)
+    if request.digest:
+        reply.digest = digest(each.data for each in leaves(actual) if isinstance(each, Returned))
+    return reply
+
+
+def _judged(prepared, arena, request, pristine, actual, poison_seed):
     if not request.outputsOnly:
-        changed = changed_names(arena, prepared.plan, pristine, prepared.reference.weights(),
-                                prepared.changed_inputs, prepared.changed_weights)
-        if changed:
-            return _reply(Comparison("input_modified", f"the call changed {', '.join(changed[:8])}, which the "
-                                                       "reference leaves as it is"))
+        end = max((int(ref.offset + ref.bytes) for ref in tensors_of(request.outputs) if ref.bytes),
+                  default=prepared.plan.outputs_offset)
+        found = damage(arena, prepared.plan, pristine, prepared.reference.weights(), prepared.changed_inputs,
+                       prepared.changed_weights, (poison_seed, end))
+        if found:
+            return _reply(found)
     expected, exact = prepared.expected(pristine, request.seed)
     devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
     found = compare(expected, actual, prepared.rule, exact, devices)
     if found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
     return _reply(found)
+
+
+def leaves(value):
+    """What a tree of lists, tuples and dicts holds."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [leaf for each in value for leaf in leaves(each)]
+    return [value]
 
 
 def _explain(found, prepared, pristine, seed, expected):

@@ -8,6 +8,7 @@ from ..values import TooLarge, tensors_of, to_wire, unportable_in
 from ..wire import made
 from . import inputs as drawing
 from .faults import TaskFault
+from .gaps import Gaps
 
 SLACK = 1 << 20      # bytes
 ROOM = 1.25          # times the reference's own outputs: a candidate may return other shapes, which must fit to be reported
@@ -33,6 +34,10 @@ class Plan:
         size = int(sum(up(each, ALIGNMENT) for each in dense) * ROOM) + SLACK
         self.outputs_offset = layout.reserve(size)
         self.arena_bytes = up(layout.bytes, PAGE)
+        named = [*((f"input {label}", ref) for label, ref in zip(self.labels, self.input_refs)),
+                 *((f"weight {name}", ref) for name, ref in self.weights.items())]
+        self.gaps = Gaps([(name, int(ref.offset), int(ref.bytes)) for name, ref in named],
+                         (self.outputs_offset, self.arena_bytes))
 
     def fill(self, arena, inputs, weights):
         """Write inputs and weights to their places."""
@@ -47,14 +52,36 @@ class Plan:
     def poison(self, arena, seed):
         """Overwrite the outputs' memory, so that leftovers cannot pass: with NaN, zeros or plausible numbers, by seed."""
         region = arena.bytes(self.outputs_offset, self.arena_bytes - self.outputs_offset)
-        how = seed % 3
-        if how < 2:
-            region.fill_((0xFF, 0)[how])
+        pattern = self._pattern(seed, region.device)
+        if isinstance(pattern, int):
+            region.fill_(pattern)
             return
-        block = _plausible(self.output_dtypes[0], seed, region.device)
-        for start in range(0, region.numel(), block.numel()):
-            part = region[start:start + block.numel()]
-            part.copy_(block[:part.numel()])
+        for start in range(0, region.numel(), pattern.numel()):
+            part = region[start:start + pattern.numel()]
+            part.copy_(pattern[:part.numel()])
+
+    def _pattern(self, seed, device):
+        how = seed % 3
+        return (0xFF, 0)[how] if how < 2 else _plausible(self.output_dtypes[0], seed, device)
+
+    def unused(self, arena, seed, end):
+        """(the memory behind the outputs, which end at `end`; the poison that was there), in pairs of tensors."""
+        begin = up(end, ALIGNMENT)
+        if begin >= self.arena_bytes:
+            return []
+        rest = arena.bytes(begin, self.arena_bytes - begin).view(torch.int64)
+        pattern = self._pattern(seed, rest.device)
+        if isinstance(pattern, int):
+            return [(rest, torch.full((), -1 if pattern else 0, device=rest.device).expand(rest.shape))]
+        pattern = pattern.view(torch.int64)
+        count = pattern.numel()
+        lead = min(-((begin - self.outputs_offset) // rest.itemsize) % count, rest.numel())
+        whole = (rest.numel() - lead) // count * count
+        tail = rest.numel() - lead - whole
+        blocks = rest[lead:lead + whole].view(-1, count)
+        pairs = ((rest[:lead], pattern[count - lead:][:lead]), (blocks, pattern.expand(blocks.shape)),
+                 (rest[lead + whole:], pattern[:tail]))
+        return [each for each in pairs if each[0].numel()]
 
 
 def _plausible(dtype, seed, device):

@@ -5,6 +5,7 @@ import torch
 
 from .. import timing, wire
 from ..arena import create_arena
+from ..seeds import of_call
 from ..wire import made
 from .faults import TaskFault
 from .judge import judged
@@ -30,6 +31,7 @@ class Session:
             torch.set_num_threads(1)
         self._tasks, self._task = OrderedDict(), None
         self._arenas, self._kept_inputs = OrderedDict(), OrderedDict()
+        self._poison_seeds = {}  # of each arena's last draw
         self._last_inputs = NOTHING  # (slot, seed, inputs) of the last draw
 
     def prepare(self, request, source):
@@ -48,12 +50,16 @@ class Session:
         return self._task.reply, self._task.spec
 
     def draw(self, request):
-        """The arena with this trial's inputs, the weights, and poison in the outputs' memory."""
+        """The arena with this trial's inputs and weights, and poison in all its other memory."""
         task = self._current()
         inputs = task.draw(request.seed)
         arena = self._arena(request)
         task.plan.fill(arena, inputs, task.reference.weights())
-        task.plan.poison(arena, request.seed)
+        # A kernel sees the poison, and must not learn the seed of the inputs from it.
+        poison_seed = request.poisonSeed or of_call(request.seed)
+        task.plan.gaps.fill(arena, poison_seed)
+        task.plan.poison(arena, poison_seed)
+        self._poison_seeds[self._arena_key(request)] = poison_seed
         if task.unseeded:
             self._kept_inputs[request.slot, request.trial] = inputs
             while len(self._kept_inputs) > ARENAS_KEPT:
@@ -69,7 +75,8 @@ class Session:
         arena = self._arenas.get(self._arena_key(request))
         if arena is None:
             raise LookupError(f"trial {request.trial} was not drawn, or too long ago")
-        reply = judged(task, arena, request, self._pristine(task, request))
+        reply = judged(task, arena, request, self._pristine(task, request),
+                       self._poison_seeds[self._arena_key(request)])
         reply.findings = [*(each for each in task.findings if each not in task.reply.findings), *reply.findings][:16]
         return reply
 
@@ -116,6 +123,7 @@ class Session:
         while self._arenas:
             self._arenas.popitem()[1].close()
         self._kept_inputs.clear()
+        self._poison_seeds.clear()
         self._last_inputs = NOTHING
 
     def _arena_key(self, request):
