@@ -70,8 +70,10 @@ void VerdictWriter::take(const Evidence& seen) {
   if (seen.launches) verdict_.launches = seen.launches;
   evidence_.take(seen);
   for (const Judgement& each : seen.judgements) take(each);
-  if (!seen.why_not_replayed.empty()) verdict_.replay = ReplayFacts{.why_not = seen.why_not_replayed};
-  doubt_ = doubt_about(seen.why_not_replayed);
+  if (!seen.why_not_replayed.empty()) {
+    verdict_.replay = ReplayFacts{.why_not = seen.why_not_replayed};
+    doubt_ = doubt_about(seen.why_not_replayed);
+  }
   if (seen.ended) end(*seen.ended);
 }
 
