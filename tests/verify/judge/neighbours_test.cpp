@@ -292,6 +292,7 @@ TEST(MemoryGuard, ForgetsARunnerThatIsNoLongerWatched) {
 
 TEST(MemoryGuard, AnEvictedCandidateIsRightAlone) {
   VerdictWorld world;
+  world.settings.timeout = 2s;  // a killed worker of the fake engine keeps its channel until then
   FakeMemory::State memory;
   MemoryGuard guard(world.loop, std::make_unique<FakeMemory>(memory), world.oracles, 8);
   world.context.memory_guard = &guard;
