@@ -163,6 +163,19 @@ static int join_v1(const char* controller, const char* name, uint64_t limit,
   return error == 0 ? join_v1_folder(folder) : error;
 }
 
+static int no_limit(const char* folder, uint64_t limit) {
+  (void)folder;
+  (void)limit;
+  return 0;
+}
+
+// Groups of equal weight share the CPUs equally, however many threads each has. In version 2 the folder of
+// the limits is such a group if the controller is delegated. Without it nothing is lost but fairness.
+static void share_cpu(kw_job* job) {
+  if (!kw_applied(job, KW_LAYER_CGROUP_MEMORY) && !kw_applied(job, KW_LAYER_CGROUP_PIDS)) return;
+  join_v1("cpu", job->policy->cgroup_name, 0, no_limit);
+}
+
 // Both controllers share a folder. It is joined after the limits are set.
 static void join_v2(kw_job* job, bool memory, bool pids) {
   char base[PATH_MAX], folder[PATH_MAX];
@@ -191,6 +204,7 @@ void kw_join_cgroups(kw_job* job) {
     kw_mark(job, KW_LAYER_CGROUP_PIDS, join_v1("pids", policy->cgroup_name, policy->processes, limit_pids));
   join_v2(job, memory && !kw_applied(job, KW_LAYER_CGROUP_MEMORY),
           pids && !kw_applied(job, KW_LAYER_CGROUP_PIDS));
+  share_cpu(job);
 }
 
 int kw_cgroup_prepare(void) {
@@ -205,7 +219,10 @@ int kw_cgroup_prepare(void) {
   if (error == 0) error = join_v2_folder(leaf);
   if (error == 0) error = kw_write_text(control, "+memory");
   if (error == 0) error = kw_write_text(control, "+pids");
-  if (error == 0) return 0;
+  if (error == 0) {
+    kw_write_text(control, "+cpu");
+    return 0;
+  }
   join_v2_folder(base);
   rmdir(leaf);
   return error;
@@ -292,8 +309,9 @@ int kw_cgroup_finish(const char* name, kw_cgroup_usage* usage) {
   char base[PATH_MAX];
   int error = 0;
   if (kw_cgroup_v1("memory", base, sizeof base)) finish_one(base, name, usage, &error);
-  // On hosts that mount the two controllers as one tree, the folder is removed already.
+  // On hosts that mount several controllers as one tree, the folder is removed already.
   if (kw_cgroup_v1("pids", base, sizeof base)) finish_one(base, name, usage, &error);
+  if (kw_cgroup_v1("cpu", base, sizeof base)) finish_one(base, name, usage, &error);
   if (kw_cgroup_v2(base, sizeof base)) finish_one(base, name, usage, &error);
   return error;
 }
@@ -334,6 +352,7 @@ uint32_t kw_cgroup_sweep(const char* prefix) {
   uint32_t removed = 0;
   if (kw_cgroup_v1("memory", base, sizeof base)) removed += sweep(base, prefix);
   if (kw_cgroup_v1("pids", base, sizeof base)) removed += sweep(base, prefix);
+  if (kw_cgroup_v1("cpu", base, sizeof base)) removed += sweep(base, prefix);
   if (kw_cgroup_v2(base, sizeof base)) removed += sweep(base, prefix);
   return removed;
 }

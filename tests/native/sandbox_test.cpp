@@ -21,6 +21,8 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <sstream>
+#include <string>
 #include <thread>
 
 #include "sandbox_world.h"
@@ -560,6 +562,20 @@ TEST_P(Confine, CgroupIsRemoved) {
   kw_cgroup_usage again{};
   EXPECT_EQ(kw_cgroup_finish(name.c_str(), &again), 0);
   EXPECT_EQ(again.folders, 0u);
+}
+
+// Else a candidate with many threads would get a CPU share for each of them.
+TEST_P(Confine, SharesTheCpuAsOne) {
+  if (::access("/sys/fs/cgroup/cpu", W_OK) != 0) GTEST_SKIP() << "no CPU controller of version 1";
+  kw_policy policy = small_policy();
+  policy.memory_bytes = 64 * kMiB;
+  const Sandbox box = run(policy, [](int out) { return write_text(out, read_all("/proc/self/cgroup")); });
+  if (!box.has_one_of(KW_LAYER_CGROUP_MEMORY | KW_LAYER_CGROUP_PIDS))
+    GTEST_SKIP() << box.why_not(KW_LAYER_CGROUP_PIDS);
+  std::istringstream lines(box.output);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(":cpu:") != std::string::npos || line.find(":cpu,") != std::string::npos)
+      EXPECT_NE(line.find("kw-test-"), std::string::npos) << line;
 }
 
 // ---- refusals and the host ----------------------------------------------------------------------------

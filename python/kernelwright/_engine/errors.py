@@ -73,6 +73,12 @@ def _in_compiler(exc):
     return any("/triton/compiler/" in file or "/triton/backends/" in file for file, _, _ in frames(exc))
 
 
+# Of PyTorch, Triton and the libraries, on a full device too; cuBLAS reports so if its handle finds no memory.
+NO_MEMORY = ("can't allocate memory", "CUDA out of memory", "CUDA error: out of memory", "CUDA driver error: out of memory",
+             "Triton Error [CUDA]: out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED",
+             "CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate")
+
+
 def classify(exc):
     """The error class of one exception without its causes; `runtime_error` where no other class fits."""
     text = text_of(exc, 4000)
@@ -88,8 +94,7 @@ def classify(exc):
         return "out_of_resources"
     if _is(exc, _loaded("triton.compiler.errors", "CompilationError"), _loaded("triton.runtime.errors", "PTXASError")):
         return "compile_error"
-    if _is(exc, MemoryError, _loaded("torch", "OutOfMemoryError")) or "can't allocate memory" in text \
-            or "CUDA out of memory" in text or "CUDA error: out of memory" in text:
+    if _is(exc, MemoryError, _loaded("torch", "OutOfMemoryError")) or any(words in text for words in NO_MEMORY):
         return "out_of_memory"
     if "an illegal memory access" in text or "misaligned address" in text:
         return "illegal_memory_access"

@@ -27,6 +27,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"  # the supervisor sets it to the one GPU that a
 CPU_MODES = ("interpret", "compile")  # in the other modes addresses are a device's
 DESCRIPTORS = 4
 NOBODY = 65534
+NICENESS_OF_RUNNERS = 5  # a third of an oracle's share of a CPU that both want
 
 
 class Zygote:
@@ -120,8 +121,11 @@ class Server:
     def _child(self, spawn, fds):
         control, out, err, status = fds
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        from .wire import text
         _take_output(out, err)
         self._isolate(spawn, status)
+        if text(spawn.role) == "runner":
+            os.nice(NICENESS_OF_RUNNERS)
         _close_others([control])
         from . import packets
         self._serve(packets.Channel(control), min(spawn.device, 0))

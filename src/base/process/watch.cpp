@@ -10,13 +10,13 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include "base/core/files.h"
 #include "base/core/text.h"
 #include "base/process/child.h"
+#include "base/process/cpu_use.h"
 
 namespace kw::process {
 
@@ -74,8 +74,6 @@ void await_children(std::chrono::milliseconds patience) {
 
 namespace {
 
-constexpr int max_depth = 64;  // limits the walk of a tree that may grow meanwhile
-
 // "RssAnon:      1234 kB" in /proc/PID/status.
 std::uint64_t field_bytes(const std::string& status, const char* name) {
   std::size_t at = status.find(name);
@@ -83,22 +81,15 @@ std::uint64_t field_bytes(const std::string& status, const char* name) {
   return std::strtoull(status.c_str() + at + std::string_view(name).size(), nullptr, 10) * 1024;
 }
 
-std::uint64_t below(pid_t pid, int depth) {
-  if (depth == 0) return 0;
-  auto status = read_file(fmt::format("/proc/{}/status", pid));
-  if (!status) return 0;
-  std::uint64_t bytes = field_bytes(*status, "RssAnon:") + field_bytes(*status, "RssShmem:");
-  auto children = read_file(fmt::format("/proc/{}/task/{}/children", pid, pid));
-  if (!children) return bytes;
-  std::istringstream list(*children);
-  for (pid_t child = 0; list >> child;) bytes += below(child, depth - 1);
-  return bytes;
-}
-
 }  // namespace
 
 std::uint64_t tree_memory_bytes(pid_t root) {
-  return below(root, max_depth);
+  std::uint64_t bytes = 0;
+  for (pid_t pid : tree_of(root)) {
+    auto status = read_file(fmt::format("/proc/{}/status", pid));
+    if (status) bytes += field_bytes(*status, "RssAnon:") + field_bytes(*status, "RssShmem:");
+  }
+  return bytes;
 }
 
 }  // namespace kw::process

@@ -99,12 +99,13 @@ bool is_out_of_memory(const Ended& ended) {
 
 }  // namespace
 
-Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop, int oracles_lost)
+Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop,
+                 const Tries::Earlier& earlier)
     : settings_(std::move(settings)),
+      earlier_(earlier),
       writer_(job, settings_, context.environment),
-      case_{context, job, settings_, stop, writer_.stage_times()},
+      case_{context, job, settings_, stop, writer_.stage_times(), is_alone_},
       oracle_(case_),
-      oracles_lost_(oracles_lost),
       calls_(case_, oracle_),
       device_(context.leases, stop) {}
 
@@ -112,17 +113,17 @@ async::Task<> Attempt::run() {
   if (is_refused_statically()) co_return;
   // The oracle comes first: an attempt that holds a share of the device then never waits for one that waits
   // for all of it.
-  if (auto taken = co_await oracle_.take(); !taken) {
+  if (auto taken = co_await take_oracle(); !taken) {
     writer_.end(taken.error());
     co_return;
   }
-  co_await device_.take();
+  co_await take_device();
   calls_.restart_clock();
   if (!case_.stop.requested()) co_await judge();
   co_await calls_.end();
   lost_its_oracle_ = oracle_.process().broke();
   // Each was a fresh process that had answered before it got the reference.
-  if (lost_its_oracle_ && oracles_lost_ + 1 >= tries) writer_.blame_the_task();
+  if (lost_its_oracle_ && earlier_.oracles_lost + 1 >= Tries::most) writer_.blame_the_task();
   if (oracle_.is_retired()) co_await oracle_.end_process();
   device_.give_back();
   co_await oracle_.give_back();
@@ -130,6 +131,41 @@ async::Task<> Attempt::run() {
   writer_.take_printed(calls_.printed());
   writer_.forgive_at_reduced_shapes();
   writer_.finish_evidence(oracle_.spec());
+}
+
+// One that must be alone waits for the end of the others when there is no memory for its oracle. It gives the
+// device back before it waits for an oracle, which others may hold that wait for the device.
+async::Task<Outcome<>> Attempt::take_oracle() {
+  auto taken = co_await oracle_.take();
+  if (taken || !earlier_.is_alone || case_.stop.requested()) co_return taken;
+  co_await take_device_alone();
+  device_.give_back();
+  co_return co_await oracle_.take();
+}
+
+async::Task<> Attempt::take_device() {
+  if (earlier_.is_alone)
+    co_await take_device_alone();
+  else
+    co_await device_.take();
+}
+
+async::Task<> Attempt::take_device_alone() {
+  co_await device_.take();
+  co_await device_.drain();
+  if (settings_.device == Device::cuda) co_await case_.context.oracles.end_idle();
+  is_alone_ = device_.is_alone();
+}
+
+Tries::Result Attempt::result() const {
+  const Verdict& verdict = writer_.verdict();
+  Tries::Result result{verdict.fault, lost_its_oracle_};
+  if (is_alone_) return result;
+  result.doubt = writer_.doubt();
+  // Without a replay of the reference a right kernel has no sound speed-up.
+  if (result.doubt.empty() && verdict.status == Status::correct)
+    result.doubt = doubt_about(reference_.why_not);
+  return result;
 }
 
 bool Attempt::is_refused_statically() {
@@ -163,6 +199,7 @@ async::Task<Outcome<>> Attempt::prepare_on_gpu() {
   if (!alone) co_return prepared;
   co_await oracle_.end_process();
   co_await device_.drain();
+  is_alone_ = device_.is_alone();
   co_await case_.context.oracles.end_idle();
   if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
   co_return co_await prepare(0);

@@ -9,6 +9,7 @@
 #include "verify/judge/context.h"
 #include "verify/judge/live_calls.h"
 #include "verify/judge/replays.h"
+#include "verify/judge/tries.h"
 #include "verify/judge/verdict_writer.h"
 
 namespace kw::verify {
@@ -17,18 +18,15 @@ namespace kw::verify {
 // Python.
 std::optional<Blame> examine_statically(const Job& job);
 
-// Attempts at one verdict while the fault is the infrastructure's.
-inline constexpr int tries = 3;
-
 class InProcess;
 class ReplayPath;
 
 // One attempt at a verdict: the whole sequence, with its processes and leases.
 class Attempt {
  public:
-  // `settings` are those of this job, and `stop` stops this job alone. `oracles_lost` counts the earlier
-  // tries that lost their oracles.
-  Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop, int oracles_lost = 0);
+  // `settings` are those of this job, and `stop` stops this job alone.
+  Attempt(Context& context, const Job& job, Settings settings, async::Stop& stop,
+          const Tries::Earlier& earlier = {});
 
   // Runs the sequence and releases every process and lease.
   async::Task<> run();
@@ -36,13 +34,15 @@ class Attempt {
   // True after a stop: the verdict is not valid then.
   bool stopped() const { return case_.stop.requested(); }
   Verdict& verdict() { return writer_.verdict(); }
-  // Whether the oracle broke while the reference was in it.
-  bool lost_its_oracle() const { return lost_its_oracle_; }
+  Tries::Result result() const;
 
  private:
   using Judge = std::function<async::Task<Evidence>(wire::Weights)>;
 
   bool is_refused_statically();
+  async::Task<Outcome<>> take_oracle();
+  async::Task<> take_device();
+  async::Task<> take_device_alone();
   async::Task<> judge();
   async::Task<Outcome<>> prepare(std::uint64_t max_bytes);
   async::Task<Outcome<>> prepare_on_gpu();
@@ -56,11 +56,12 @@ class Attempt {
   std::uint64_t moved_bytes() const { return oracle_.spec().input_bytes + oracle_.spec().output_bytes; }
 
   Settings settings_;
+  Tries::Earlier earlier_;
+  bool is_alone_ = false;  // on the device, before any of the candidate's code ran
   VerdictWriter writer_;
   Case case_;
   OracleSide oracle_;
-  int oracles_lost_;
-  bool lost_its_oracle_ = false;
+  bool lost_its_oracle_ = false;  // while the reference was in it
   LiveCalls calls_;
   DeviceShare device_;
   ReferenceReplays::Found reference_;

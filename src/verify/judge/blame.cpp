@@ -105,7 +105,21 @@ bool was_stopped(const engine::WorkerFailure& refusal) {
   return refusal.lost && refusal.lost->why == Lost::Why::stopped;
 }
 
-Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
+std::string doubt_about(const engine::WorkerFailure& refusal) {
+  if (refusal.failed)
+    return class_of(*refusal.failed) == ErrorClass::out_of_memory ? "it found no memory" : "";
+  if (refusal.lost->why == Lost::Why::evicted) return refusal.lost->detail;
+  return refusal.lost->starved ? "other processes kept it from the CPU" : "";
+}
+
+std::string doubt_about(std::string_view words) {
+  const bool full = words.contains("out of memory") || words.contains("does not fit");
+  return full ? "it found no memory" : "";
+}
+
+namespace {
+
+Blame blame_for(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
   if (refusal.failed) {
     Blame blame = blame_failure(*refusal.failed, where);
     blame.stage = from_string<Stage>(refusal.failed->stage).value_or(where.stage);
@@ -120,6 +134,10 @@ Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& wh
     case Lost::Why::malformed:
       return of_kernel(where.stage, ErrorClass::process_died,
                        "the candidate's process answered with what is no message: " + refusal.lost->detail);
+    case Lost::Why::over_device_memory:
+      return of_kernel(where.stage, ErrorClass::out_of_memory, refusal.lost->detail);
+    case Lost::Why::evicted:  // judged again alone; no fault is known
+      return blame_infrastructure(where.stage, Error{refusal.lost->detail, ""});
     case Lost::Why::closed:
     case Lost::Why::stopped:  // the caller tests was_stopped() first
       break;
@@ -127,7 +145,7 @@ Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& wh
   return of_kernel(where.stage, ErrorClass::process_died, "the candidate's process closed its channel to us");
 }
 
-Blame blame_task(const engine::WorkerFailure& refusal, Stage stage) {
+Blame blame_of_oracle(const engine::WorkerFailure& refusal, Stage stage) {
   if (refusal.failed) {
     const ErrorClass error_class = class_of(*refusal.failed);
     const std::string error = to_plain_text(refusal.failed->error);
@@ -143,6 +161,21 @@ Blame blame_task(const engine::WorkerFailure& refusal, Stage stage) {
     return {stage, Status::error, Fault::task, ErrorClass::task_invalid, "the reference did not end in time"};
   std::string how = lost.exit.signal() != 0 ? fmt::format(" ({})", ::strsignal(lost.exit.signal())) : "";
   return blame_infrastructure(stage, Error{fmt::format("the oracle was lost{}: {}", how, lost.detail), ""});
+}
+
+}  // namespace
+
+Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
+  Blame blame = blame_for(refusal, where);
+  // Without a GPU a runner's memory is its own: its address space and its cgroup have the limit.
+  if (where.device == Device::cuda || !refusal.failed) blame.doubt = doubt_about(refusal);
+  return blame;
+}
+
+Blame blame_task(const engine::WorkerFailure& refusal, Stage stage) {
+  Blame blame = blame_of_oracle(refusal, stage);
+  blame.doubt = doubt_about(refusal);
+  return blame;
 }
 
 Blame blame_infrastructure(Stage stage, const Error& error) {

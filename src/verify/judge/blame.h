@@ -25,6 +25,7 @@ struct Blame {
   std::string error = {};
   std::optional<ErrorDetail> detail = {};
   std::string times_void = {};  // the reason why earlier times are invalid; empty: they are valid
+  std::string doubt = {};       // how neighbours may have caused it; empty: they have not
 };
 
 struct Stopped {};  // no verdict
@@ -53,6 +54,14 @@ Blame blame_task(const engine::WorkerFailure& refusal, Stage stage);
 Blame blame_infrastructure(Stage stage, const Error& error);
 // A process could not be started: a fault of the infrastructure, unless a stop was requested.
 std::unexpected<Ended> could_not_start(Stage stage, const Error& error, const async::Stop& stop);
+
+// How other processes on the machine may have caused the failure of a process; empty: they have not. Only the
+// supervisor's own observations count, and a lack of memory: whether a candidate tells the truth about one
+// shows when it is judged alone.
+std::string doubt_about(const engine::WorkerFailure& refusal);
+// The same for the words that say why a process did not start, or why no replay was possible. A candidate can
+// forge the latter, and gets one more try alone.
+std::string doubt_about(std::string_view words);
 
 // The oracle found the result wrong.
 Blame blame_result(const wire::JudgedT& judged);

@@ -42,6 +42,7 @@ struct Servers {
 
 class Censuses;
 class ClockFloor;
+class MemoryGuard;
 class ReferenceTapes;
 
 struct Context {
@@ -61,8 +62,9 @@ struct Context {
   ReferenceTapes& tapes;
   ClockFloor& clock_floor;
   Censuses& censuses;
-  int device = -1;            // CUDA ordinal, or -1
-  std::string why_no_replay;  // of this machine; empty if it can replay
+  MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
+  int device = -1;                      // CUDA ordinal, or -1
+  std::string why_no_replay;            // of this machine; empty if it can replay
   Environment environment;
   std::chrono::milliseconds interpreted_call_limit{static_cast<long>(4 * cpu_call_budget_ms)};
 };
@@ -90,6 +92,7 @@ struct Case {
   const Settings& settings;  // of this job
   async::Stop& stop;         // its own
   StageTimes& times;         // of the verdict
+  const bool& is_alone;      // since before its candidate ran, no other job has a share of the device
 };
 
 // One verdict's lease of its device: a share, or all of it after the device was drained.
@@ -105,7 +108,10 @@ class DeviceShare {
     co_await wait_for(leases_.all_instead_of(std::move(lease_)));
     alone_ = static_cast<bool>(lease_);
   }
-  void give_back() { lease_.give_back(); }
+  void give_back() {
+    lease_.give_back();
+    alone_ = false;
+  }
 
   bool is_alone() const { return alone_; }
   bool has_others() const { return leases_.has_others(); }

@@ -40,9 +40,10 @@ bool is_credible(std::uint64_t programs, std::uint64_t bytes) {
          static_cast<double>(programs) <= static_cast<double>(bytes) * static_cast<double>(bytes);
 }
 
+// Smaller shapes do not help an interpreter that others kept from the CPU.
 bool is_too_large(const Outcome<>& done) {
   const auto* blame = done ? nullptr : std::get_if<Blame>(&done.error());
-  return blame != nullptr && blame->error_class == ErrorClass::too_large;
+  return blame != nullptr && blame->error_class == ErrorClass::too_large && blame->doubt.empty();
 }
 
 }  // namespace

@@ -95,12 +95,22 @@ struct Memory {
   unsigned long long used;
 };
 
+struct Process {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+constexpr unsigned long long not_available = ~0ULL;
+constexpr unsigned most_processes = 256;
+
 struct Nvml {
   int (*init)() = nullptr;
   int (*count)(unsigned*) = nullptr;
   int (*device)(unsigned, Handle*) = nullptr;
   int (*minor)(Handle, unsigned*) = nullptr;
   int (*memory)(Handle, Memory*) = nullptr;
+  int (*processes)(Handle, unsigned*, Process*) = nullptr;  // null in drivers before 510
   int (*clock)(Handle, int, unsigned*) = nullptr;
   int (*reasons)(Handle, unsigned long long*) = nullptr;
   bool works = false;
@@ -123,6 +133,7 @@ Nvml open() {
                find(library, "nvmlDeviceGetMemoryInfo", nvml.memory) &&
                find(library, "nvmlDeviceGetClockInfo", nvml.clock) &&
                find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons);
+  find(library, "nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes);
   nvml.works = found && nvml.init() == 0;
   return nvml;
 }
@@ -151,18 +162,58 @@ std::string throttle_words(unsigned long long reasons) {
   return text;
 }
 
-std::optional<DeviceMemory> device_memory(const Gpu& gpu) {
+namespace {
+
+// Null if NVML does not know the GPU.
+Handle handle_of(const Gpu& gpu) {
   unsigned count = 0;
-  if (!nvml().works || nvml().count(&count) != 0) return std::nullopt;
+  if (!nvml().works || nvml().count(&count) != 0) return nullptr;
   for (unsigned index = 0; index < count; ++index) {
     Handle device = nullptr;
     unsigned minor = 0;
-    Memory memory{};
     if (nvml().device(index, &device) == 0 && nvml().minor(device, &minor) == 0 &&
-        static_cast<int>(minor) == gpu.node && nvml().memory(device, &memory) == 0)
-      return DeviceMemory{.total_bytes = memory.total, .free_bytes = memory.free};
+        static_cast<int>(minor) == gpu.node)
+      return device;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+class NvmlMemory : public DeviceMemoryReader {
+ public:
+  explicit NvmlMemory(Handle device) : device_(device) {}
+
+  std::optional<DeviceMemory> memory() override {
+    Memory memory{};
+    if (nvml().memory(device_, &memory) != 0) return std::nullopt;
+    return DeviceMemory{.total_bytes = memory.total, .free_bytes = memory.free};
+  }
+
+  std::vector<ProcessMemory> processes() override {
+    std::vector<ProcessMemory> found;
+    if (nvml().processes == nullptr) return found;
+    std::array<Process, most_processes> list{};
+    unsigned count = most_processes;
+    if (nvml().processes(device_, &count, list.data()) != 0) return found;
+    for (unsigned each = 0; each < std::min(count, most_processes); ++each)
+      if (list[each].used_bytes != not_available)
+        found.push_back({static_cast<pid_t>(list[each].pid), list[each].used_bytes});
+    return found;
+  }
+
+ private:
+  Handle device_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceMemoryReader> memory_reader(const Gpu& gpu) {
+  Handle device = handle_of(gpu);
+  return device == nullptr ? nullptr : std::make_unique<NvmlMemory>(device);
+}
+
+std::optional<DeviceMemory> device_memory(const Gpu& gpu) {
+  const auto reader = memory_reader(gpu);
+  return reader ? reader->memory() : std::nullopt;
 }
 
 std::optional<Clocks> gpu_clocks(int ordinal) {

@@ -2,7 +2,10 @@
 // traffic.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +30,29 @@ struct DeviceMemory {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;  // of all programs
 };
-// Empty if NVML is missing or does not know the GPU.
+
+struct ProcessMemory {
+  pid_t pid = 0;  // in this program's PID namespace, where the driver knows it
+  std::uint64_t bytes = 0;
+};
+
+// Reads the memory of one device.
+class DeviceMemoryReader {
+ public:
+  DeviceMemoryReader() = default;
+  virtual ~DeviceMemoryReader() = default;
+  DeviceMemoryReader(const DeviceMemoryReader&) = delete;
+  DeviceMemoryReader& operator=(const DeviceMemoryReader&) = delete;
+
+  virtual std::optional<DeviceMemory> memory() = 0;
+  // Empty where the driver lists no processes, as in some containers. A number may be one of another PID
+  // namespace.
+  virtual std::vector<ProcessMemory> processes() = 0;
+};
+
+// By NVML; null if it is missing or does not know the GPU.
+std::unique_ptr<DeviceMemoryReader> memory_reader(const Gpu& gpu);
+// Read once; empty if NVML is missing or does not know the GPU.
 std::optional<DeviceMemory> device_memory(const Gpu& gpu);
 
 // The kernel driver's version, or empty.

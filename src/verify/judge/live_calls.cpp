@@ -61,6 +61,9 @@ Outcome<> LiveCalls::take(Result<std::unique_ptr<engine::Worker>> worker,
   if (!worker || !page)
     return could_not_start(Stage::import_, !worker ? worker.error() : page.error(), case_.stop);
   (*worker)->heed(&case_.stop);
+  // A large task is alone on the device and needs most of it.
+  if (case_.context.memory_guard != nullptr && !oracle_.is_retired())
+    watched_ = case_.context.memory_guard->watch(**worker, case_.is_alone);
   runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
   forked_by_ = std::move(from);
   layers_ = runner_->layers();
@@ -89,9 +92,11 @@ async::Task<Outcome<>> LiveCalls::open(wire::Mode mode, std::string poison) {
                                        drawn_.arena.get(), Deadline::in(load_limit));
   if (opened) co_return Outcome<>{};
   if (was_stopped(opened.error())) co_return std::unexpected<Ended>(Stopped{});
-  co_return std::unexpected<Ended>(blame_infrastructure(
+  Blame blame = blame_infrastructure(
       Stage::import_,
-      Error{"the candidate's process could not be prepared: " + refusal_words(opened.error()), ""}));
+      Error{"the candidate's process could not be prepared: " + refusal_words(opened.error()), ""});
+  blame.doubt = doubt_about(opened.error());
+  co_return std::unexpected<Ended>(std::move(blame));
 }
 
 async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evidence& seen) {
@@ -110,6 +115,7 @@ async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evid
 }
 
 async::Task<> LiveCalls::end() {
+  watched_ = {};
   if (runner_) {
     co_await runner_->end();
     if (std::string text = runner_->printed(); !trim(text).empty()) printed_ = std::move(text);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "verify/judge/blame.h"
+#include "verify/judge/memory_guard.h"
 #include "verify/judge/oracle_side.h"
 #include "verify/workers/candidate_workers.h"
 
@@ -86,6 +87,7 @@ class LiveCalls {
   Case case_;
   OracleSide& oracle_;
   std::unique_ptr<engine::Runner> runner_;
+  MemoryGuard::Watched watched_;  // ends before the runner
   std::shared_ptr<engine::ForkServer> forked_by_;
   async::Deadline deadline_;
   std::uint32_t calls_of_process_ = 0;

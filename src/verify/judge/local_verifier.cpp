@@ -6,6 +6,7 @@
 
 #include "base/core/crypto.h"
 #include "verify/judge/attempt.h"
+#include "verify/judge/memory_guard.h"
 #include "verify/judge/protocol.h"
 #include "verify/judge/replays.h"
 #include "verify/judge/statistics.h"
@@ -43,6 +44,13 @@ bool needs_torch(engine::ServerMode mode) {
   return mode != ServerMode::zygote && mode != ServerMode::broker && mode != ServerMode::replayer;
 }
 
+// None where nothing measures the device's memory.
+std::unique_ptr<MemoryGuard> guard_of(const Gpu* gpu, async::Loop& loop, engine::OraclePool& oracles,
+                                      std::size_t jobs) {
+  auto memory = gpu == nullptr ? nullptr : memory_reader(*gpu);
+  return memory ? std::make_unique<MemoryGuard>(loop, std::move(memory), oracles, jobs) : nullptr;
+}
+
 std::size_t cores() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
@@ -65,6 +73,7 @@ struct LocalVerifier::Lane {
         wide_replayers(of.loop_, of.servers_.replayer, of.wide_replayers(gpu)),
         leases(of.loop_, width),
         timing_turns(of.loop_, std::max<std::size_t>(1, width / 4)),
+        memory_guard(guard_of(gpu, of.loop_, oracles, width)),
         context{of.loop_,
                 of.stop_,
                 of.options_.settings,
@@ -81,6 +90,7 @@ struct LocalVerifier::Lane {
                 tapes,
                 clock_floor,
                 of.censuses_,
+                memory_guard.get(),
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
                 std::move(environment)} {}
@@ -94,6 +104,7 @@ struct LocalVerifier::Lane {
   ClockFloor clock_floor;
   engine::DeviceLeases leases;
   engine::DeviceLeases timing_turns;
+  std::unique_ptr<MemoryGuard> memory_guard;
   Context context;
   std::size_t attempts = 0;  // under way
 
@@ -272,19 +283,21 @@ std::size_t LocalVerifier::width() const {
 async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job, async::Stop& stop) {
   const Settings settings = with_options(options_.settings, job.options);
   std::optional<Verdict> verdict;
-  int oracles_lost = 0;
-  for (int left = tries; left > 0; --left) {
+  Tries tries;
+  for (bool goes_on = true; goes_on;) {
     Lane& lane = least_busy();
     Lane::Busy busy(lane);
-    Attempt attempt(lane.context, job, settings, stop, oracles_lost);
+    Attempt attempt(lane.context, job, settings, stop, tries.earlier());
     co_await attempt.run();
-    if (attempt.lost_its_oracle()) ++oracles_lost;
     if (attempt.stopped() || stop.requested() || stop_.requested()) co_return std::nullopt;
+    const Tries::Result result = attempt.result();
     verdict = std::move(attempt.verdict());
     verdict->environment.protocol = protocol_with(job.options);
-    if (verdict->fault != Fault::infrastructure) break;
-    co_await revive_servers(stop);
+    goes_on = tries.goes_on_after(result);
+    if (goes_on || verdict->fault == Fault::infrastructure) co_await revive_servers(stop);
   }
+  if (!tries.doubt().empty() && verdict->comparison)
+    verdict->comparison->findings.push_back("judged again, alone on the device: " + tries.doubt());
   co_return verdict;
 }
 

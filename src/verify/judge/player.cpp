@@ -96,6 +96,7 @@ async::Task<Ended> Player::broken_while_timed(ReplayFailure trouble) {
   const std::string error = "a replay that was right before broke while it was timed: " + *words;
   Blame blame = blame_infrastructure(Stage::time, Error{error, ""});
   blame.times_void = times_void;
+  blame.doubt = doubt_about(trouble.refusal);
   const auto error_class = class_of_break(trouble);
   if (!error_class || tapes_.empty()) co_return blame;
   co_await end();  // the probe needs its memory

@@ -7,6 +7,7 @@
 
 #include "base/core/text.h"
 #include "verify/judge/context.h"
+#include "verify/judge/oracle_side.h"
 
 namespace kw::verify {
 namespace {

@@ -173,7 +173,8 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::eager() {
   // Kept recordings hold their state in device memory, so those of large references serve this candidate
   // only.
   bool large = entry.tape && entry.tape->recorded.facts.state_bytes > most_kept_state_bytes;
-  if (!large && (known == nullptr || !entry.tape)) case_.context.tapes.put(key, std::move(entry));
+  const bool lasts = doubt_about(entry.why_not).empty();  // a full device is no property of the reference
+  if (!large && lasts && (known == nullptr || !entry.tape)) case_.context.tapes.put(key, std::move(entry));
   co_return found;
 }
 
@@ -181,7 +182,7 @@ async::Task<ReferenceReplays::Found> ReferenceReplays::compiled() {
   const std::string key = oracle_.key() + "+compile";
   const ReferenceTapes::Entry* known = case_.context.tapes.find(key);
   ReferenceTapes::Entry entry = known != nullptr ? *known : co_await record(true);
-  if (!case_.stop.requested()) case_.context.tapes.put(key, entry);
+  if (!case_.stop.requested() && doubt_about(entry.why_not).empty()) case_.context.tapes.put(key, entry);
   if (!entry.tape) co_return Found{.why_not = entry.why_not};
   auto player = co_await player_of(entry.tape);
   if (!player) co_return Found{.why_not = player.error()};

@@ -43,6 +43,8 @@ void VerdictWriter::end(const Ended& ended) {
   verdict_.error_class = blame->error_class;
   verdict_.error = blame->error;
   if (blame->detail) verdict_.error_detail = blame->detail;
+  doubt_ = blame->doubt;
+  if (doubt_.empty() && blame->fault == Fault::infrastructure) doubt_ = doubt_about(blame->error);
   if (blame->times_void.empty()) return;
   verdict_.speedup.reset();
   verdict_.reference_time_ms.reset();
@@ -68,7 +70,10 @@ void VerdictWriter::take(const Evidence& seen) {
   if (seen.launches) verdict_.launches = seen.launches;
   evidence_.take(seen);
   for (const Judgement& each : seen.judgements) take(each);
-  if (!seen.why_not_replayed.empty()) verdict_.replay = ReplayFacts{.why_not = seen.why_not_replayed};
+  if (!seen.why_not_replayed.empty()) {
+    verdict_.replay = ReplayFacts{.why_not = seen.why_not_replayed};
+    doubt_ = doubt_about(seen.why_not_replayed);
+  }
   if (seen.ended) end(*seen.ended);
 }
 

@@ -50,6 +50,9 @@ class VerdictWriter {
   void finish_evidence(const wire::CallSpecT& spec);
 
   Verdict& verdict() { return verdict_; }
+  const Verdict& verdict() const { return verdict_; }
+  // How neighbours may have caused what ended the attempt or its replays; empty: they have not.
+  const std::string& doubt() const { return doubt_; }
 
  private:
   void take(const Judgement& judgement);
@@ -61,6 +64,7 @@ class VerdictWriter {
   std::string keeps_evidence_;  // --evidence
   std::string require_;         // --require
   Verdict verdict_;
+  std::string doubt_;
   EvidenceWriter evidence_;
 };
 

@@ -10,6 +10,7 @@
 #include "base/async/loop.h"
 #include "base/async/wait.h"
 #include "base/core/text.h"
+#include "base/process/cpu_use.h"
 #include "base/process/watch.h"
 #include "sandbox.h"
 
@@ -28,8 +29,23 @@ struct Worker::State {
   std::string cgroup;
   std::uint64_t memory_bytes = 0;
   async::Event ended;
+  pid_t init_pid = 0;
   bool over_memory = false;
+  std::optional<std::pair<Lost::Why, std::string>> killed_for_memory;
   Exit exit;
+
+  // A request that takes long, and the CPU time of the processes soon after its beginning.
+  struct LongRequest {
+    async::SteadyClock::time_point since;
+    process::CpuUse use;
+  };
+  std::optional<async::SteadyClock::time_point> asked;  // the request that is under way
+  std::optional<LongRequest> long_request;
+
+  bool is_starved() const {
+    return long_request && process::is_starved(long_request->use, process::cpu_use(init_pid),
+                                               async::ms_since(long_request->since));
+  }
 };
 
 namespace {
@@ -77,6 +93,15 @@ void Worker::kill() {
   if (state_->init && !state_->ended.is_set()) state_->init->kill(SIGKILL);
 }
 
+void Worker::kill_for_memory(Lost::Why why, std::string detail) {
+  if (!state_->killed_for_memory) state_->killed_for_memory.emplace(why, std::move(detail));
+  kill();
+}
+
+pid_t Worker::init() const {
+  return state_->init_pid;
+}
+
 bool Worker::alive() const {
   return state_->init && !state_->ended.is_set();
 }
@@ -95,9 +120,11 @@ async::Task<Result<>> Worker::confined(Deadline deadline) {
   if (packet.fds.empty()) co_return fail("the sandbox sent no pidfd", "Linux 5.3 or newer is needed");
   layers_ = spawned.applied;
   state_->init.emplace(state_->loop, std::move(packet.fds.front()));
+  state_->init_pid = spawned.init_pid;
   async::spawn(state_->loop, watch(state_));
+  async::spawn(state_->loop, watch_long_requests(state_));
   if ((layers_ & KW_LAYER_CGROUP_MEMORY) == 0 && state_->memory_bytes > 0)
-    async::spawn(state_->loop, guard_memory(state_, spawned.init_pid));
+    async::spawn(state_->loop, guard_memory(state_));
   co_return Result<>{};
 }
 
@@ -115,14 +142,25 @@ async::Task<> Worker::watch(std::shared_ptr<State> state) {
 }
 
 // For hosts without a memory cgroup. The pause bounds the memory that a candidate can take unnoticed.
-async::Task<> Worker::guard_memory(std::shared_ptr<State> state, pid_t init) {
+async::Task<> Worker::guard_memory(std::shared_ptr<State> state) {
   while (!state->ended.is_set()) {
-    if (process::tree_memory_bytes(init) > state->memory_bytes) {
+    if (process::tree_memory_bytes(state->init_pid) > state->memory_bytes) {
       state->over_memory = true;
       state->init->kill(SIGKILL);
       co_return;
     }
     co_await async::sleep_until(Deadline::in(200ms));
+  }
+}
+
+// Reads the CPU time of the few requests that take long, and so costs nothing for the others.
+async::Task<> Worker::watch_long_requests(std::shared_ptr<State> state) {
+  constexpr auto pause = 250ms;
+  while (!state->ended.is_set()) {
+    co_await async::within(Deadline::in(pause), nullptr, state->ended.wait());
+    const auto now = async::SteadyClock::now();
+    if (state->asked && !state->long_request && now - *state->asked >= pause)
+      state->long_request = State::LongRequest{now, process::cpu_use(state->init_pid)};
   }
 }
 
@@ -145,6 +183,8 @@ async::Task<Lost> Worker::lost(Lost::Why why, std::string detail) {
     if (!co_await async::within(Deadline::in(1s), stop_, state->ended.wait())) why = Lost::Why::died;
   }
   Exit exit = co_await end();
+  if (const auto& killed = state_->killed_for_memory; killed && why != Lost::Why::stopped)
+    co_return Lost{killed->first, killed->second, exit};
   co_return Lost{why, std::move(detail), exit};
 }
 
@@ -160,12 +200,18 @@ async::Task<std::expected<Reply, Lost>> Worker::ask(std::string packet, std::vec
     if (first.index() == 0) co_return std::move(std::get<0>(first));
     co_return fail("the process ended");
   };
+  state_->asked = async::SteadyClock::now();
   auto waited = co_await async::within(deadline, stop_, exchange(this, std::move(packet), std::move(fds)));
+  state_->asked.reset();
   if (!waited.value) {
-    bool stopped = waited.ended == async::Ended::stop;
-    co_return std::unexpected(co_await lost(stopped ? Lost::Why::stopped : Lost::Why::deadline,
-                                            stopped ? stop_->cause() : "the deadline passed"));
+    const bool stopped = waited.ended == async::Ended::stop;
+    const bool starved = !stopped && state_->is_starved();  // before its end
+    Lost why = co_await lost(stopped ? Lost::Why::stopped : Lost::Why::deadline,
+                             stopped ? stop_->cause() : "the deadline passed");
+    why.starved = starved;
+    co_return std::unexpected(std::move(why));
   }
+  state_->long_request.reset();
   if (!*waited.value) co_return std::unexpected(co_await lost(Lost::Why::closed, waited.value->error().what));
   process::Packet answer = std::move(**waited.value);
   auto body = wire::decode(answer.bytes);

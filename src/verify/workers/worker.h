@@ -35,10 +35,13 @@ struct Reply {
 
 // The reason why there was no reply.
 struct Lost {
-  enum class Why { died, closed, malformed, deadline, stopped };
+  // evicted: the supervisor ended it so that others find device memory; over_device_memory: it took more of
+  // the device's memory than it may.
+  enum class Why { died, closed, malformed, deadline, stopped, evicted, over_device_memory };
   Why why = Why::died;
   std::string detail;
   Exit exit;
+  bool starved = false;  // at the deadline: other processes had kept it from the CPU
 };
 
 class Worker {
@@ -72,15 +75,20 @@ class Worker {
 
   // Kills it without waiting.
   void kill();
+  // The same for what it takes of the device's memory: who waits for its answer is told `why`.
+  void kill_for_memory(Lost::Why why, std::string detail);
 
   bool alive() const;
   std::uint32_t layers() const { return layers_; }
+  // The first process of its sandbox, in this program's PID namespace; 0 before it is confined.
+  pid_t init() const;
   std::string printed() const { return output_->text(); }
 
  private:
   struct State;
   static async::Task<> watch(std::shared_ptr<State> state);
-  static async::Task<> guard_memory(std::shared_ptr<State> state, pid_t init);
+  static async::Task<> guard_memory(std::shared_ptr<State> state);
+  static async::Task<> watch_long_requests(std::shared_ptr<State> state);
   async::Task<Lost> lost(Lost::Why why, std::string detail);
 
   std::shared_ptr<State> state_;

@@ -68,6 +68,24 @@ TEST(Blame, ADeadlineOnTheHostIsATimeout) {
   EXPECT_EQ(blamed(lost(engine::Lost::Why::deadline)).error_class, ErrorClass::timeout);
 }
 
+TEST(Blame, ADeadlineBesideProcessesThatTookTheCpuIsInDoubt) {
+  for (bool starved : {true, false}) {
+    engine::WorkerFailure late = lost(engine::Lost::Why::deadline);
+    late.lost->starved = starved;
+    EXPECT_EQ(blamed(late).error_class, ErrorClass::timeout);
+    EXPECT_EQ(blamed(late).doubt.empty(), !starved);
+    EXPECT_EQ(blamed(late, true).doubt.empty(), !starved);
+    EXPECT_EQ(blame_task(late, Stage::prepare).doubt.empty(), !starved);
+  }
+}
+
+TEST(Blame, MoreDeviceMemoryThanTheLimitIsTheKernels) {
+  Blame blame = blamed(lost(engine::Lost::Why::over_device_memory), false, Device::cuda);
+  EXPECT_EQ(blame.fault, Fault::kernel);
+  EXPECT_EQ(blame.error_class, ErrorClass::out_of_memory);
+  EXPECT_EQ(blame.doubt, "");
+}
+
 engine::WorkerFailure reports_inline_ptx() {
   auto failure = said("unsupported_candidate");
   failure.failed->error = "Unsupported: cannot be run without a GPU: inline PTX";

@@ -32,8 +32,8 @@ TEST(OracleLoss, AnOracleThatDoesNotBeginIsOursInEachTry) {
   for (const React& failure : {dies(SIGKILL), fails("prepare", "out_of_memory", "CUDA out of memory")}) {
     VerdictWorld world;
     world.fake.when("oracle", Body::Forget, failure);
-    for (int i = 0; i < tries; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
-    EXPECT_EQ(world.oracles_lost, 0);
+    for (int i = 0; i < Tries::most; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
+    EXPECT_EQ(world.earlier.oracles_lost, 0);
   }
 }
 
@@ -44,13 +44,13 @@ TEST(OracleLoss, AReferenceThatBreaksItsProcessInEachTryIsTheTasks) {
       VerdictWorld world;
       world.settings.replay = false;
       world.fake.when("oracle", message, failure);
-      for (int i = 1; i < tries; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
+      for (int i = 1; i < Tries::most; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
       const Verdict verdict = world.run();
       EXPECT_EQ(verdict.fault, Fault::task);
       EXPECT_EQ(verdict.status, Status::error);
       EXPECT_EQ(verdict.error_class, ErrorClass::task_invalid);
       EXPECT_THAT(*verdict.error, HasSubstr("breaks every process"));
-      EXPECT_EQ(world.fake.count("oracle", Body::Spawn), tries);
+      EXPECT_EQ(world.fake.count("oracle", Body::Spawn), Tries::most);
     }
 }
 
@@ -59,13 +59,13 @@ TEST(OracleLoss, AReferenceThatDiesInAReplayIsTheTasks) {
   world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion& asked, Reaction& usual) {
     if (asked.AsJudge()->strided) dies(SIGKILL)(asked, usual);
   });
-  for (int i = 1; i < tries; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
+  for (int i = 1; i < Tries::most; ++i) EXPECT_EQ(world.run().fault, Fault::infrastructure);
   EXPECT_EQ(world.run().fault, Fault::task);
 }
 
 TEST(OracleLoss, AFaultOfAnotherPartStaysOursAfterLostOracles) {
   VerdictWorld world;
-  world.oracles_lost = tries - 1;
+  world.earlier.oracles_lost = Tries::most - 1;
   world.fake.when("runner", Body::Spawn, ends(Ending::closes));
   EXPECT_EQ(world.run().fault, Fault::infrastructure);
 }
@@ -78,7 +78,7 @@ TEST(OracleLoss, AStoppedJobLosesNoOracle) {
   });
   world.run();
   EXPECT_TRUE(world.stopped);
-  EXPECT_EQ(world.oracles_lost, 0);
+  EXPECT_EQ(world.earlier.oracles_lost, 0);
 }
 
 TEST(OracleLoss, ATaskThatItRefusesIsTheTasks) {

@@ -114,13 +114,14 @@ void VerdictWorld::end_idle_oracles() {
 Verdict VerdictWorld::run() {
   start_servers();
   fake.forget_asked();
-  verify::Attempt attempt(context, job, settings, job_stop, oracles_lost);
+  verify::Attempt attempt(context, job, settings, job_stop, earlier);
   run_task(loop, [](verify::Attempt* of) -> async::Task<bool> {
     co_await of->run();
     co_return true;
   }(&attempt));
   stopped = attempt.stopped();
-  if (attempt.lost_its_oracle()) ++oracles_lost;
+  result = attempt.result();
+  if (result.lost_its_oracle) ++earlier.oracles_lost;
   write_transcript(exchange() + (stopped ? "\nstopped" : ""), attempt.verdict());
   return attempt.verdict();
 }

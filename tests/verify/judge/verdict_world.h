@@ -55,8 +55,9 @@ struct VerdictWorld {
   verify::ClockFloor clock_floor;
   verify::Censuses censuses{loop, "/no/maker"};  // of the fake GPU there is one, with library_code alone
   verify::Context context;
-  int oracles_lost = 0;  // by earlier tries
-  bool stopped = false;  // whether the last run was stopped
+  verify::Tries::Earlier earlier;
+  verify::Tries::Result result;  // of the last run
+  bool stopped = false;          // whether the last run was stopped
 };
 
 }  // namespace kw::test
