@@ -291,6 +291,7 @@ TEST_F(RealReplay, TheBytesOfAGapAreThoseOfItsKey) {
 TEST_F(RealReplay, AGuardedReplayTakesLittleLonger) {
   for (std::uint64_t heap_bytes : {32 * mib, 2048 * mib}) {
     world_.recording.operations.clear();
+    world_.recording.heap = std::make_unique<recording::Span>(heap, heap_bytes);
     world_.recording.committed = {recording::Span(heap, heap_bytes)};
     world_.recording.scratch = {recording::Span(gpu_word_at, 4)};
     launch("set", gpu_word_at, 9, 0);
