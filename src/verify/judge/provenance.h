@@ -50,8 +50,8 @@ struct LaunchedCode {
 LaunchedCode code_of(const wire::LaunchT& launch);
 
 // "library": launched by the reference too, of an installed package, of torch.compile, or in the census.
-// "candidate": attested, and none of the first three. None of these depends on a name. Of all others, those that
-// are named like a library's kernels are "library", the rest "unattested".
+// "candidate": attested, and none of the first three. None of these depends on a name. Of all others, those
+// that are named like a library's kernels are "library", the rest "unattested".
 std::string_view whose(const LaunchedCode& code, const Origins& origins);
 // Whether a launch of the player's recordings is known only to a census, if at all.
 bool needs_census(const Player& player, const Origins& origins);
