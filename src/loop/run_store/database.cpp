@@ -14,6 +14,7 @@
 #include "base/core/text.h"
 #include "base/database/database.h"
 #include "loop/run_store/tables.h"
+#include "types/options.h"
 
 namespace kw::store {
 namespace {
@@ -148,13 +149,25 @@ RunInfo read_info(SQLite::Database& database) {
   return info;
 }
 
+namespace {
+
+// An option of judging that a run's file lacks came later than the run, which had its default.
+json::object with_later_options(json::object stored, const json::object& now) {
+  for (const auto& [name, value] : verdict_settings_json(Settings{}))
+    if (now.contains(name)) stored.emplace(name, value);
+  return stored;
+}
+
+}  // namespace
+
 Result<> settle_identity(SQLite::Database& database, const std::filesystem::path& path, const RunInfo& info) {
   try {
     SQLite::Transaction transaction(database);
     std::string now = utc_now();
     bool there = database.execAndGet("SELECT count(*) FROM run").getInt() > 0;
     if (!there) add_run(database, info, now);
-    if (auto found = differences(read_info(database).settings, info.settings); !found.empty())
+    const json::object stored = with_later_options(read_info(database).settings, info.settings);
+    if (auto found = differences(stored, info.settings); !found.empty())
       return fail(fmt::format("the run in {} has different settings:\n  {}", path.parent_path().string(),
                               fmt::join(found, "\n  ")),
                   "give its settings to continue it, another --output, or --fresh to start a new run");

@@ -81,7 +81,7 @@ inline constexpr const char* from_format_1 = R"sql(
 ALTER TABLE turns ADD COLUMN work TEXT;
 DROP INDEX known_verdicts;
 CREATE INDEX known_verdicts ON turns (work) WHERE infrastructure = 0;
--- The options of judging had names of their own. Those that were not kept count as their defaults.
+-- The options of judging had names of their own.
 UPDATE run SET settings = json_remove(json_set(settings,
     '$."correctness-trials"', json_extract(settings, '$.trials'),
     '$.tolerance', CASE json_extract(settings, '$.tolerance') WHEN 'custom'
@@ -89,9 +89,7 @@ UPDATE run SET settings = json_remove(json_set(settings,
       ELSE json_extract(settings, '$.tolerance') END,
     '$.weights', json(CASE json_extract(settings, '$."move-weights"') WHEN 0 THEN 'false' ELSE 'true' END),
     '$.shapes', json(CASE json_extract(settings, '$."reduce-shapes"') WHEN 0 THEN 'false' ELSE 'true' END),
-    '$.timeout', json_extract(settings, '$."timeout-ms"') / 1000.0,
-    '$.memory', 4294967296, '$.audit', 0.25, '$.instrument', json('true'), '$.baseline', json('false'),
-    '$."allow-unsandboxed"', json('false')),
+    '$.timeout', json_extract(settings, '$."timeout-ms"') / 1000.0),
   '$.trials', '$.rtol', '$.atol', '$."move-weights"', '$."reduce-shapes"', '$."timeout-ms"')
 WHERE json_type(settings, '$.trials') IS NOT NULL;
 )sql";

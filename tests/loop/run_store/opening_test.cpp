@@ -131,6 +131,18 @@ TEST(Opening, AnOlderFormatsOptionsOfJudgingHaveTheNamesOfToday) {
   EXPECT_TRUE(opened) << opened.error().what;
 }
 
+TEST(Opening, AnOptionThatIsNewerThanTheRunHadItsDefault) {
+  World world;
+  boost::json::object before = verdict_settings_json(Settings{});
+  before.erase("require");
+  ASSERT_TRUE(world.open(before));
+  world.store.reset();
+  Settings judging;
+  judging.require = "triton";
+  EXPECT_FALSE(world.open(verdict_settings_json(judging)));
+  EXPECT_TRUE(world.open(verdict_settings_json(Settings{})));
+}
+
 TEST(Opening, AnOlderFormatIsReadAndGoneOnWith) {
   World world;
   ASSERT_TRUE(world.open());

@@ -166,12 +166,12 @@ TEST(Launches, OfCodeOfItsOwnAreUnattestedAndCount) {
   EXPECT_EQ(verdict.counts, true);
 }
 
-TEST(Launches, NamedLikeALibrarysAreOwnCodeBesideNativeCode) {
+TEST(Launches, NamedLikeALibrarysAreOwnCodeWhereTheSourceDefinesThem) {
   VerdictWorld world;
   builds_native_code(world);
+  world.job.candidate.code += "S = '__global__ void gemv_rows(float* x) {}'\n";
   for (int nth : {1, 2})
-    world.fake.when("replayer", Body::LoadRecording, launches("_ZN2at6native4gemvE", "f", library_code + 1),
-                    nth);
+    world.fake.when("replayer", Body::LoadRecording, launches("_Z9gemv_rowsPf", "f", library_code + 1), nth);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.launches->front().whose, "unattested");
   EXPECT_EQ(verdict.counts, true);

@@ -95,6 +95,23 @@ TEST(Provenance, AttestedCodeIsNotLookedUpInTheCensus) {
   EXPECT_EQ(whose({"ab", of_library}, with_census({.attested = {"ab"}})), "candidate");
 }
 
+// Their code is not in the census.
+TEST(Provenance, NamesOfLibrariesDecideForTheRest) {
+  Origins native =
+      with_census({.native_code = true, .native_kernels = {"mine", "vectorized_elementwise_kernel", "k"}});
+  for (const char* name : {"_ZN2at6native29vectorized_elementwise_kernelILi4E", "_ZN2at6native21kernelILi4E",
+                           "nvjet_sm90_tst_64x8_64x16_2x4_h_bz_bias_TNT"})
+    EXPECT_EQ(whose({"ab", of_candidate, name}, native), "library") << name;
+}
+
+TEST(Provenance, NativeCodeMayHaveALibrarysWordInItsName) {
+  const Origins native = with_census({.native_code = true, .native_kernels = {"gemv_rows"}});
+  for (const char* name : {"gemv_rows", "_Z9gemv_rowsPKfS0_Pfii", "_Z9gemv_rowsPN7cutlass6half_tE",
+                           "_ZN3own9gemv_rowsEPKf", "_ZN55_GLOBAL__N__0c_7_cuda_cu_9gemv_rowsEPf"})
+    EXPECT_EQ(whose({"ab", of_candidate, name}, native), "unattested") << name;
+  EXPECT_EQ(whose({"ab", of_candidate, "_Z11gemv_kernelPf"}, native), "library");
+}
+
 TEST(Provenance, UnattestedCodeIsOwnOnlyWhereNativeCodeIsBuilt) {
   const Origins native = with_census({.native_code = true});
   EXPECT_TRUE(is_own("unattested", native));
