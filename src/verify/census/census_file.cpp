@@ -72,7 +72,7 @@ Result<std::string> kept_or_made(const std::vector<std::string>& folders, unsign
   if (file.empty()) return bytes;
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  (void)write_file(file, bytes);
+  [[maybe_unused]] const auto written = write_file(file, bytes);  // without it the census is made again
   return bytes;
 }
 
