@@ -13,9 +13,10 @@ target_compile_options(kw_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversi
 
 if(KW_SANITIZE)
   # vptr checks need the type information of libraries that were compiled without the sanitizer. FlatBuffers does not
-  # verify the alignment of a vector's elements, which x86-64 does not need.
+  # verify the alignment of a vector's elements, which x86-64 does not need. -O0 compiles in half the time of -O1, which
+  # the tests, 1.4 times as long as with -O1, do not lose again.
   set(kw_sanitizers -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr,alignment -fno-sanitize-recover=undefined)
-  add_compile_options(${kw_sanitizers} -DNDEBUG -O1 -gline-tables-only -fno-omit-frame-pointer)
+  add_compile_options(${kw_sanitizers} -DNDEBUG -O0 -gline-tables-only -fno-omit-frame-pointer)
   add_link_options(${kw_sanitizers})
 endif()
 
