@@ -24,19 +24,33 @@ needed=$(scripts/packages.sh --needed "${packages[@]}" && scripts/python.sh --ne
   { [ "$with_peers" = no ] || scripts/python-peers.sh --needed; })
 if [ -n "$needed" ]; then say "This installs what is missing:" && say "$needed"; fi
 scripts/packages.sh "${packages[@]}"
-stage "Python environment" scripts/python.sh test
+
+# Downloads wait for the network; the cores compile meanwhile. download NAME COMMAND... starts one, arrived NAME waits for it.
+declare -A downloads=()
+logs=$(mktemp -d)
+trap 'kill "${downloads[@]}" 2>/dev/null || true; rm -rf "$logs"' EXIT
+download() {
+  local name=$1
+  shift
+  "$@" >"$logs/$name" 2>&1 </dev/null &
+  downloads[$name]=$!
+}
+arrived() {
+  local process=${downloads[$1]}
+  unset "downloads[$1]"
+  wait "$process" || { cat "$logs/$1" >&2 && return 1; }
+}
+
+if [ -n "$(scripts/python.sh --needed test)" ]; then
+  download python scripts/python.sh test
+  stage "build of the program" scripts/build.sh kernelwright
+  stage "Python environment" arrived python
+fi
 KW_TEST_PYTHON=$(scripts/python.sh test)
 export KW_TEST_PYTHON
-# The peers' environment is downloaded while the cores compile.
-if [ "$with_peers" = yes ]; then
-  peers_log=$(mktemp)
-  scripts/python-peers.sh >"$peers_log" 2>&1 </dev/null &
-  peers=$!
-  trap 'kill "$peers" 2>/dev/null || true; rm -f "$peers_log"' EXIT
-fi
+if [ "$with_peers" = yes ]; then download peers scripts/python-peers.sh; fi
 stage "build" scripts/build.sh
-peers_came() { wait "$peers" || { cat "$peers_log" >&2 && return 1; }; }
-if [ "$with_peers" = yes ] && ! stage "Python environment for peers" peers_came; then
+if [ "$with_peers" = yes ] && ! stage "Python environment for peers" arrived peers; then
   if [ "$KW_TEST_PYTHON" = "$ROOT/.venv/bin/python" ]; then
     fail 'the tests labelled capabilities and peers lack their environment; make test KW_LABELS="unit end_to_end" does without'
   fi
