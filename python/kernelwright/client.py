@@ -50,6 +50,7 @@ class Client(ConversationCalls):
         self._concurrency = concurrency
         self._places = threading.Semaphore(concurrency)
         self._limits: tuple[int, int] | None = None
+        self._protocols: dict[str, str] = {}  # by the options
         self._open: dict[str, None] | None = None  # ids without an end, within a `with` statement
         self._batches: dict[int, Batch] = {}
 

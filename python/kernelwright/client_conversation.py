@@ -1,6 +1,7 @@
 """Tasks and conversations of the evaluation service: methods of Client, and their types."""
 from __future__ import annotations
 
+import time
 import urllib.parse
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -81,22 +82,29 @@ class Conversation:
         self._calls = calls
         self._take(state)
 
-    def turn(self, completion: str, *, finish_reason: str | None = None) -> TurnResult:
+    def turn(self, completion: str, *, finish_reason: str | None = None, limit_s: float | None = None) -> TurnResult:
         """Sends the model's answer to `observation`, and waits for its verdict. `finish_reason`: "length" where the answer
-        was cut at its limit, so that the feedback says so."""
+        was cut at its limit, so that the feedback says so. `limit_s`: seconds after which the call returns without a verdict;
+        the service goes on judging, and the same completion, sent again, attaches."""
         if self.next_turn is None:
             raise ValueError(f"the conversation {self.id} has ended: {self.stop_reason}")
-        body = {"turn": self.next_turn, "completion": completion, "finish_reason": finish_reason, "wait_s": TURN_S}
+        end, left_s = None if limit_s is None else time.monotonic() + limit_s, limit_s
         while True:
-            state = self._calls._wire.call("POST", f"{_path(self.id)}/turns", body, wait_s=TURN_S)
-            if state["state"] != "judging" or state["result"]["judged"]:
+            wait_s = TURN_S if left_s is None else min(TURN_S, left_s)
+            body = {"turn": self.next_turn, "completion": completion, "finish_reason": finish_reason, "wait_s": wait_s}
+            state = self._calls._wire.call("POST", f"{_path(self.id)}/turns", body, wait_s=wait_s, patience_s=left_s,
+                                           limit_s=left_s)
+            if end is not None:
+                left_s = max(0.0, end - time.monotonic())
+            if state["state"] != "judging" or state["result"]["judged"] or left_s == 0:
                 break
         self._take(state)
         result = state["result"]
+        why = None if result["judged"] else state["not_judged"] or state["why"] or f"no verdict within {limit_s} s"
         return TurnResult(turn=result["turn"], judged=result["judged"], verdict=result["verdict"],
                           feedback=result["feedback"], reward=result["reward"], done=self.done,
                           stop_reason=self.stop_reason, best_turn=self.best_turn, evaluation=result["evaluation"],
-                          not_judged=None if result["judged"] else state["not_judged"] or state["why"])
+                          not_judged=why)
 
     async def turn_async(self, completion: str, *, finish_reason: str | None = None) -> TurnResult:
         """As turn(), on a separate thread. Cancelling the task leaves the turn to the service."""
@@ -106,9 +114,9 @@ class Conversation:
         """The whole state: all messages, and the history of the turns."""
         return self._calls._wire.call("GET", _path(self.id))
 
-    def end(self) -> None:
-        """Ends it; a turn that is being judged is cancelled."""
-        self._take(self._calls._wire.call("DELETE", _path(self.id)))
+    def end(self, *, patience_s: float | None = None) -> None:
+        """Ends it; a turn that is being judged is cancelled. `patience_s`: as the client's, for this call."""
+        self._take(self._calls._wire.call("DELETE", _path(self.id), patience_s=patience_s))
 
     def _take(self, state: Mapping[str, Any]) -> None:
         self.id: str = state["id"]

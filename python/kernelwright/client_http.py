@@ -12,6 +12,7 @@ import urllib.request
 from typing import Any, NoReturn
 
 ANSWER_S = 30.0  # on top of the time that a call asks to wait
+LEAST_ANSWER_S = 1.0  # where the caller's limit is nearly over
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 FULL = 429
 
@@ -43,16 +44,21 @@ class Wire:
         self._loopback = _is_loopback(url)
 
     def call(self, method: str, path: str, body: Any = None, *, wait_s: float = 0, may_be_full: bool = False,
-             patience_s: float | None = None) -> dict[str, Any]:
-        """The answer's JSON. `wait_s`: the time that the service may take. `may_be_full`: a full service is a valid answer."""
+             patience_s: float | None = None, limit_s: float | None = None) -> dict[str, Any]:
+        """The answer's JSON. `wait_s`: the time that the service may take. `may_be_full`: a full service is a valid answer.
+        `limit_s`: the longest time for the call, with its retries."""
         if self.closed:
             raise ServiceError("the client is closed: call it within its `with` statement, or make another one")
         patience_s = self.patience_s if patience_s is None else patience_s
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        give_up, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
+        began = time.monotonic()
+        give_up, pause_s = began + patience_s, FIRST_PAUSE_S
         while True:
+            answer_s = wait_s + ANSWER_S
+            if limit_s is not None:
+                answer_s = min(answer_s, max(LEAST_ANSWER_S, began + limit_s - time.monotonic()))
             try:
-                return self._once(method, path, data, wait_s + ANSWER_S)
+                return self._once(method, path, data, answer_s)
             except Refused as refused:
                 if refused.retry_after_s is None or (may_be_full and refused.status == FULL):
                     raise

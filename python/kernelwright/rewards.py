@@ -75,6 +75,11 @@ def reward_func_sync(prompts: Sequence[Any], completions: Sequence[Any], **colum
     return KernelReward().kernel_reward(prompts, completions, **columns)
 
 
+def task_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that describe a task, by our names; other columns are left out."""
+    return _row(row.get)
+
+
 def text_of(completion: Any) -> str:
     """The model's text: a text as it is; of messages the last answer, whose content may have several parts."""
     if isinstance(completion, str):
