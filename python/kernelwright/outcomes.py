@@ -46,7 +46,8 @@ def outcome_of(evaluation: Evaluation) -> Outcome:
     if verdict is None:
         raise NotJudged(f"not judged: the evaluation {evaluation.id} was cancelled ({evaluation.cause})")
     if evaluation.reward is None:
-        raise NotJudged(f"not judged: fault of the {verdict.get('fault')}: {verdict.get('error') or verdict.get('error_class')}")
+        why = verdict.get("error") or verdict.get("error_class")
+        raise NotJudged(f"not judged: fault of the {verdict.get('fault')}: {why}")
     return Outcome(float(evaluation.reward), metrics_of(verdict))
 
 
@@ -79,7 +80,7 @@ def judge_within(client: Client, request: Mapping[str, Any], wait_s: float = WAI
         found = _wait(client, asked, limit, trouble)
         if found.over and not _may_pass(found):
             return found
-        trouble = found.cause or str((found.verdict or {}).get("error") or found.state)
+        trouble = found.cause or found.state if found.verdict is None else str(found.verdict.get("error"))
         limit.pause(pause_s, trouble)
         pause_s, tries = min(LONGEST_PAUSE_S, pause_s * 2), tries + 1
 

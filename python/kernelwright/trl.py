@@ -28,8 +28,8 @@ class KernelEnvironment:
     method, except reset and get_reward, is a tool of the model.
 
     `evaluator` is a Client of the service or its URL, else KERNELWRIGHT_EVALUATOR. `turns` is the number of submissions. With
-    `prompt` False, reset() adds no text to the prompt of the row. A submission that is not judged within `wait_s` seconds leaves
-    the rollout without a reward: None, which TRL leaves out of the mean. The other parameters are those of
+    `prompt` False, reset() adds no text to the prompt of the row. A submission that is not judged within `wait_s` seconds
+    leaves the rollout without a reward: None, which TRL leaves out of the mean. The other parameters are those of
     Client.conversation."""
 
     def __init__(self, evaluator: Client | str | None = None, *, turns: int = 4, prompt: bool = True, wait_s: float = WAIT_S,
