@@ -1,12 +1,12 @@
-"""The examples of each trainer, in the trainer's own code: TRL's environments, verl's reward manager, Tinker's rollouts and
-verifiers' scoring, with scripted answers and a real service that has one task."""
-import asyncio
+"""The examples of each trainer, in the trainer's own code, with scripted answers and a real service that has one task."""
 import math
 import sys
 
 import pytest
 from end_to_end import program
 from end_to_end.served import KEY, Served
+
+from kernelwright.outcomes import NotJudged
 
 sys.path.append(str(program.ROOT / "examples" / "trainers"))
 
@@ -37,3 +37,25 @@ def test_a_step_of_grpo_with_trls_environments(service, task_id, tmp_path):
     assert [len(each.results) for each in trainer.environments] == [2, 1, 1, 0]
     logged = trainer.state.log_history[0]
     assert logged["rewards/KernelEnvironment/mean"] == pytest.approx(0.15) and math.isfinite(logged["loss"])
+
+
+def test_verls_reward_manager(service, task_id):
+    import verl_reward
+
+    found = verl_reward.scores(service.url, task_id)
+    assert [each["reward_score"] for each in found] == [0, 0.3, 0]
+    assert len({tuple(each["reward_extra_info"]) for each in found}) == 1, "verl stacks them"
+    assert [each["reward_extra_info"]["acc"] for each in found] == [0, 1, 0]
+    with pytest.raises(NotJudged, match="not judged within 0.001 s"):
+        verl_reward.scores(service.url, task_id, [verl_reward.ANSWERS[1] + "\n"], wait_s=0.001)
+
+
+def test_tinkers_rollouts(service, task_id):
+    import tinker_rollouts
+
+    found = tinker_rollouts.rollouts(service.url, task_id)
+    assert found.get_total_rewards() == [0.3, 0.3]
+    assert [[step.reward for step in each.transitions] for each in found.trajectories_G] == [[0, 0.3]] * 2
+    assert {each.stop_reason for each in found.trajectories_G} == {"completed"}
+    with pytest.raises(NotJudged):
+        tinker_rollouts.rollouts(service.url, task_id, group_size=1, wait_s=0.001)
