@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from conversing_service import BROKEN, CORRECT, FAULT, ConversingService
+from conversing_service import CORRECT, FAULT, ConversingService
 
 from kernelwright import outcomes, verl
 from kernelwright.client import Client
