@@ -2,7 +2,7 @@
 """One step of TRL's GRPO in which a model submits kernels by a tool call. A tiny random model, on the CPU.
 
 kernelwright serve --tasks examples/four_turns/reference.py
-python examples/trainers/grpo_environment.py http://127.0.0.1:8471 four_turns/reference
+python examples/trainers/grpo_environment.py http://127.0.0.1:8471 reference
 
 The model is random, so a script writes its tool calls in its stead; with --model, a model of yours writes them. Needs trl.
 """

@@ -2,7 +2,7 @@
 """tinker-cookbook's own rollouts in conversations of the service, with scripted answers: needs no Tinker account.
 
 kernelwright serve --tasks examples/four_turns/reference.py
-python examples/trainers/tinker_rollouts.py http://127.0.0.1:8471 four_turns/reference
+python examples/trainers/tinker_rollouts.py http://127.0.0.1:8471 reference
 
 Needs tinker-cookbook and a tokenizer, which examples/closed_loop makes.
 """

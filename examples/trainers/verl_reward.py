@@ -2,7 +2,7 @@
 """verl's own reward manager asks the service about scripted answers of a model.
 
 kernelwright serve --tasks examples/four_turns/reference.py
-python examples/trainers/verl_reward.py http://127.0.0.1:8471 four_turns/reference
+python examples/trainers/verl_reward.py http://127.0.0.1:8471 reference
 
 Needs verl and a tokenizer, which examples/closed_loop makes.
 """

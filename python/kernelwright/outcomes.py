@@ -73,6 +73,7 @@ def judge_within(client: Client, request: Mapping[str, Any], wait_s: float = WAI
     process, or after a restart, attaches to the same evaluation. After a fault of the infrastructure it is judged again, until
     `wait_s` seconds have passed: then NotJudged. The service goes on judging, and a later call finds the verdict."""
     limit = _Limit(wait_s)
+    request = {**request, "completion": _sent(request["completion"])}
     same = _content({"request": request, "protocol": _protocol(client, request, limit)})
     pause_s, tries, trouble = FIRST_PAUSE_S, 0, "no verdict"
     while True:
@@ -92,7 +93,7 @@ def turn_within(conversation: Conversation, completion: str, wait_s: float = WAI
     limit, pause_s, trouble = _Limit(wait_s), FIRST_PAUSE_S, "no verdict"
     while True:
         try:
-            result = conversation.turn(completion, finish_reason=finish_reason, limit_s=limit.left(trouble))
+            result = conversation.turn(_sent(completion), finish_reason=finish_reason, limit_s=limit.left(trouble))
         except Unreachable as unreachable:
             raise limit.over(str(unreachable)) from unreachable
         if result.judged:
@@ -125,6 +126,11 @@ class _Limit:
 
     def over(self, trouble: str) -> NotJudged:
         return NotJudged(f"not judged within {self._wait_s:g} s: {trouble}")
+
+
+def _sent(completion: str) -> str:
+    """Half a surrogate pair, which the arguments of a tool call may contain, is no text: the service would refuse it."""
+    return completion.encode("utf-8", "replace").decode("utf-8")
 
 
 def _may_pass(found: Evaluation) -> bool:

@@ -200,6 +200,13 @@ def test_code_is_sent_as_an_answer(service, environment):
     assert sent == ["<triton>\nimport wrong\n</triton>", "```python\nwrong\n```"]
 
 
+def test_half_a_surrogate_pair_is_judged_as_well(service, environment):
+    environment.reset(task_id="one")
+    submit(environment, "wrong \ud800")
+    assert environment.get_reward() == 0 and service.bodies[-1]["completion"] == "<triton>\nwrong ?\n</triton>"
+    assert score(service, "wrong \udfff")["score"] == 0
+
+
 def test_a_row_without_a_task_is_an_error(environment):
     with pytest.raises(ValueError, match="task_id"):
         environment.reset(prompt="p")
