@@ -26,7 +26,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from kernelwright.trl import KernelEnvironment
 
 TURNS = HERE.parent / "four_turns"
-GROUP = 4
+GROUP = 2
 
 
 def code_of(number):
@@ -43,19 +43,17 @@ def call(code):
 
 # A rollout is the texts of its answers.
 SCRIPT = [[call(code_of(1)), call(code_of(3)), "Done.<|im_end|>"],
-          [call(code_of(1)), "Done.<|im_end|>"],
-          [call(code_of(3)), "Done.<|im_end|>"],
           ["I cannot do that.<|im_end|>"]]
 
 
 class ScriptedTrainer(trl.GRPOTrainer):
-    """Takes the answers from SCRIPT; everything else is TRL's own. In the first call every rollout writes its first answer;
-    later calls are for those alone that called a tool."""
+    """Takes the answers from SCRIPT; everything else is TRL's own. In the first call of the only step, every rollout
+    writes its first answer; later calls are for those alone that called a tool."""
 
     _active = None
 
     def _generate_single_turn(self, prompt_ids, *_, **__):
-        if self._active is None or len(prompt_ids) == len(SCRIPT):
+        if self._active is None:
             self._active = list(enumerate([0] * len(SCRIPT)))
         else:
             self._active = [(who, turn + 1) for who, turn in self._active if "<tool_call>" in SCRIPT[who][turn]]
@@ -80,7 +78,8 @@ def step(url, task_id, model=None, folder=None):
     rows = Dataset.from_list([{"prompt": [{"role": "user", "content": ""}], "task_id": task_id}])
     settings = trl.GRPOConfig(output_dir=str(folder or tempfile.mkdtemp()), max_steps=1, per_device_train_batch_size=GROUP,
                               num_generations=GROUP, max_completion_length=6000, learning_rate=1e-2, use_cpu=True, bf16=False,
-                              report_to=[], save_strategy="no", logging_steps=1, disable_tqdm=True, beta=0.0)
+                              gradient_checkpointing=False, report_to=[], save_strategy="no", logging_steps=1,
+                              disable_tqdm=True, beta=0.0)
     trainer = (ScriptedTrainer if scripted else trl.GRPOTrainer)(
         model=weights, args=settings, train_dataset=rows, processing_class=tokenizer,
         environment_factory=functools.partial(KernelEnvironment, url, turns=3))
