@@ -192,6 +192,12 @@ Result<> check_not_input(const ExportFlags& flags) {
 }
 
 int export_run(const ExportFlags& flags) {
+  if (flags.format == ExportFormat::harbor) return export_for_harbor(flags);
+  if (flags.harbor.any()) {
+    complain(Error{fmt::format("--format {} excludes the options of harbor", to_string(flags.format)),
+                   "leave them out; `kernelwright export --help` lists them under Harbor"});
+    return exit_usage;
+  }
   if (!row_format(flags.format)) return export_for_others(flags);
   store::TrainingOptions options = options_of(flags);
   auto reviews = flags.review.read(flags.run);

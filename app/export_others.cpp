@@ -43,15 +43,11 @@ Result<> check_flags_of_others(const ExportFlags& flags) {
 
 Result<> check_replaced(const ExportFlags& flags) {
   if (auto other = check_not_input(flags); !other) return other;
-  std::error_code error;
   if (flags.format == ExportFormat::inspect)
     return check_ours(flags.output, "a log that kernelwright exported", exports::is_inspect_log);
   if (flags.format == ExportFormat::atif)
     return check_ours(flags.output, "a file of trajectories that kernelwright exported", exports::is_atif);
-  if (!fs::exists(flags.output, error) ||
-      (fs::is_directory(flags.output, error) && fs::is_empty(flags.output, error)))
-    return {};
-  return fail(fmt::format("--output {} exists", flags.output), "give the name of a new folder");
+  return check_new_folder(flags);
 }
 
 // The best turn of each trace of a KernelBench task, as a kernel of the run folder and a result.
@@ -125,6 +121,14 @@ Result<exports::Exported> write_for_others(const ExportFlags& flags) {
 }
 
 }  // namespace
+
+Result<> check_new_folder(const ExportFlags& flags) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(flags.output, error)) ||
+      (fs::is_directory(flags.output, error) && fs::is_empty(flags.output, error)))
+    return {};
+  return fail(fmt::format("--output {} exists", flags.output), "give the name of a new folder");
+}
 
 int export_for_others(const ExportFlags& flags) {
   if (auto good = check_flags_of_others(flags); !good) {

@@ -108,7 +108,7 @@ int main_verb(int argc, char** argv) {
   kw::add_config(*mcp_verb);
 
   kw::ExportFlags export_flags;
-  CLI::App* export_verb = app.add_subcommand("export", "Export a run as training files");
+  CLI::App* export_verb = app.add_subcommand("export", "Export a run as training files, or tasks for Harbor");
   export_flags.add(*export_verb);
 
   kw::ReportFlags report;

@@ -22,7 +22,7 @@ Result<> add_source(TaskSelection& selection, const std::string& source) {
     if (!source.starts_with(prefix)) continue;
     std::string named = source.substr(prefix.size());
     if (!(selection.*member).empty() || named.empty())
-      return fail(fmt::format("--tasks {}: it is {}", source, named.empty() ? "empty" : "named twice"),
+      return fail(fmt::format("the source {} is {}", source, named.empty() ? "empty" : "named twice"),
                   "give kernelbook:hub or kernelbench:hub once, or paths");
     selection.*member = std::move(named);
     return {};
@@ -31,23 +31,28 @@ Result<> add_source(TaskSelection& selection, const std::string& source) {
   return {};
 }
 
-void tell(const RowError& bad, std::size_t number) {
+}  // namespace
+
+void tell_bad_task(const RowError& bad, std::size_t number) {
   if (number <= most_told) fmt::print(stderr, "bad task: {}\n", visible_line(describe(bad)));
 }
 
-}  // namespace
-
-Result<service::TaskCataloguePtr> read_service_tasks(const std::vector<std::string>& sources,
-                                                     const std::string& python) {
-  if (sources.empty()) return nullptr;
+Result<SourcePtr> open_task_sources(const std::vector<std::string>& sources, const std::string& python) {
   TaskSelection selection;
   selection.kernelbook_samples = selection.kernelbench_samples = SIZE_MAX;  // all
   for (const std::string& source : sources)
     if (auto added = add_source(selection, source); !added) return std::unexpected(added.error());
-  auto source = select_tasks(selection, 0, parquet_helper(python));
+  return select_tasks(selection, 0, parquet_helper(python));
+}
+
+Result<service::TaskCataloguePtr> read_service_tasks(const std::vector<std::string>& sources,
+                                                     const std::string& python) {
+  if (sources.empty()) return nullptr;
+  auto source = open_task_sources(sources, python);
   if (!source) return std::unexpected(source.error());
   std::size_t bad_rows = 0;
-  auto tasks = service::TaskCatalogue::read(**source, [&](const RowError& bad) { tell(bad, ++bad_rows); });
+  auto tasks =
+      service::TaskCatalogue::read(**source, [&](const RowError& bad) { tell_bad_task(bad, ++bad_rows); });
   if (!tasks) return std::unexpected(tasks.error());
   const auto& counts = tasks->counts();
   fmt::print(stderr, "tasks: {} ({} bytes of text)", tasks->all().size(), tasks->bytes());

@@ -31,17 +31,22 @@ std::optional<store::Format> row_format(ExportFormat format) {
 }
 
 void ExportFlags::add(CLI::App& app) {
-  app.add_option("RUN", run, "run folder, its run.db, or exported JSON")->required();
   app.add_option(
-         "--output,-o", output,
-         "output: F.jsonl, F.json (one list) or F.parquet; F.eval for inspect; a new folder for kernelbench")
+         "SOURCE", run,
+         "run folder, its run.db, or exported JSON; for harbor also tasks, as `run` and `serve --tasks` "
+         "take them")
+      ->required();
+  app.add_option("--output,-o", output,
+                 "output: F.jsonl, F.json (one list) or F.parquet; F.eval for inspect; a new folder for "
+                 "kernelbench and "
+                 "harbor")
       ->required()
       ->type_name("F");
   add_choice<ExportFormat>(
       app, "--format", format,
       "rows: messages, prompt-completion, preference or traces; files of other programs: "
       "inspect (a log for inspect view), atif (Harbor's trajectories), kernelbench (a run "
-      "folder) [messages]");
+      "folder), harbor (tasks for Harbor) [messages]");
   add_choice<store::Unit>(app, "--rows", rows, "one row per turn or per conversation [turn]");
   add_choice<store::ReasoningKey>(
       app, "--reasoning", reasoning,
@@ -63,7 +68,10 @@ void ExportFlags::add(CLI::App& app) {
       ->type_name("SIZE")
       ->group("Rows");
   review.add(app);
-  app.add_option("--python", python, "Python with pyarrow for Parquet [VIRTUAL_ENV, .venv, PATH]")
+  harbor.add(app);
+  app.add_option("--python", python,
+                 "Python with pyarrow for Parquet, and huggingface_hub for tasks of the hub [VIRTUAL_ENV, "
+                 ".venv, PATH]")
       ->type_name("PATH");
   app.add_flag("--quiet,-q", quiet, "print errors only");
 }

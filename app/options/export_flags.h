@@ -1,4 +1,4 @@
-// Flags of `export`, which makes training files and files for other programs' viewers.
+// Flags of `export`, which makes training files and files for other programs.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,15 +9,17 @@
 
 #include "base/core/words.h"
 #include "loop/run_store/training_rows.h"
+#include "options/harbor_flags.h"
 #include "options/review_flags.h"
 #include "types/enums.h"
 
 namespace kw {
 
 // The first four are rows: store::Format. The others are files of other programs: logs of inspect_ai,
-// trajectories in Harbor's ATIF, and run folders of KernelBench.
+// trajectories in Harbor's ATIF, run folders of KernelBench, and tasks for Harbor, which are made of tasks
+// instead of a run.
 BOOST_DEFINE_ENUM_CLASS(ExportFormat, messages, prompt_completion, preference, traces, inspect, atif,
-                        kernelbench)
+                        kernelbench, harbor)
 
 template <>
 inline constexpr auto other_words<ExportFormat> =
@@ -28,7 +30,7 @@ std::optional<store::Format> row_format(ExportFormat format);
 
 // Flags of `export`: source, rows and output.
 struct ExportFlags {
-  std::string run;
+  std::string run;  // of harbor: a source of tasks
   std::string output;
   ExportFormat format = ExportFormat::messages;
   std::optional<store::Unit> rows;               // none: turn
@@ -41,6 +43,7 @@ struct ExportFlags {
   bool include_benchmarks = false;
   std::optional<std::uint64_t> max_bytes;
   ReviewFlags review;
+  HarborFlags harbor;
   std::string python;
   bool quiet = false;
 

@@ -64,8 +64,8 @@ Result<KnownTaskPtr> read_pinned(std::string_view text) {
   return std::make_shared<const KnownTask>(std::move(known));
 }
 
-Result<TaskCatalogue> TaskCatalogue::read(Source& source,
-                                          const std::function<void(const RowError&)>& bad_row) {
+Result<TaskCatalogue> TaskCatalogue::read(Source& source, const std::function<void(const RowError&)>& bad_row,
+                                          std::string_view name) {
   TaskCatalogue catalogue;
   Result<> added;
   while (added) {
@@ -81,7 +81,7 @@ Result<TaskCatalogue> TaskCatalogue::read(Source& source,
   }
   if (!added) return std::unexpected(added.error());
   if (catalogue.tasks_.empty())
-    return fail(fmt::format("--tasks has no task (bad rows: {})", catalogue.counts_.bad_rows),
+    return fail(fmt::format("{} has no task (bad rows: {})", name, catalogue.counts_.bad_rows),
                 "`kernelwright run --dry-run` with the same paths lists what it finds");
   return catalogue;
 }
@@ -94,7 +94,7 @@ Result<> TaskCatalogue::add(Task task) {
     return fail(fmt::format("two different tasks have the id \"{}\" (versions {} and {})",
                             shorten(to_plain_text(known.task.task_id), longest_shown),
                             earlier->second->version, known.version),
-                "give each task of --tasks an id of its own");
+                "give each task an id of its own");
   }
   for (const auto& [name, member] : kept_fields) bytes_ += (known.task.*member).size();
   auto kept = std::make_shared<const KnownTask>(std::move(known));

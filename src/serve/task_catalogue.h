@@ -46,7 +46,9 @@ class TaskCatalogue {
 
   // Reads the whole source and keeps its tasks; kernels of its rows are not read. An id that names two tasks
   // of different versions is an error, and so is a source without tasks. Bad rows are passed on and left out.
-  static Result<TaskCatalogue> read(Source& source, const std::function<void(const RowError&)>& bad_row);
+  // `name`: of the source, for its errors.
+  static Result<TaskCatalogue> read(Source& source, const std::function<void(const RowError&)>& bad_row,
+                                    std::string_view name = "--tasks");
 
   // By task_id, else by the source's own name for the task where it is unique. Null: there is none.
   KnownTaskPtr find(std::string_view name) const;

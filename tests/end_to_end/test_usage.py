@@ -96,7 +96,7 @@ def test_every_verb_has_the_common_flags(run, paths):
     (["verify", "a", "b", "--output"], "--output lacks its value F", "kernelwright verify --help"),
     (["verify", "a", "b", "--json=maybe"], "--json takes no value", "kernelwright verify --help"),
     (["doctor", "extra"], "`kernelwright doctor` takes no argument extra", "kernelwright doctor --help"),
-    (["export"], "RUN is missing", "kernelwright export --help"),
+    (["export"], "SOURCE is missing", "kernelwright export --help"),
     (["models"], "a verb is missing", "kernelwright models --help"),
     ([], "a verb is missing", "kernelwright --help"),
     (["dataset", "export", "x", "--out", "y.csv", "--kind", "fin"], '"fin" is none of fim', "--help"),
