@@ -13,6 +13,7 @@
 #include "base/core/text.h"
 #include "base/http/url.h"
 #include "base/process/watch.h"
+#include "listening.h"
 #include "options/shared_flags.h"
 #include "selftest/probe.h"
 #include "serve/routes.h"
@@ -75,20 +76,20 @@ Result<fs::path> store_path(const std::string& chosen) {
 
 // Checks combinations of flags before any start.
 Result<> check_serve_flags(const ServeFlags& flags, const std::string& key) {
-  if (!http::is_address(flags.host) && !http::is_loopback(flags.host))
-    return fail(fmt::format("--host {}: not an address", flags.host),
-                "give an address of this machine, like 127.0.0.1, 0.0.0.0 or ::");
-  if (key.empty() && !http::is_loopback(flags.host))
+  if (auto names = check_names(flags.host, flags.allow_hosts); !names) return names;
+  if (key.empty() && flags.keys.empty() && !http::is_loopback(flags.host))
     return fail(fmt::format("--host {}: an address beyond loopback requires a key", flags.host),
-                "set KERNELWRIGHT_API_KEY or give --api-key-file");
+                "set KERNELWRIGHT_API_KEY or give --api-key-file or --keys");
   return flags.tls.check();
 }
 
 service::Options service_options(const ServeFlags& flags, fs::path store, std::string key,
-                                 service::TaskCataloguePtr tasks) {
+                                 std::vector<service::OwnerRules> owners, service::TaskCataloguePtr tasks) {
   service::Options options;
   options.store = std::move(store);
   options.key = std::move(key);
+  options.owners = std::move(owners);
+  options.names = served_names(flags.host, flags.allow_hosts);
   options.max_body_bytes = flags.max_body_bytes;
   options.queue = flags.queue;
   options.rate = flags.rate;
@@ -231,6 +232,9 @@ int serve(const ServeOptions& options) {
   auto key = read_service_key(options.serve.api_key_file);
   if (!key) return refuse(key.error(), exit_usage);
   if (auto good = check_serve_flags(options.serve, *key); !good) return refuse(good.error(), exit_usage);
+  auto owners = options.serve.keys.empty() ? Result<std::vector<service::OwnerRules>>()
+                                           : service::read_keys_file(options.serve.keys);
+  if (!owners) return refuse(owners.error(), exit_usage);
   auto store = store_path(options.serve.store);
   if (!store) return refuse(store.error(), exit_usage);
   auto plan = plan_of(options, *store);
@@ -244,8 +248,8 @@ int serve(const ServeOptions& options) {
   Serving serving(session);
   if (options.serve.parent_death)
     if (auto watched = serving.end_with_parent(); !watched) return refuse(watched.error(), exit_failure);
-  if (auto opened =
-          serving.open(options.serve, service_options(options.serve, *store, *key, std::move(*tasks)));
+  if (auto opened = serving.open(
+          options.serve, service_options(options.serve, *store, *key, std::move(*owners), std::move(*tasks)));
       !opened)
     return refuse(opened.error(), exit_failure);
   int status = session.run([&] { return run_service(&serving, &options.serve, std::move(*plan)); }, [] {});

@@ -63,6 +63,13 @@ void ServeFlags::add(CLI::App& app) {
                  "file with the key that clients must send [KERNELWRIGHT_API_KEY of the environment]")
       ->type_name("F")
       ->group(group);
+  app.add_option("--keys", keys, "TOML file with keys of several owners, their tasks, rates and quotas")
+      ->type_name("F")
+      ->group(group);
+  app.add_option("--allow-host", allow_hosts,
+                 "further name under which clients reach a service without a key, like a tunnel's")
+      ->type_name("NAME")
+      ->group(group);
   tls.add(app, group);
   add_parsed<std::uint64_t>(app, "--max-body", max_body_bytes, parse_bytes,
                             "maximum size of a request, like 64M [32M]")

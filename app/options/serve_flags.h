@@ -22,6 +22,8 @@ struct ServeFlags {
   std::uint64_t port = 8471;
   std::string store;  // empty: in the user's state folder
   std::string api_key_file;
+  std::string keys;                      // file of the owners' keys
+  std::vector<std::string> allow_hosts;  // names under which a service without a key is reached
   TlsFlags tls;
   std::uint64_t max_body_bytes = std::uint64_t{32} << 20;
   double rate = 0;  // requests a second and address; 0: no limit

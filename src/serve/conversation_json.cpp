@@ -273,7 +273,7 @@ json::array observation_of(const LoadedConversation& it, const refine::OpenTrace
 json::object state_json(const LoadedConversation& it, const refine::OpenTrace& trace) {
   const ConversationRow& row = it.row;
   const bool lacks_verdict = !row.is_over() && !row.why.empty();
-  return {{"id", row.id},
+  return {{"id", public_id(row.id)},
           {"state", state_word(row)},
           {"task_id", it.task->task.task_id},
           {"task_version", it.task->version},

@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "base/database/database.h"
+#include "serve/owners.h"
 
 namespace kw::service {
 namespace {
@@ -18,8 +19,8 @@ std::optional<std::int64_t> time_at(const SQLite::Column& column) {
 struct ConversationRows::Statements {
   explicit Statements(SQLite::Database& database)
       : insert(database,
-               "INSERT INTO conversations (id, digest, request, task, opened_at, expires_at, bytes)"
-               " VALUES (?,?,?,?,?,?,0)"),
+               "INSERT INTO conversations (id, digest, request, task, opened_at, expires_at, owner,"
+               " bytes) VALUES (?,?,?,?,?,?,?,0)"),
         find(database,
              "SELECT seq, digest, request, task, opened_at, expires_at, ended_at, stop_reason, why, bytes"
              " FROM conversations WHERE id = ?"),
@@ -27,6 +28,7 @@ struct ConversationRows::Statements {
               "SELECT turn, completion, finish_reason, evaluation, verdict, feedback, reward, sent_at,"
               " judged_at FROM conversation_turns WHERE seq = ? ORDER BY turn"),
         count(database, "SELECT count(*) FROM conversations WHERE ended_at IS NULL"),
+        count_of(database, "SELECT count(*) FROM conversations WHERE ended_at IS NULL AND owner = ?"),
         send(database,
              "INSERT INTO conversation_turns (seq, turn, completion, finish_reason, evaluation, sent_at)"
              " VALUES (?,?,?,?,?,?)"),
@@ -62,6 +64,7 @@ struct ConversationRows::Statements {
   SQLite::Statement find;
   SQLite::Statement turns;
   SQLite::Statement count;
+  SQLite::Statement count_of;
   SQLite::Statement send;
   SQLite::Statement touch;
   SQLite::Statement judge;
@@ -143,6 +146,13 @@ std::size_t ConversationRows::open_ones() {
   return count.executeStep() ? static_cast<std::size_t>(count.getColumn(0).getInt64()) : 0;
 }
 
+std::size_t ConversationRows::open_ones_of(const std::string& owner) {
+  SQLite::Statement& count = statements_->count_of;
+  StatementUse use(count);
+  count.bindNoCopy(1, owner);
+  return count.executeStep() ? static_cast<std::size_t>(count.getColumn(0).getInt64()) : 0;
+}
+
 void ConversationRows::touch(std::int64_t seq, std::int64_t more_bytes, std::int64_t expires_at_ms,
                              const std::string& why) {
   SQLite::Statement& touch = statements_->touch;
@@ -154,12 +164,15 @@ void ConversationRows::touch(std::int64_t seq, std::int64_t more_bytes, std::int
   touch.exec();
 }
 
-ConversationRows::Opened ConversationRows::open(ConversationRow row, std::size_t most_open) {
+ConversationRows::Opened ConversationRows::open(ConversationRow row, std::size_t most_open,
+                                                std::size_t most_of_owner) {
   if (auto known = find(row.id, row.opened_at_ms)) {
     Opening how = known->digest == row.digest ? Opening::repeated : Opening::conflict;
     return {how, std::move(*known)};
   }
   if (open_ones() >= most_open) return {Opening::full, {}};
+  const std::string owner(owner_of(row.id));
+  if (most_of_owner > 0 && open_ones_of(owner) >= most_of_owner) return {Opening::owner_full, {}};
   SQLite::Statement& insert = statements_->insert;
   StatementUse use(insert);
   insert.bindNoCopy(1, row.id);
@@ -168,6 +181,7 @@ ConversationRows::Opened ConversationRows::open(ConversationRow row, std::size_t
   insert.bindNoCopy(4, row.task);
   insert.bind(5, row.opened_at_ms);
   insert.bind(6, row.expires_at_ms);
+  insert.bindNoCopy(7, owner);
   insert.exec();
   row.seq = statements_->connection.getLastInsertRowid();
   return {Opening::opened, std::move(row)};

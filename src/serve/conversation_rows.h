@@ -91,13 +91,13 @@ class ConversationRows {
   explicit ConversationRows(SQLite::Database& database);
   ~ConversationRows();
 
-  enum class Opening { opened, repeated, conflict, full };
+  enum class Opening { opened, repeated, conflict, full, owner_full };
   struct Opened {
     Opening how = Opening::opened;
     ConversationRow row;  // unless it is full
   };
-  // At most `most_open` conversations may be open.
-  Opened open(ConversationRow row, std::size_t most_open);
+  // At most `most_open` conversations may be open, and of the owner as many; 0: no limit of the owner's own.
+  Opened open(ConversationRow row, std::size_t most_open, std::size_t most_of_owner = 0);
 
   // With all turns. An open one beyond its time has ended.
   std::optional<ConversationRow> find(const std::string& id, std::int64_t now_ms);
@@ -129,6 +129,7 @@ class ConversationRows {
   // The ids of those whose last turn waits for its verdict.
   std::vector<std::string> judging();
   std::size_t open_ones();
+  std::size_t open_ones_of(const std::string& owner);
 
  private:
   std::optional<ConversationRow> load(const std::string& id);

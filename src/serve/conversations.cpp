@@ -29,7 +29,8 @@ ApiError broken_conversations(const Error& error) {
 }
 
 ApiError no_conversation(const std::string& id) {
-  return {404, "unknown", fmt::format("no conversation \"{}\" exists", to_plain_text(shorten(id, 128)))};
+  return {404, "unknown",
+          fmt::format("no conversation \"{}\" exists", to_plain_text(shorten(public_id(id), 128)))};
 }
 
 ApiError conversation_conflict(std::string_view field, std::string message) {
@@ -72,7 +73,8 @@ std::int64_t Conversations::expiry_ms() const {
   return parts_.clock.now_ms() + ms_of(limits_.ttl);
 }
 
-async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationRequest request) {
+async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationRequest request,
+                                                                 std::size_t most_of_owner) {
   if (draining_) co_return refuse({503, "draining", "the service is shutting down", "", 5});
   ConversationRow row;
   row.id = request.id;
@@ -82,12 +84,19 @@ async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationReq
   row.opened_at_ms = parts_.clock.now_ms();
   row.expires_at_ms = expiry_ms();
   auto opened = co_await parts_.store.conversations<ConversationRows::Opened>(
-      [row = std::move(row), most = limits_.open](ConversationRows& rows) { return rows.open(row, most); });
+      [row = std::move(row), most = limits_.open, most_of_owner](ConversationRows& rows) {
+        return rows.open(row, most, most_of_owner);
+      });
   hooks_.wrote(opened ? std::nullopt : std::optional(opened.error()));
   if (!opened) co_return refuse(broken_conversations(opened.error()));
   if (opened->how == Opening::conflict)
     co_return refuse(conversation_conflict(
-        "id", fmt::format("the conversation \"{}\" exists with a different request", request.id)));
+        "id", fmt::format("the conversation \"{}\" exists with a different request", public_id(request.id))));
+  if (opened->how == Opening::owner_full)
+    co_return refuse(
+        {429, "quota",
+         fmt::format("this key may have {} open conversations (conversations_at_once)", most_of_owner), "",
+         30});
   if (opened->how == Opening::full)
     co_return refuse({429, "conversations_full",
                       fmt::format("{} conversations are open, which is the limit", limits_.open), "", 30});
@@ -153,8 +162,10 @@ async::Task<Answered<Conversations::Answer>> Conversations::end(std::string id) 
   hooks_.wrote(ended ? std::nullopt : std::optional(ended.error()));
   if (!ended) co_return refuse(broken_conversations(ended.error()));
   if (!ended->row) co_return refuse(no_conversation(id));
+  if (auto place = judging_.find(id); place != judging_.end()) place->second->is_given_up = true;
   if (!ended->unjudged.empty())
-    co_await parts_.evaluations.cancel(ended->unjudged, "its conversation was ended");
+    co_await parts_.evaluations.cancel(scoped_id(owner_of(id), ended->unjudged),
+                                       "its conversation was ended");
   auto loaded = LoadedConversation::of(std::move(*ended->row));
   if (!loaded) co_return refuse(std::move(loaded.error()));
   co_return Answer{std::move(*loaded)};
@@ -190,7 +201,7 @@ async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insi
     auto answer = co_await look(id);
     if (!answer || !answer->judging) break;
     const std::string evaluation = answer->conversation.row.turns.back().evaluation;
-    auto judgement = co_await judgement_or_reason(std::move(answer->conversation));
+    auto judgement = co_await judgement_or_reason(std::move(answer->conversation), judging);
     const bool is_full = !judgement && judgement.error().retry_after_s > 0;
     if (is_full && insists) {
       co_await async::sleep_until(async::Deadline::in(pause));
@@ -216,9 +227,10 @@ async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insi
 }
 
 // A fault in this program ends no service: the turn is taken back with its words.
-async::Task<Answered<Conversations::Judgement>> Conversations::judgement_or_reason(LoadedConversation it) {
+async::Task<Answered<Conversations::Judgement>> Conversations::judgement_or_reason(LoadedConversation it,
+                                                                                   JudgingPtr judging) {
   try {
-    co_return co_await judgement_of(std::move(it));
+    co_return co_await judgement_of(std::move(it), std::move(judging));
   } catch (const std::exception& thrown) {
     co_return refuse({500, "internal", fmt::format("the service failed: {}", thrown.what()), ""});
   }
@@ -235,7 +247,7 @@ Answered<Submission> submission_of(const LoadedConversation& it, const std::stri
                       {"task_id", it.task->task.task_id},
                       {"kernel_code", code},
                       {"kernel_name", shorten(kernel_name, longest_kernel_name)},
-                      {"conversation", it.row.id}};
+                      {"conversation", public_id(it.row.id)}};
   if (!it.settings.options.empty()) fields["options"] = it.settings.options;
   auto find = [&](std::string_view, std::string_view) { return Answered<KnownTaskPtr>(it.task); };
   return read_submission(std::move(fields), {}, find);
@@ -252,10 +264,11 @@ std::optional<Verdict> stored_verdict(const EvaluationState& state) {
 }  // namespace
 
 // An error: the evaluation was refused. The conversation is released before the wait for its verdict.
-async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(LoadedConversation it) {
+async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(LoadedConversation it,
+                                                                            JudgingPtr judging) {
   Judgement judgement;
   std::vector<Submission> one;
-  const std::string evaluation = it.row.turns.back().evaluation;
+  std::string evaluation = it.row.turns.back().evaluation;
   {
     const LoadedConversation loaded = std::move(it);
     const TurnRow& turn = loaded.row.turns.back();
@@ -273,10 +286,18 @@ async::Task<Answered<Conversations::Judgement>> Conversations::judgement_of(Load
     }
     auto submission = submission_of(loaded, judgement.code, before.kernel_name);
     if (!submission) co_return refuse(std::move(submission.error()));
+    submission->owner = owner_of(loaded.row.id);
+    submission->rules = hooks_.rules(submission->owner);
+    evaluation = scoped_id(submission->owner, evaluation);
     one.push_back(std::move(*submission));
   }
+  // The conversation may end before the evaluation exists that its end would cancel.
+  judgement.why_none = "its conversation was ended";
+  if (judging->is_given_up) co_return judgement;
   auto receipts = co_await parts_.evaluations.submit(std::move(one));
   if (!receipts) co_return refuse(std::move(receipts.error()));
+  if (judging->is_given_up) co_await parts_.evaluations.cancel(evaluation, judgement.why_none);
+  judgement.why_none.clear();
   std::vector<std::string> ids{evaluation};
   auto found = co_await parts_.evaluations.wait(std::move(ids), async::Deadline::never());
   if (!found) co_return refuse(std::move(found.error()));

@@ -14,6 +14,7 @@
 #include "base/async/workbench.h"
 #include "serve/conversation_json.h"
 #include "serve/evaluation.h"
+#include "serve/owners.h"
 #include "serve/runtime.h"
 #include "serve/store.h"
 #include "serve/telemetry.h"
@@ -32,6 +33,7 @@ class Conversations {
   struct Hooks {
     std::function<std::string()> protocol;  // of the verifier; empty until there is one
     std::function<void(const std::optional<Error>& failed)> wrote;  // a write to the store ended
+    std::function<OwnerRulesPtr(std::string_view owner)> rules;     // null: without limits
   };
 
   struct Parts {
@@ -60,7 +62,8 @@ class Conversations {
     bool judging = false;   // its last turn waits for the verdict
   };
 
-  async::Task<Answered<Answer>> open(ConversationRequest request);
+  // Ids are scoped (owners.h). `most_of_owner`: that this owner may have open; 0: no limit.
+  async::Task<Answered<Answer>> open(ConversationRequest request, std::size_t most_of_owner = 0);
   // Stores the turn and begins to judge it; until_judged() waits.
   async::Task<Answered<Answer>> send(std::string id, TurnRequest request);
   // Returns at once unless a turn is being judged. A refusal: the queue did not take the turn.
@@ -79,6 +82,7 @@ class Conversations {
     explicit Judging(async::Loop& loop) : done(loop) {}
     async::Event done;
     std::optional<ApiError> refusal;  // the queue is full, ...
+    bool is_given_up = false;         // its conversation was ended
   };
   // The verdict on a completion.
   struct Judgement {
@@ -92,8 +96,8 @@ class Conversations {
   async::Task<> resume_all();
   JudgingPtr start_judging(const std::string& id, bool insists);
   async::Task<> judge(std::string id, JudgingPtr judging, bool insists);
-  async::Task<Answered<Judgement>> judgement_or_reason(LoadedConversation it);
-  async::Task<Answered<Judgement>> judgement_of(LoadedConversation it);
+  async::Task<Answered<Judgement>> judgement_or_reason(LoadedConversation it, JudgingPtr judging);
+  async::Task<Answered<Judgement>> judgement_of(LoadedConversation it, JudgingPtr judging);
   async::Task<> keep(const LoadedConversation& it, Judgement judgement);
   async::Task<> take_back(const LoadedConversation& it, std::string why);
   async::Task<> write(std::function<void(ConversationRows&)> work);

@@ -69,12 +69,15 @@ void add_service_endpoints(Routes& routes, SelfPortrait portrait) {
                 return http::Response{
                     200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, self->metrics()};
               })});
-  routes.add({"GET", "/openapi.json", at_once([] { return json_response(200, std::string(openapi())); })});
+  routes.add({"GET", "/openapi.json", at_once([] { return json_response(200, std::string(openapi())); }),
+              false, true});
   routes.add({"GET", "/v1/service", at_once([self] {
                 auto portrait = self->service();
                 return portrait ? json_response(200, *portrait) : refusal_response(portrait.error());
-              })});
-  routes.add({"POST", "/v1/protocol", [self](const Call& call) { return protocol(self, call); }});
+              }),
+              false, true});
+  routes.add(
+      {"POST", "/v1/protocol", [self](const Call& call) { return protocol(self, call); }, false, true});
 }
 
 namespace {
@@ -152,10 +155,8 @@ ApiError of_batch(ApiError refusal, std::size_t index) {
 
 // The receiver of submissions, and the means to read them.
 struct Counter {
-  EvaluationBackend& backend;
   async::Workbench& workbench;
   EvaluationLimits limits;
-  FindTask find_task;
 };
 
 using Submissions = Answered<std::vector<Submission>>;
@@ -172,9 +173,9 @@ Submissions read_one(const Call& call, const FindTask& find_task) {
 
 async::Task<http::Response> submit(std::shared_ptr<const Counter> to, const Call& call) {
   auto one = co_await to->workbench.result_of<Submissions>(
-      call.request.body.size(), [&call, &to] { return read_one(call, to->find_task); });
+      call.request.body.size(), [&call] { return read_one(call, call.find_task); });
   if (!one) co_return refusal_response(one.error());
-  auto receipts = co_await to->backend.submit(std::move(*one));
+  auto receipts = co_await call.evaluations->submit(std::move(*one));
   if (!receipts) co_return refusal_response(of_single(std::move(receipts.error())));
   const Receipt& receipt = receipts->front();
   co_return json_response(receipt.repeated ? 200 : 202, receipt_json(receipt));
@@ -203,30 +204,30 @@ Submissions read_batch(const Call& call, std::size_t most, const FindTask& find_
 
 async::Task<http::Response> submit_batch(std::shared_ptr<const Counter> to, const Call& call) {
   auto submissions = co_await to->workbench.result_of<Submissions>(call.request.body.size(), [&call, &to] {
-    return read_batch(call, to->limits.max_batch, to->find_task);
+    return read_batch(call, to->limits.max_batch, call.find_task);
   });
   if (!submissions) co_return refusal_response(submissions.error());
-  auto receipts = co_await to->backend.submit(std::move(*submissions));
+  auto receipts = co_await call.evaluations->submit(std::move(*submissions));
   if (!receipts) co_return refusal_response(receipts.error());
   json::array list;
   for (const Receipt& receipt : *receipts) list.push_back(receipt_json(receipt));
   co_return json_response(202, json::object{{"evaluations", std::move(list)}});
 }
 
-async::Task<http::Response> look_up_evaluation(EvaluationBackend* backend, const Call& call) {
+async::Task<http::Response> look_up_evaluation(const Call& call) {
   auto wait_s = wait_of(call);
   if (!wait_s) co_return refusal_response(wait_s.error());
   std::vector<std::string> ids{call.rest};
-  auto records = *wait_s > 0
-                     ? co_await unless_gone(call, backend->wait(std::move(ids), deadline_after(*wait_s)))
-                     : co_await backend->find(std::move(ids));
+  auto records = *wait_s > 0 ? co_await unless_gone(
+                                   call, call.evaluations->wait(std::move(ids), deadline_after(*wait_s)))
+                             : co_await call.evaluations->find(std::move(ids));
   if (!records) co_return refusal_response(records.error());
   if (!records->front()) co_return refusal_response(no_evaluation(call.rest));
   co_return json_response(200, record_json(*records->front()));
 }
 
-async::Task<http::Response> cancel_evaluation(EvaluationBackend* backend, const Call& call) {
-  auto record = co_await backend->cancel(call.rest, "cancelled by the client");
+async::Task<http::Response> cancel_evaluation(const Call& call) {
+  auto record = co_await call.evaluations->cancel(call.rest, "cancelled by the client");
   if (!record) co_return refusal_response(record.error());
   if (!*record) co_return refusal_response(no_evaluation(call.rest));
   co_return json_response(200, record_json(**record));
@@ -244,12 +245,12 @@ Answered<EndPlace> after_of(const Call& call) {
   return place;
 }
 
-async::Task<http::Response> list_ended(EvaluationBackend* backend, const Call& call) {
+async::Task<http::Response> list_ended(const Call& call) {
   auto after = after_of(call);
   if (!after) co_return refusal_response(after.error());
   auto limit = limit_of(call, most_listed);
   if (!limit) co_return refusal_response(limit.error());
-  auto part = co_await backend->ended(*after, *limit);
+  auto part = co_await call.evaluations->ended(*after, *limit);
   if (!part) co_return refusal_response(part.error());
   std::string text = "{\"evaluations\":[";
   for (const EvaluationState& record : part->records)
@@ -287,31 +288,31 @@ std::string polled_json(const std::vector<std::string>& ids,
   return text + "]}";
 }
 
-async::Task<http::Response> poll(EvaluationBackend* backend, const Call& call) {
+async::Task<http::Response> poll(const Call& call) {
   auto body = json_body(call);
   if (!body) co_return refusal_response(body.error());
   auto ids = read_ids(*body);
   if (!ids) co_return refusal_response(ids.error());
   auto wait_s = wait_of(*body);
   if (!wait_s) co_return refusal_response(wait_s.error());
-  auto records = co_await unless_gone(call, backend->wait(*ids, deadline_after(*wait_s)));
+  auto records = co_await unless_gone(call, call.evaluations->wait(*ids, deadline_after(*wait_s)));
   if (!records) co_return refusal_response(records.error());
   co_return json_response(200, polled_json(*ids, *records));
 }
 
 }  // namespace
 
-void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
-                              EvaluationLimits limits, FindTask find_task) {
-  auto counter = std::make_shared<const Counter>(Counter{backend, workbench, limits, std::move(find_task)});
-  auto at = &backend;
-  routes.add({"GET", "/v1/evaluations", [=](const Call& call) { return list_ended(at, call); }});
-  routes.add({"POST", "/v1/evaluations", [=](const Call& call) { return submit(counter, call); }});
-  routes.add(
-      {"POST", "/v1/evaluations/batch", [=](const Call& call) { return submit_batch(counter, call); }});
-  routes.add({"POST", "/v1/evaluations/poll", [=](const Call& call) { return poll(at, call); }});
-  routes.add({"GET", "/v1/evaluations/*", [=](const Call& call) { return look_up_evaluation(at, call); }});
-  routes.add({"DELETE", "/v1/evaluations/*", [=](const Call& call) { return cancel_evaluation(at, call); }});
+void add_evaluation_endpoints(Routes& routes, async::Workbench& workbench, EvaluationLimits limits) {
+  auto counter = std::make_shared<const Counter>(Counter{workbench, limits});
+  auto add = [&](const char* method, const char* path, Endpoint endpoint) {
+    routes.add({method, path, std::move(endpoint), false, true});
+  };
+  add("GET", "/v1/evaluations", list_ended);
+  add("POST", "/v1/evaluations", [=](const Call& call) { return submit(counter, call); });
+  add("POST", "/v1/evaluations/batch", [=](const Call& call) { return submit_batch(counter, call); });
+  add("POST", "/v1/evaluations/poll", poll);
+  add("GET", "/v1/evaluations/*", look_up_evaluation);
+  add("DELETE", "/v1/evaluations/*", cancel_evaluation);
 }
 
 }  // namespace kw::service

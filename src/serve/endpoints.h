@@ -52,9 +52,8 @@ struct EvaluationLimits {
   std::size_t max_batch = 1'000;
 };
 
-// /v1/evaluations and its subpaths. `find_task`: for requests that name a task by id.
-void add_evaluation_endpoints(Routes& routes, EvaluationBackend& backend, async::Workbench& workbench,
-                              EvaluationLimits limits, FindTask find_task);
+// /v1/evaluations and its subpaths.
+void add_evaluation_endpoints(Routes& routes, async::Workbench& workbench, EvaluationLimits limits);
 
 // The service's description of itself.
 struct SelfPortrait {

@@ -16,7 +16,8 @@
 
 namespace kw::service {
 
-struct KnownTask;  // task_catalogue.h
+struct KnownTask;   // task_catalogue.h
+struct OwnerRules;  // owners.h
 
 // Evaluations of the service: request, state, refusal.
 BOOST_DEFINE_ENUM_CLASS(State, queued, running, done, cancelled)
@@ -45,11 +46,13 @@ inline std::unexpected<ApiError> refuse(ApiError refusal) {
 struct Submission {
   Job job;  // job.id is the evaluation's
   int priority = 0;
-  std::optional<double> deadline_s;         // from its submission
-  bool fresh = false;                       // an existing verdict is not accepted
-  std::string request;                      // JSON, which a restarted service reads again
-  std::string digest;                       // equal for equal requests, whatever their formatting
-  std::shared_ptr<const KnownTask> task{};  // that the request named by id; null: it contains the reference
+  std::optional<double> deadline_s;           // from its submission
+  bool fresh = false;                         // an existing verdict is not accepted
+  std::string request;                        // JSON, which a restarted service reads again
+  std::string digest;                         // equal for equal requests, whatever their formatting
+  std::shared_ptr<const KnownTask> task{};    // that the request named by id; null: it contains the reference
+  std::string owner{};                        // whose it is: OwnedEvaluations sets it. Empty: the operator
+  std::shared_ptr<const OwnerRules> rules{};  // the owner's limits; null: none
 };
 
 // The state of an evaluation.

@@ -1,6 +1,7 @@
 #include "serve/hidden_reference.h"
 
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace kw::service {
@@ -39,10 +40,81 @@ bool is_of_reference(const Verdict& verdict) {
   return verdict.stage == Stage::prepare && verdict.fault != Fault::kernel;
 }
 
+// Whether the error is about values, of which it quotes an expected one.
+bool is_of_values(const Verdict& verdict) {
+  return verdict.error_class == ErrorClass::wrong_value || verdict.error_class == ErrorClass::nonfinite;
+}
+
+// "output: 3 of 8 values differ (38%); first at [2]: expected 5, got 7; largest error 9; rtol=0.01 atol=0.01"
+// without the values and the error.
+std::string without_values(std::string_view error) {
+  const std::size_t values = error.find("expected ");
+  if (values == std::string_view::npos) return std::string(error);
+  std::string_view kept = error.substr(0, values);
+  while (!kept.empty() && (kept.back() == ' ' || kept.back() == ':' || kept.back() == ','))
+    kept.remove_suffix(1);
+  constexpr std::string_view bare_first = "; first";
+  if (kept.ends_with(bare_first)) kept.remove_suffix(bare_first.size());
+  std::string coarse(kept);
+  if (!kept.contains("value")) coarse += ": the value differs";
+  if (std::size_t tolerance = error.find("; rtol=", values); tolerance != std::string_view::npos)
+    coarse += error.substr(tolerance);
+  return coarse;
+}
+
+// To one digit: the largest error of an answer of zeros is an expected value.
+bool round_error(std::optional<double>& number) {
+  if (!number || !std::isfinite(*number) || *number == 0) return false;
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(*number))));
+  const double rounded = std::round(*number / unit) * unit;
+  return std::exchange(*number, rounded) != rounded;
+}
+
+// The facts of the record on values: the neighbours of a mismatch, ranges, the errors of each trial and
+// output.
+bool blur(EvidenceRecord& evidence) {
+  bool removed = evidence.first_mismatch.has_value();
+  evidence.first_mismatch.reset();
+  for (EvidenceTrial& trial : evidence.trials) {
+    if (trial.passed) continue;
+    removed = round_error(trial.max_abs_error) || removed;
+    removed = round_error(trial.max_rel_error) || removed;
+    removed = trial.max_error_over_limit || !trial.outputs.empty() || removed;
+    trial.max_error_over_limit.reset();
+    trial.outputs_left_out += trial.outputs.size();
+    trial.outputs.clear();
+  }
+  return removed;
+}
+
+// A mismatch in coarse words: which share of the values differs, where the first one is, an error to one
+// digit.
+bool blur(Verdict& verdict) {
+  bool removed = false;
+  if (verdict.comparison && verdict.comparison->first_mismatch) {
+    removed = true;
+    verdict.comparison->first_mismatch.reset();
+  }
+  if (is_of_values(verdict)) {
+    if (verdict.error) {
+      std::string coarse = without_values(*verdict.error);
+      removed = removed || coarse != *verdict.error;
+      verdict.error = std::move(coarse);
+    }
+    if (verdict.comparison) {
+      removed = round_error(verdict.comparison->max_abs_error) || removed;
+      removed = round_error(verdict.comparison->max_rel_error) || removed;
+    }
+  }
+  if (verdict.evidence) removed = blur(*verdict.evidence) || removed;
+  return removed;
+}
+
 }  // namespace
 
 bool hide_reference(Verdict& verdict) {
   bool removed = verdict.comparison && cut_quotes(verdict.comparison->findings);
+  removed = blur(verdict) || removed;
   if (!is_of_reference(verdict)) return removed;
   if (verdict.error && *verdict.error != coarse_error(verdict)) {
     verdict.error = coarse_error(verdict);

@@ -285,7 +285,7 @@ json::value message_or_null(const EvaluationState& record, const std::optional<V
 
 json::object kernelgym_status(const EvaluationState& record) {
   auto verdict = verdict_of(record);
-  return {{"task_id", record.id},
+  return {{"task_id", public_id(record.id)},
           {"status", status_of(record, verdict)},
           {"error_message", message_or_null(record, verdict)},
           {"submitted_at", time_of(record.submitted_at_ms)},
@@ -295,7 +295,7 @@ json::object kernelgym_status(const EvaluationState& record) {
 
 json::object kernelgym_result(const EvaluationState& record) {
   auto verdict = verdict_of(record);
-  json::object result{{"task_id", record.id}, {"status", status_of(record, verdict)}};
+  json::object result{{"task_id", public_id(record.id)}, {"status", status_of(record, verdict)}};
   for (const char* name : {"compiled", "correctness", "decoy_kernel", "reference_runtime", "kernel_runtime",
                            "speedup", "metadata", "error_code"})
     result[name] = nullptr;
@@ -401,15 +401,17 @@ async::Task<http::Response> health(const Routes& routes, const Call& call) {
 
 }  // namespace
 
-void add_kernelgym(Routes& routes, EvaluationBackend& backend) {
+void add_kernelgym(Routes& routes) {
   for (std::string root : {"", prefix}) {
-    routes.add(
-        {"POST", root + "/evaluate", [&backend](const Call& call) { return evaluate(backend, call); }});
+    routes.add({"POST", root + "/evaluate",
+                [](const Call& call) { return evaluate(*call.evaluations, call); }, false, true});
     routes.add({"GET", root + "/status/*",
-                [&backend](const Call& call) { return look_up_task(backend, call, kernelgym_status); }});
-    routes.add({"GET", root + "/results/*", [&backend](const Call& call) { return result(backend, call); }});
-    routes.add(
-        {"DELETE", root + "/tasks/*", [&backend](const Call& call) { return cancel_task(backend, call); }});
+                [](const Call& call) { return look_up_task(*call.evaluations, call, kernelgym_status); },
+                false, true});
+    routes.add({"GET", root + "/results/*", [](const Call& call) { return result(*call.evaluations, call); },
+                false, true});
+    routes.add({"DELETE", root + "/tasks/*",
+                [](const Call& call) { return cancel_task(*call.evaluations, call); }, false, true});
   }
   routes.add({"GET", std::string(prefix) + "/health",
               [&routes](const Call& call) { return health(routes, call); }, true});

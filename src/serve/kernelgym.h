@@ -34,7 +34,7 @@ boost::json::object kernelgym_status(const EvaluationState& record);
 boost::json::object kernelgym_result(const EvaluationState& record);
 
 // All paths at the root and below /kernelgym, where GET /kernelgym/health also answers in the dialect:
-// trainers use that URL as their server's. Routes and backend must outlive the endpoints.
-void add_kernelgym(Routes& routes, EvaluationBackend& backend);
+// trainers use that URL as their server's. Routes must outlive the endpoints.
+void add_kernelgym(Routes& routes);
 
 }  // namespace kw::service

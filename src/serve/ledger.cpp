@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "serve/evaluation_json.h"
+#include "serve/owners.h"
 #include "serve/task_catalogue.h"
 #include "verify/api/shared_verifier.h"
 
@@ -20,13 +21,32 @@ constexpr std::size_t shelf_bytes = std::size_t{64} << 20;
 constexpr std::size_t most_unsaved = 2'000;
 constexpr auto cancelling_limit = 10s;
 constexpr double longest_retry_s = 60;
+constexpr int share_retry_s = 5;
+constexpr std::int64_t day_s = 24 * 3600;
 
 std::string id_field(std::size_t index) {
   return fmt::format("evaluations[{}].id", index);
 }
 
 ApiError conflict(std::size_t index, const std::string& id) {
-  return {409, "conflict", fmt::format("the id \"{}\" exists with a different request", id), id_field(index)};
+  return {409, "conflict", fmt::format("the id \"{}\" exists with a different request", public_id(id)),
+          id_field(index)};
+}
+
+std::string key_of(const Submission& submission) {
+  return scoped_id(submission.owner, submission.job.id);
+}
+
+// Tries never come back, so a retry cannot succeed.
+ApiError quota_spent(Quota quota, const OwnerRules& rules, std::int64_t now_ms) {
+  if (quota == Quota::tries)
+    return {403, "no_tries_left",
+            fmt::format("this key may try a task {} times (tries_per_task)", rules.tries_per_task),
+            "task_id"};
+  return {429, "quota",
+          fmt::format("this key may submit {} evaluations a day, from midnight UTC (evaluations_per_day)",
+                      rules.evaluations_per_day),
+          "", static_cast<int>(day_s - now_ms / 1000 % day_s)};
 }
 
 ApiError broken_store(const Error& error) {
@@ -76,9 +96,9 @@ EntryPtr Ledger::open_entry(const std::string& id) const {
 }
 
 std::optional<ApiError> Ledger::check_ids(const std::vector<Submission>& submissions) const {
-  std::unordered_map<std::string_view, std::size_t> first;
+  std::unordered_map<std::string, std::size_t> first;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
-    const std::string& id = submissions[i].job.id;
+    const std::string id = key_of(submissions[i]);
     if (auto [earlier, is_new] = first.emplace(id, i); !is_new)
       return ApiError{400, "invalid",
                       fmt::format("{} equals the id of evaluations[{}]", id_field(i), earlier->second),
@@ -93,7 +113,7 @@ std::optional<ApiError> Ledger::check_room(const std::vector<Submission>& submis
   std::size_t count = 0;
   std::size_t bytes = 0;
   for (const Submission& each : submissions) {
-    if (open_.contains(each.job.id)) continue;
+    if (open_.contains(key_of(each))) continue;
     ++count;
     bytes += weight(each);
   }
@@ -106,6 +126,33 @@ std::optional<ApiError> Ledger::check_room(const std::vector<Submission>& submis
       seconds_until_room()};
 }
 
+// The submissions of one call have one owner.
+std::optional<ApiError> Ledger::check_share(const std::vector<Submission>& submissions) const {
+  if (submissions.empty() || !submissions.front().rules) return {};
+  const std::size_t most = submissions.front().rules->evaluations_at_once;
+  auto held = open_of_.find(submissions.front().owner);
+  std::size_t count = held == open_of_.end() ? 0 : held->second;
+  const std::size_t before = count;
+  for (const Submission& each : submissions) count += open_.contains(key_of(each)) ? 0 : 1;
+  if (most == 0 || count <= most || count == before) return {};
+  return ApiError{
+      429, "quota",
+      fmt::format("this key may have {} evaluations waiting or running (evaluations_at_once); it has "
+                  "{}, and {} more were sent",
+                  most, before, count - before),
+      "", share_retry_s};
+}
+
+void Ledger::keep(const EntryPtr& entry) {
+  if (open_.emplace(entry->record.id, entry).second) ++open_of_[std::string(owner_of(entry->record.id))];
+}
+
+void Ledger::lose(const Entry& entry) {
+  if (open_.erase(entry.record.id) == 0) return;
+  auto held = open_of_.find(std::string(owner_of(entry.record.id)));
+  if (held != open_of_.end() && --held->second == 0) open_of_.erase(held);
+}
+
 int Ledger::seconds_until_room() const {
   double width = verifier_ ? static_cast<double>(std::max<std::size_t>(1, verifier_->width())) : 1;
   double tenth_s = metrics_.ran.mean() * static_cast<double>(queue_.size()) / width / 10;
@@ -113,7 +160,8 @@ int Ledger::seconds_until_room() const {
 }
 
 void Ledger::name_work(Entry& entry) const {
-  entry.work_key = verify::work_key(*entry.job, *verifier_);
+  entry.work_key = scoped_work(owner_of(entry.record.id), names_task(*entry.job),
+                               verify::work_key(*entry.job, *verifier_));
 }
 
 EntryPtr Ledger::reserve(Submission submission, std::vector<NewRow>& rows) {
@@ -122,14 +170,20 @@ EntryPtr Ledger::reserve(Submission submission, std::vector<NewRow>& rows) {
   entry->digest = std::move(submission.digest);
   entry->priority = submission.priority;
   entry->fresh = submission.fresh;
-  entry->record.id = submission.job.id;
+  entry->record.id = key_of(submission);
   entry->record.submitted_at_ms = clock_.now_ms();
   NewRow row{.id = entry->record.id,
              .digest = entry->digest,
              .submitted_at_ms = entry->record.submitted_at_ms,
              .deadline_at_ms = {},
              .request = std::move(submission.request),
-             .task = submission.task ? pinned_text(*submission.task) : ""};
+             .task = submission.task ? pinned_text(*submission.task) : "",
+             .owner = submission.owner,
+             .try_of = submission.task && !submission.owner.empty() ? submission.task->version : ""};
+  if (submission.rules) {
+    row.most_a_day = submission.rules->evaluations_per_day;
+    row.most_tries = submission.rules->tries_per_task;
+  }
   if (submission.deadline_s) {
     auto ms = static_cast<std::int64_t>(*submission.deadline_s * 1000);
     entry->deadline = async::Deadline::in(std::chrono::milliseconds(ms));
@@ -141,7 +195,7 @@ EntryPtr Ledger::reserve(Submission submission, std::vector<NewRow>& rows) {
   // Runs on the store's thread, so it captures only the immutable job.
   row.adapt = [job = entry->job](std::string_view known) { return shared_verdict_text(known, *job); };
   rows.push_back(std::move(row));
-  open_.emplace(entry->record.id, entry);
+  keep(entry);
   open_bytes_ += entry->bytes;
   return entry;
 }
@@ -150,7 +204,7 @@ void Ledger::drop(const EntryPtr& entry) {
   if (entry->dropped) return;
   entry->dropped = true;
   open_bytes_ -= entry->bytes;
-  open_.erase(entry->record.id);
+  lose(*entry);
   changed(*entry);
 }
 
@@ -189,12 +243,14 @@ async::Task<Answered<std::vector<Receipt>>> Ledger::submit(std::vector<Submissio
   if (draining_) co_return refuse({503, "draining", "the service is shutting down", "", 5});
   if (auto refused = check_ids(submissions)) co_return refuse(std::move(*refused));
   if (auto refused = check_room(submissions)) co_return refuse(std::move(*refused));
+  if (auto refused = check_share(submissions)) co_return refuse(std::move(*refused));
+  const std::shared_ptr<const OwnerRules> rules = submissions.empty() ? nullptr : submissions.front().rules;
   Reserved mine(*this);
   Entries entries;
   std::vector<NewRow> rows;
   std::vector<std::size_t> places;  // the submission of each row
   for (Submission& each : submissions) {
-    auto found = open_.find(each.job.id);
+    auto found = open_.find(key_of(each));
     bool is_new = found == open_.end();
     entries.push_back(is_new ? reserve(std::move(each), rows) : found->second);
     if (!is_new) continue;
@@ -205,6 +261,7 @@ async::Task<Answered<std::vector<Receipt>>> Ledger::submit(std::vector<Submissio
     auto inserted = co_await store_.insert(std::move(rows));
     hooks_.wrote(inserted ? std::nullopt : std::optional(inserted.error()));
     if (!inserted) co_return refuse(broken_store(inserted.error()));
+    if (inserted->spent) co_return refuse(quota_spent(*inserted->spent, *rules, clock_.now_ms()));
     if (inserted->conflict) {
       std::size_t place = places[*inserted->conflict];
       co_return refuse(conflict(place, entries[place]->record.id));
@@ -228,6 +285,12 @@ async::Task<Answered<std::vector<Receipt>>> Ledger::submit(std::vector<Submissio
 
 async::Task<Answered<EndedPart>> Ledger::ended(EndPlace after, std::size_t most) {
   auto part = co_await store_.ended(after, most);
+  if (!part) co_return refuse(broken_store(part.error()));
+  co_return std::move(*part);
+}
+
+async::Task<Answered<EndedPart>> Ledger::ended_of(std::string owner, EndPlace after, std::size_t most) {
+  auto part = co_await store_.ended(after, most, std::move(owner));
   if (!part) co_return refuse(broken_store(part.error()));
   co_return std::move(*part);
 }

@@ -18,6 +18,7 @@
 
 namespace kw::service {
 
+// Ids of its records are scoped (owners.h); submit() scopes those of jobs by the submission's owner.
 class Ledger : public EvaluationBackend {
  public:
   struct Bounds {
@@ -56,6 +57,8 @@ class Ledger : public EvaluationBackend {
                                                                           async::Deadline deadline) override;
   async::Task<Answered<EndedPart>> ended(EndPlace after, std::size_t most) override;
   async::Task<Answered<std::optional<EvaluationState>>> cancel(std::string id, std::string cause) override;
+  // As ended(), of this owner alone.
+  async::Task<Answered<EndedPart>> ended_of(std::string owner, EndPlace after, std::size_t most);
 
   // Accepts and starts no more evaluations. Running ones may end until the deadline; then it stops them.
   // When it returns, all ended ones are in the store.
@@ -72,6 +75,9 @@ class Ledger : public EvaluationBackend {
   // Submission.
   std::optional<ApiError> check_ids(const std::vector<Submission>& submissions) const;
   std::optional<ApiError> check_room(const std::vector<Submission>& submissions) const;
+  std::optional<ApiError> check_share(const std::vector<Submission>& submissions) const;
+  void keep(const EntryPtr& entry);
+  void lose(const Entry& entry);
   EntryPtr reserve(Submission submission, std::vector<NewRow>& rows);
   void admit(const EntryPtr& entry, KeptRow kept);
   async::Task<bool> until_admitted(EntryPtr entry);
@@ -99,6 +105,7 @@ class Ledger : public EvaluationBackend {
   Hooks hooks_;
   verify::Verifier* verifier_ = nullptr;
   std::unordered_map<std::string, EntryPtr> open_;
+  std::unordered_map<std::string, std::size_t> open_of_;  // their number by owner
   std::size_t open_bytes_ = 0;
   std::size_t unsaved_ = 0;  // ends that are not yet on disk
   bool draining_ = false;

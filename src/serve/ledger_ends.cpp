@@ -4,6 +4,7 @@
 #include "serve/evaluation_json.h"
 #include "serve/hidden_reference.h"
 #include "serve/ledger.h"
+#include "serve/owners.h"
 
 namespace kw::service {
 
@@ -33,7 +34,7 @@ bool tells_all(Verdict verdict) {
 Answered<Submission> read_again(OpenRow& row) {
   auto fields = read_object(row.request);
   if (!fields) return refuse(std::move(fields.error()));
-  (*fields)["id"] = row.id;
+  (*fields)["id"] = public_id(row.id);
   if (row.task.empty()) return read_submission(std::move(*fields), std::move(row.request));
   auto pinned = read_pinned(row.task);
   if (!pinned) return refuse({500, "store", pinned.error().what});
@@ -53,7 +54,7 @@ void Ledger::restore(std::vector<OpenRow> rows) {
     entry->record.id = row.id;
     entry->record.submitted_at_ms = row.submitted_at_ms;
     entry->deadline = deadline_of(row, clock_.now_ms());
-    open_.emplace(row.id, entry);
+    keep(entry);
     auto submission = read_again(row);
     if (!submission) {
       abandon(entry, "its stored request cannot be read: " + submission.error().message);
@@ -108,7 +109,10 @@ void Ledger::started(const EntryPtr& entry) {
 void Ledger::ended(const EntryPtr& entry, const verify::SharedVerifier::Share& share) {
   const Verdict* verdict = share.verdict();
   const bool shareable = verdict != nullptr && verdict->fault != Fault::infrastructure;
-  const bool is_whole = verdict == nullptr || !names_task(*entry->job) || tells_all(*verdict);
+  const std::string_view owner = owner_of(entry->record.id);
+  // The operator's requests with and without the reference share; an owner's have keys apart.
+  const bool is_whole =
+      verdict == nullptr || !owner.empty() || !names_task(*entry->job) || tells_all(*verdict);
   // Stopped, or sharing an infrastructure fault of another evaluation's work: queue it again.
   if (verdict == nullptr || (!shareable && !share.is_first())) {
     entry->record.state = State::queued;
@@ -118,7 +122,9 @@ void Ledger::ended(const EntryPtr& entry, const verify::SharedVerifier::Share& s
   }
   EndRow row = ending(entry, State::done);
   row.record.verdict = std::make_shared<const std::string>(verdict_text(*verdict, *entry->job));
-  if (shareable && is_whole) row.work = verdict->work.value_or("");
+  if (shareable && is_whole)
+    row.work = scoped_work(owner, names_task(*entry->job), verdict->work.value_or(""));
+  row.was_judged = shareable;
   metrics_.shared += share.is_first() ? 0 : 1;
   ++metrics_.verdicts[std::string(to_string(verdict->status))];
   metrics_.ran.add(static_cast<double>(*row.record.finished_at_ms - *row.record.started_at_ms) / 1000);
@@ -132,6 +138,7 @@ void Ledger::abandon(const EntryPtr& entry, const std::string& cause) {
   ++metrics_.cancelled;
   EndRow row = ending(entry, State::cancelled);
   row.record.cause = cause;
+  row.was_judged = false;
   write_end({entry}, {std::move(row)});
 }
 
@@ -168,7 +175,7 @@ async::Task<> Ledger::keep_writing(Entries entries, std::vector<EndRow> rows) {
 void Ledger::settle(const EntryPtr& entry, const EvaluationState& record) {
   entry->record = record;
   open_bytes_ -= entry->bytes;
-  open_.erase(record.id);
+  lose(*entry);
   shelf_.put(record);
   changed(*entry);
 }

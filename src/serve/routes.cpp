@@ -118,12 +118,14 @@ http::Response unread_response(int status) {
 }
 
 std::string record_json(const EvaluationState& record) {
-  std::string text = json::serialize(json::object{{"id", record.id},
-                                                  {"state", to_string(record.state)},
-                                                  {"cause", text_or_null(record.cause)},
-                                                  {"submitted_at", time_json(record.submitted_at_ms)},
-                                                  {"started_at", time_json(record.started_at_ms)},
-                                                  {"finished_at", time_json(record.finished_at_ms)}});
+  json::object object{{"id", public_id(record.id)},
+                      {"state", to_string(record.state)},
+                      {"cause", text_or_null(record.cause)},
+                      {"submitted_at", time_json(record.submitted_at_ms)},
+                      {"started_at", time_json(record.started_at_ms)},
+                      {"finished_at", time_json(record.finished_at_ms)}};
+  if (auto owner = owner_of(record.id); !owner.empty()) object["owner"] = owner;
+  std::string text = json::serialize(object);
   // Inserts the verdict's JSON as text: parsing and serializing it would dominate the cost.
   text.pop_back();
   text += ",\"verdict\":";

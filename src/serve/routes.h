@@ -13,6 +13,8 @@
 #include "base/http/message.h"
 #include "base/http/server.h"
 #include "serve/evaluation.h"
+#include "serve/owners.h"
+#include "serve/task_catalogue.h"
 
 namespace kw::service {
 
@@ -22,6 +24,10 @@ struct Call {
   http::Responder& responder;  // to detect a disconnected client; not for the answer
   std::string rest;            // of the path, decoded, for the star of the route
   std::string query;           // after the question mark, not decoded
+  std::string owner{};         // whose evaluations and conversations it is about; empty: the operator's
+  OwnerRulesPtr rules{};       // of the key that sent it; null: the operator's
+  EvaluationBackend* evaluations = nullptr;  // the owner's own; the operator's: all
+  FindTask find_task{};                      // among the tasks that the key may use
 
   // The first value of that name, decoded; empty if it is missing.
   std::optional<std::string> parameter(std::string_view name) const;
@@ -34,6 +40,9 @@ struct Route {
   std::string path;  // "/v1/evaluations", "/v1/evaluations/*" for all below it, "/v1/conversations/*/turns"
   Endpoint endpoint;
   bool open = false;  // needs no key
+  // Uses Call's owner, evaluations and find_task, so that keys of owners may use it. Other routes are the
+  // operator's.
+  bool for_owners = false;
 };
 
 class Routes {

@@ -15,6 +15,7 @@
 #include "serve/hidden_reference.h"
 #include "serve/kernelgym.h"
 #include "serve/ledger.h"
+#include "serve/owned_evaluations.h"
 #include "serve/routes.h"
 #include "serve/runtime.h"
 #include "serve/store.h"
@@ -56,7 +57,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
         spawn(loop),
         clock(options.clock),
         log(options.log_descriptor),
-        key(options.key),
+        keys(options.key, std::move(options.owners)),
         rate(options.rate),
         health(spawn, stop, [this] { verdicts_work(); }),
         ledger({spawn, *store, clock, metrics}, {options.queue, options.queue_bytes},
@@ -66,7 +67,8 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
             {spawn, *store, clock, metrics, ledger, workbench},
             {options.conversations, options.conversation_bytes, options.conversation_ttl, options.retention},
             {.protocol = [this] { return verifier ? verifier->protocol() : std::string(); },
-             .wrote = [this](const std::optional<Error>& failed) { wrote(failed); }}) {}
+             .wrote = [this](const std::optional<Error>& failed) { wrote(failed); },
+             .rules = [this](std::string_view owner) { return keys.rules_of(owner); }}) {}
 
   FindTask finder() const;
   void add_endpoints();
@@ -78,10 +80,14 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   async::Task<Answered<std::string>> find_protocol(JobOptions wanted);
   std::string metrics_text() const;
 
+  std::optional<ApiError> refusal_of_head(const http::Request& head, const Routes::Found& found,
+                                          const Caller& caller) const;
   std::optional<ApiError> refusal_of(const http::Request& request, const Routes::Found& found,
-                                     std::string_view path);
-  async::Task<http::Response> response_to(const http::Request& request, http::Responder& responder);
-  void log_request(const http::Request& request, const http::Response& response, double ms);
+                                     std::string_view path, const Caller& caller);
+  async::Task<http::Response> response_to(const http::Request& request, http::Responder& responder,
+                                          Caller caller);
+  void log_request(const http::Request& request, const http::Response& response, double ms,
+                   const Caller& caller);
   static async::Task<> keep_purging(std::shared_ptr<State> state);
   static async::Task<> heed_stop(std::shared_ptr<State> state);
 
@@ -91,7 +97,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   Spawner spawn;
   Clock clock;
   Log log;
-  http::KeyCheck key;
+  KeyRing keys;
   http::RateLimit rate;
   Metrics metrics;
   Health health;
@@ -180,24 +186,50 @@ FindTask Service::State::finder() const {
 }
 
 void Service::State::add_endpoints() {
-  add_evaluation_endpoints(routes, ledger, workbench, {options.max_batch}, finder());
+  add_evaluation_endpoints(routes, workbench, {options.max_batch});
   add_task_endpoints(routes, options.tasks);
-  add_conversation_endpoints(routes, conversations, workbench, finder());
+  add_conversation_endpoints(routes, conversations, workbench);
   add_service_endpoints(routes,
                         {.service = [this] { return portrait(); },
                          .protocol = [this](JobOptions wanted) { return find_protocol(std::move(wanted)); },
                          .health = [this] { return health_response(); },
                          .metrics = [this] { return metrics_text(); }});
-  add_kernelgym(routes, ledger);
+  add_kernelgym(routes);
+}
+
+ApiError too_often(const OwnerRules& rules, int wait_s) {
+  return {
+      429, "rate",
+      fmt::format("this key may send {} requests a minute (requests_per_minute)", rules.requests_per_minute),
+      "", wait_s};
+}
+
+// What the header tells. The name under which a page reaches a service with a key does not matter: it has no
+// key.
+std::optional<ApiError> Service::State::refusal_of_head(const http::Request& head, const Routes::Found& found,
+                                                        const Caller& caller) const {
+  if (options.names) {
+    http::ServedNames names = *options.names;
+    names.any_host = keys.needs_key();
+    if (auto other = http::refuse_other_sites(head, names))
+      return ApiError{other->status, other->error_class, other->message};
+  }
+  if (found.route != nullptr && found.route->open) return {};
+  // Without the key, a client does not learn which paths exist.
+  if (!caller.is_known) return wrong_key();
+  return {};
 }
 
 std::optional<ApiError> Service::State::refusal_of(const http::Request& request, const Routes::Found& found,
-                                                   std::string_view path) {
+                                                   std::string_view path, const Caller& caller) {
   if (found.route != nullptr && found.route->open) return {};
-  // Without the key, a client does not learn which paths exist.
-  if (!key.admits(request.headers)) return wrong_key();
+  if (caller.rules)
+    if (int wait_s = keys.seconds_to_wait(*caller.rules, async::SteadyClock::now()); wait_s > 0)
+      return too_often(*caller.rules, wait_s);
   if (int wait_s = rate.seconds_to_wait(request.peer, async::SteadyClock::now()); wait_s > 0)
     return ApiError{429, "too_many_requests", "this address sends too many requests", "", wait_s};
+  if (found.route != nullptr && caller.rules && !found.route->for_owners)
+    return ApiError{403, "forbidden", "this path needs the operator's key"};
   if (found.route != nullptr) return {};
   if (!found.allowed.empty())
     return ApiError{405, "method_not_allowed",
@@ -206,17 +238,25 @@ std::optional<ApiError> Service::State::refusal_of(const http::Request& request,
 }
 
 async::Task<http::Response> Service::State::response_to(const http::Request& request,
-                                                        http::Responder& responder) {
+                                                        http::Responder& responder, Caller caller) {
   std::string_view target = request.url;
   std::string_view path = target.substr(0, target.find('?'));
   auto found = routes.find(request.method, path);
-  if (auto refusal = refusal_of(request, found, path)) {
+  auto refusal = refusal_of_head(request, found, caller);
+  if (!refusal) refusal = refusal_of(request, found, path, caller);
+  if (refusal) {
     auto response = refusal_response(*refusal);
     if (refusal->status == 405) response.headers.push_back({"Allow", found.allowed});
     co_return response;
   }
   Call call{request, responder, std::move(found.rest),
             std::string(target.substr(std::min(target.size(), path.size() + 1)))};
+  call.rules = caller.rules;
+  // The operator acts as an owner with ?owner=NAME.
+  call.owner = caller.rules ? caller.rules->name : call.parameter("owner").value_or("");
+  OwnedEvaluations own(ledger, call.owner, call.rules);
+  call.evaluations = call.owner.empty() ? static_cast<EvaluationBackend*>(&ledger) : &own;
+  call.find_task = tasks_for(finder(), call.rules);
   try {
     co_return co_await found.route->endpoint(call);
   } catch (const std::exception& error) {
@@ -226,7 +266,8 @@ async::Task<http::Response> Service::State::response_to(const http::Request& req
   co_return refusal_response({500, "internal", "the service failed to answer"});
 }
 
-void Service::State::log_request(const http::Request& request, const http::Response& response, double ms) {
+void Service::State::log_request(const http::Request& request, const http::Response& response, double ms,
+                                 const Caller& caller) {
   if (!options.log_requests || !log.is_on()) return;
   json::object line{{"peer", request.peer},
                     {"method", to_plain_text(shorten(request.method, 32))},
@@ -235,6 +276,7 @@ void Service::State::log_request(const http::Request& request, const http::Respo
                     {"ms", ms},
                     {"bytes_in", request.body.size()},
                     {"bytes_out", response.body.size()}};
+  if (caller.rules) line["owner"] = caller.rules->name;
   if (options.log_bodies) {
     line["body_in"] = to_plain_text(request.body);
     line["body_out"] = to_plain_text(response.body);
@@ -297,18 +339,22 @@ void Service::judge_with(verify::Verifier& verifier, ServiceSetup facts) {
 async::Task<> Service::handle(const http::Request& request, http::Responder& responder) {
   auto state = state_;
   const auto began = async::SteadyClock::now();
-  http::Response response = co_await state->response_to(request, responder);
+  const Caller caller = state->keys.caller_of(request.headers);
+  http::Response response = co_await state->response_to(request, responder, caller);
   ++state->metrics.responses[response.status];
-  state->log_request(request, response, async::ms_since(began));
+  state->log_request(request, response, async::ms_since(began), caller);
   co_await responder.send(std::move(response));
 }
 
 std::optional<http::Response> Service::turn_away(const http::Request& head) const {
   std::string_view target = head.url;
   auto found = state_->routes.find(head.method, target.substr(0, target.find('?')));
-  if (found.route != nullptr && found.route->open) return {};
-  if (state_->key.admits(head.headers)) return {};
-  return refusal_response(wrong_key());
+  const Caller caller = state_->keys.caller_of(head.headers);
+  auto refusal = state_->refusal_of_head(head, found, caller);
+  if (!refusal && caller.rules && state_->keys.is_spent(*caller.rules, async::SteadyClock::now()))
+    refusal = too_often(*caller.rules, 1 + static_cast<int>(60 / caller.rules->requests_per_minute));
+  if (!refusal) return {};
+  return refusal_response(*refusal);
 }
 
 async::Task<> Service::drain(std::chrono::milliseconds patience) {

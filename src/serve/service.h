@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/async/wait.h"
+#include "base/http/served_names.h"
 #include "base/http/server.h"
 #include "serve/evaluation.h"
+#include "serve/owners.h"
 #include "serve/routes.h"
 #include "serve/runtime.h"
 #include "serve/task_catalogue.h"
@@ -23,7 +25,9 @@ namespace kw::service {
 
 struct Options {
   std::filesystem::path store;
-  std::string key{};                                   // empty: no key is required
+  std::string key{};                 // of the operator
+  std::vector<OwnerRules> owners{};  // whose keys are admitted as well; no key at all: none is required
+  std::optional<http::ServedNames> names{};            // refuses requests of other sites; none: no check
   std::size_t max_body_bytes = std::size_t{32} << 20;  // must also be set in the server's options
   std::size_t queue = 10'000;                          // evaluations that may wait
   std::size_t queue_bytes = std::size_t{1} << 30;      // total size of their requests
@@ -62,7 +66,8 @@ class Service {
   // Answers one request: an http::Handler.
   async::Task<> handle(const http::Request& request, http::Responder& responder);
 
-  // Refuses requests without the key before their body is read: http::ServerOptions::turn_away.
+  // Refuses requests of other sites, without a key, and above a rate before their body is read:
+  // http::ServerOptions::turn_away.
   std::optional<http::Response> turn_away(const http::Request& head) const;
 
   // Accepts and starts no more evaluations; running ones may end within the time, then it stops them.

@@ -68,8 +68,8 @@ struct Rows::Statements {
   explicit Statements(SQLite::Database& database)
       : insert(
             database,
-            "INSERT INTO evaluations (id, digest, state, submitted_at, deadline_at, started_at, finished_at)"
-            " VALUES (?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING"),
+            "INSERT INTO evaluations (id, digest, state, submitted_at, deadline_at, started_at, finished_at,"
+            " owner, try_of) VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING"),
         insert_request(database, "INSERT INTO requests (seq, request, task) VALUES (?,?,?)"),
         insert_verdict(database, "INSERT INTO verdicts (seq, verdict) VALUES (?,?)"),
         end(database,
@@ -84,6 +84,21 @@ struct Rows::Statements {
             "SELECT evaluations.seq, id, state, submitted_at, started_at, finished_at, cause, verdict"
             " FROM evaluations LEFT JOIN verdicts USING (seq) WHERE state <> 0 AND finished_at >= ?1"
             " AND (finished_at > ?1 OR evaluations.seq > ?2) ORDER BY finished_at, evaluations.seq LIMIT ?3"),
+        ended_of(database,
+                 "SELECT evaluations.seq, id, state, submitted_at, started_at, finished_at, cause, verdict"
+                 " FROM evaluations LEFT JOIN verdicts USING (seq) WHERE state <> 0 AND owner = ?4"
+                 " AND finished_at >= ?1 AND (finished_at > ?1 OR evaluations.seq > ?2)"
+                 " ORDER BY finished_at, evaluations.seq LIMIT ?3"),
+        count_day(
+            database,
+            "INSERT INTO owner_days (owner, day, evaluations) VALUES (?1, ?2, 1) ON CONFLICT (owner) DO"
+            " UPDATE SET evaluations = iif(day = ?2, evaluations, 0) + 1, day = ?2 RETURNING evaluations"),
+        count_try(database,
+                  "INSERT INTO owner_tries (owner, task, tries) VALUES (?, ?, 1) ON CONFLICT (owner, task) DO"
+                  " UPDATE SET tries = tries + 1 RETURNING tries"),
+        give_back(database,
+                  "UPDATE owner_tries SET tries = tries - 1 WHERE tries > 0 AND (owner, task) ="
+                  " (SELECT owner, try_of FROM evaluations WHERE seq = ?)"),
         known(database,
               "SELECT verdict FROM evaluations JOIN verdicts USING (seq) WHERE work = ?"
               " ORDER BY evaluations.seq DESC LIMIT 1"),
@@ -104,6 +119,10 @@ struct Rows::Statements {
   SQLite::Statement drop_request;
   SQLite::Statement find;
   SQLite::Statement ended;
+  SQLite::Statement ended_of;
+  SQLite::Statement count_day;
+  SQLite::Statement count_try;
+  SQLite::Statement give_back;
   SQLite::Statement known;
   SQLite::Statement open_ones;
   SQLite::Statement purge;
@@ -141,7 +160,39 @@ std::optional<Found> find_row(SQLite::Statement& find, const std::string& id) {
 
 }  // namespace
 
-std::optional<KeptRow> Rows::insert(const NewRow& row) {
+namespace {
+
+constexpr std::int64_t day_ms = 24 * 3600 * 1000;
+
+// The number that the statement returns.
+std::size_t counted(SQLite::Statement& count) {
+  std::size_t number = 0;
+  while (count.executeStep()) number = static_cast<std::size_t>(count.getColumn(0).getInt64());
+  return number;
+}
+
+}  // namespace
+
+// Counts without limits as well, so that a limit that is set later finds the numbers.
+std::optional<Quota> Rows::count(const NewRow& row) {
+  if (row.owner.empty()) return {};
+  {
+    SQLite::Statement& day = statements_->count_day;
+    StatementUse use(day);
+    day.bindNoCopy(1, row.owner);
+    day.bind(2, row.submitted_at_ms / day_ms);
+    if (std::size_t number = counted(day); row.most_a_day > 0 && number > row.most_a_day) return Quota::a_day;
+  }
+  if (row.try_of.empty()) return {};
+  SQLite::Statement& tries = statements_->count_try;
+  StatementUse use(tries);
+  tries.bindNoCopy(1, row.owner);
+  tries.bindNoCopy(2, row.try_of);
+  std::size_t number = counted(tries);
+  return row.most_tries > 0 && number > row.most_tries ? std::optional(Quota::tries) : std::nullopt;
+}
+
+std::optional<KeptRow> Rows::insert(const NewRow& row, std::optional<Quota>& spent) {
   KeptRow kept;
   kept.record.id = row.id;
   kept.record.submitted_at_ms = row.submitted_at_ms;
@@ -152,6 +203,7 @@ std::optional<KeptRow> Rows::insert(const NewRow& row) {
   }
   if (insert_evaluation(row, kept.record)) {
     kept.seq = statements_->connection.getLastInsertRowid();
+    if ((spent = count(row))) return {};
     kept.record.verdict ? put(statements_->insert_verdict, kept.seq, *kept.record.verdict)
                         : put_request(statements_->insert_request, kept.seq, row);
     return kept;
@@ -172,6 +224,8 @@ bool Rows::insert_evaluation(const NewRow& row, const EvaluationState& record) {
   bind_number(insert, 5, row.deadline_at_ms);
   bind_number(insert, 6, record.started_at_ms);
   bind_number(insert, 7, record.finished_at_ms);
+  insert.bindNoCopy(8, row.owner);
+  bind_unless_empty(insert, 9, row.try_of);
   return insert.exec() == 1;
 }
 
@@ -188,6 +242,7 @@ void Rows::end(const EndRow& row) {
     if (end.exec() == 0) return;
   }
   drop(statements_->drop_request, row.seq);
+  if (!row.was_judged) drop(statements_->give_back, row.seq);
   if (row.record.verdict) put(statements_->insert_verdict, row.seq, *row.record.verdict);
 }
 
@@ -197,9 +252,10 @@ std::optional<EvaluationState> Rows::find(const std::string& id) {
   return std::move(found->record);
 }
 
-EndedPart Rows::ended(EndPlace after, std::size_t most) {
-  SQLite::Statement& ended = statements_->ended;
+EndedPart Rows::ended(EndPlace after, std::size_t most, const std::optional<std::string>& owner) {
+  SQLite::Statement& ended = owner ? statements_->ended_of : statements_->ended;
   StatementUse use(ended);
+  if (owner) ended.bindNoCopy(4, *owner);
   ended.bind(1, after.finished_at_ms);
   ended.bind(2, after.seq);
   ended.bind(3, static_cast<std::int64_t>(most));
@@ -258,12 +314,12 @@ namespace fs = std::filesystem;
 // Evaluations may name their tasks by id, and there are conversations.
 const std::string from_format_1 =
     std::string("ALTER TABLE requests ADD COLUMN task TEXT;") + conversation_tables;
-const std::array upgrades{from_format_1.c_str()};
-const std::string all_tables = std::string(tables) + conversation_tables;
+const std::array upgrades{from_format_1.c_str(), owner_tables};
+const std::string all_tables = std::string(tables) + conversation_tables + owner_tables;
 
 const sqlite::Kind store_kind{
     .application_id = 0x4B575356,
-    .format = 2,
+    .format = 3,
     .page_bytes = 8192,  // a page of 4096 bytes often holds only one verdict of two kilobytes
     .tables = all_tables.c_str(),
     .upgrades = upgrades,
@@ -349,7 +405,8 @@ async::Task<Result<Store::Inserted>> Store::insert(std::vector<NewRow> rows) {
   auto inserted = std::make_shared<Inserted>();
   auto kept = co_await state_->written<bool>([inserted, rows = std::move(rows)](Rows& into) {
     for (const NewRow& row : rows) {
-      auto one = into.insert(row);
+      auto one = into.insert(row, inserted->spent);
+      if (inserted->spent) throw std::runtime_error("a quota is spent");  // rolls back this row as well
       if (!one) {
         inserted->conflict = inserted->rows.size();
         throw std::runtime_error("a conflict of ids");  // rolls back the earlier rows
@@ -358,7 +415,7 @@ async::Task<Result<Store::Inserted>> Store::insert(std::vector<NewRow> rows) {
     }
     return true;
   });
-  if (!kept && !inserted->conflict) co_return std::unexpected(std::move(kept.error()));
+  if (!kept && !inserted->conflict && !inserted->spent) co_return std::unexpected(std::move(kept.error()));
   co_return std::move(*inserted);
 }
 
@@ -379,8 +436,10 @@ async::Task<Result<std::vector<std::optional<EvaluationState>>>> Store::find(std
   });
 }
 
-async::Task<Result<EndedPart>> Store::ended(EndPlace after, std::size_t most) {
-  return state_->written<EndedPart>([=](Rows& in) { return in.ended(after, most); });
+async::Task<Result<EndedPart>> Store::ended(EndPlace after, std::size_t most,
+                                            std::optional<std::string> owner) {
+  return state_->written<EndedPart>(
+      [after, most, owner = std::move(owner)](Rows& in) { return in.ended(after, most, owner); });
 }
 
 async::Task<Result<std::vector<std::optional<std::string>>>> Store::known_verdicts(

@@ -15,6 +15,7 @@
 
 #include "base/async/loop.h"
 #include "base/core/result.h"
+#include "base/core/words.h"
 #include "serve/conversation_rows.h"
 #include "serve/evaluation.h"
 
@@ -51,6 +52,29 @@ CREATE TABLE verdicts (
 );
 )sql";
 
+// Format 3, on top of the tables here and of those in conversation_rows.h: evaluations and conversations
+// belong to owners, whose names their ids contain as well ('': the operator), and what owners have used of
+// their quotas.
+inline constexpr const char* owner_tables = R"sql(
+ALTER TABLE evaluations ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+-- The task's version, where the evaluation counts as one of the owner's tries.
+ALTER TABLE evaluations ADD COLUMN try_of TEXT;
+CREATE INDEX by_end_of ON evaluations (owner, finished_at) WHERE state <> 0;
+ALTER TABLE conversations ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+CREATE INDEX open_conversations_of ON conversations (owner) WHERE ended_at IS NULL;
+CREATE TABLE owner_days (
+  owner TEXT PRIMARY KEY,
+  day INTEGER NOT NULL,          -- since 1970, UTC
+  evaluations INTEGER NOT NULL   -- submitted on it
+) WITHOUT ROWID;
+CREATE TABLE owner_tries (
+  owner TEXT NOT NULL,
+  task TEXT NOT NULL,            -- the task's version
+  tries INTEGER NOT NULL,
+  PRIMARY KEY (owner, task)
+) WITHOUT ROWID;
+)sql";
+
 }  // namespace kw::service
 
 namespace SQLite {
@@ -70,7 +94,13 @@ struct NewRow {
   std::string work{};  // a stored verdict on it is accepted; empty: none is
   // Converts the stored verdict to this evaluation's.
   std::function<std::string(std::string_view known)> adapt{};
+  std::string owner{};         // empty: the operator, who has no quota
+  std::string try_of{};        // the version of the task that the request names by id
+  std::size_t most_a_day = 0;  // 0: no limit
+  std::size_t most_tries = 0;
 };
+
+BOOST_DEFINE_ENUM_CLASS(Quota, a_day, tries)
 
 // The result of the insertion.
 struct KeptRow {
@@ -83,7 +113,8 @@ struct KeptRow {
 struct EndRow {
   std::int64_t seq = 0;
   EvaluationState record;
-  std::string work{};  // empty: the verdict is not to be shared
+  std::string work{};      // empty: the verdict is not to be shared
+  bool was_judged = true;  // false: the try is given back
 };
 
 // An evaluation that has not ended.
@@ -102,12 +133,13 @@ class Rows {
   explicit Rows(SQLite::Database& database);
   ~Rows();
 
-  // Empty if the id exists with a different request.
-  std::optional<KeptRow> insert(const NewRow& row);
+  // Empty if the id exists with a different request. Counts a new one; a quota that it exceeds is in `spent`,
+  // and the transaction must be rolled back then.
+  std::optional<KeptRow> insert(const NewRow& row, std::optional<Quota>& spent);
   // No change if it has ended.
   void end(const EndRow& row);
   std::optional<EvaluationState> find(const std::string& id);
-  EndedPart ended(EndPlace after, std::size_t most);
+  EndedPart ended(EndPlace after, std::size_t most, const std::optional<std::string>& owner);
   std::optional<std::string> known_verdict(const std::string& work);
   std::vector<OpenRow> open_ones();
   // Deletes at most so many evaluations that ended before then; returns their number.
@@ -115,6 +147,7 @@ class Rows {
 
  private:
   bool insert_evaluation(const NewRow& row, const EvaluationState& record);
+  std::optional<Quota> count(const NewRow& row);
 
   struct Statements;
   std::unique_ptr<Statements> statements_;
@@ -138,12 +171,15 @@ class Store {
   struct Inserted {
     std::vector<KeptRow> rows;
     std::optional<std::size_t> conflict;  // the row whose id exists with another request; no row was stored
+    std::optional<Quota> spent;           // an owner's quota that does not suffice; no row was stored
   };
   async::Task<Result<Inserted>> insert(std::vector<NewRow> rows);
   async::Task<Result<>> end(std::vector<EndRow> rows);
   // In the order of the ids.
   async::Task<Result<std::vector<std::optional<EvaluationState>>>> find(std::vector<std::string> ids);
-  async::Task<Result<EndedPart>> ended(EndPlace after, std::size_t most);
+  // `owner`: of this one alone.
+  async::Task<Result<EndedPart>> ended(EndPlace after, std::size_t most,
+                                       std::optional<std::string> owner = {});
   async::Task<Result<std::vector<std::optional<std::string>>>> known_verdicts(std::vector<std::string> works);
   async::Task<Result<std::size_t>> purge(std::int64_t finished_before_ms, std::size_t most);
 

@@ -37,21 +37,25 @@ http::Response list_tasks(const TaskCatalogue* tasks, const Call& call) {
     return refusal_response({400, "invalid", "after is not the `next` of an earlier list", "after"});
   auto limit = limit_of(call, most_listed_tasks);
   if (!limit) return refusal_response(limit.error());
-  const std::size_t count = tasks == nullptr ? 0 : tasks->all().size();
+  std::vector<const KnownTask*> usable;
+  if (tasks != nullptr)
+    for (const KnownTaskPtr& each : tasks->all())
+      if (!call.rules || call.rules->may_use(each->task.task_id)) usable.push_back(each.get());
+  const std::size_t count = usable.size();
   from = std::min(from, count);
   const std::size_t end = from + std::min(*limit, count - from);
   json::array list;
-  for (std::size_t i = from; i < end; ++i) list.push_back(task_json(*tasks->all()[i]));
+  for (std::size_t i = from; i < end; ++i) list.push_back(task_json(*usable[i]));
   return json_response(
       200, json::object{{"tasks", std::move(list)},
                         {"total", count},
                         {"next", end < count ? json::value(fmt::format("{}", end)) : json::value(nullptr)}});
 }
 
-http::Response show_task(const TaskCatalogue* tasks, const Call& call) {
+http::Response show_task(const Call& call) {
   auto style = read_prompt_style(call.parameter("prompt_style"));
   if (!style) return refusal_response(style.error());
-  auto found = tasks == nullptr ? TaskCatalogue().look_up(call.rest, "") : tasks->look_up(call.rest, "");
+  auto found = call.find_task(call.rest, "");
   if (!found) return refusal_response(found.error());
   refine::Settings settings;
   settings.style = *style;
@@ -74,9 +78,9 @@ Endpoint answered_at_once(std::function<http::Response(const Call&)> answer) {
 
 void add_task_endpoints(Routes& routes, const TaskCataloguePtr& tasks) {
   routes.add({"GET", "/v1/tasks",
-              answered_at_once([tasks](const Call& call) { return list_tasks(tasks.get(), call); })});
-  routes.add({"GET", "/v1/tasks/*",
-              answered_at_once([tasks](const Call& call) { return show_task(tasks.get(), call); })});
+              answered_at_once([tasks](const Call& call) { return list_tasks(tasks.get(), call); }), false,
+              true});
+  routes.add({"GET", "/v1/tasks/*", answered_at_once(show_task), false, true});
 }
 
 namespace {
@@ -84,7 +88,6 @@ namespace {
 struct ConversationApi {
   Conversations& conversations;
   async::Workbench& workbench;
-  FindTask find_task;
 };
 
 using ConversationApiPtr = std::shared_ptr<const ConversationApi>;
@@ -92,9 +95,11 @@ using ConversationApiPtr = std::shared_ptr<const ConversationApi>;
 async::Task<http::Response> open_conversation(ConversationApiPtr api, const Call& call) {
   auto body = json_body(call);
   if (!body) co_return refusal_response(body.error());
-  auto request = read_conversation(*body, api->find_task);
+  auto request = read_conversation(*body, call.find_task);
   if (!request) co_return refusal_response(request.error());
-  auto opened = co_await api->conversations.open(std::move(*request));
+  request->id = scoped_id(call.owner, request->id);
+  auto opened = co_await api->conversations.open(std::move(*request),
+                                                 call.rules ? call.rules->conversations_at_once : 0);
   if (!opened) co_return refusal_response(opened.error());
   co_return json_response(opened->repeated ? 200 : 201, conversation_json(opened->conversation));
 }
@@ -119,9 +124,10 @@ async::Task<http::Response> send_turn(ConversationApiPtr api, const Call& call) 
   if (!request) co_return refusal_response(request.error());
   const std::size_t turn = request->turn;
   const double wait_s = request->wait_s;
-  auto answer = co_await api->conversations.send(call.rest, std::move(*request));
+  const std::string id = scoped_id(call.owner, call.rest);
+  auto answer = co_await api->conversations.send(id, std::move(*request));
   if (answer && answer->judging) {
-    answer = co_await settled(api, call, call.rest, wait_s);
+    answer = co_await settled(api, call, id, wait_s);
     if (answer) answer->judging = answer->judging && answer->conversation.row.turns.size() == turn;
   }
   if (!answer) co_return refusal_response(answer.error());
@@ -131,26 +137,25 @@ async::Task<http::Response> send_turn(ConversationApiPtr api, const Call& call) 
 async::Task<http::Response> show_conversation(ConversationApiPtr api, const Call& call) {
   auto wait_s = wait_of(call);
   if (!wait_s) co_return refusal_response(wait_s.error());
-  auto answer = co_await api->conversations.look(call.rest);
-  if (answer && answer->judging && *wait_s > 0) answer = co_await settled(api, call, call.rest, *wait_s);
+  const std::string id = scoped_id(call.owner, call.rest);
+  auto answer = co_await api->conversations.look(id);
+  if (answer && answer->judging && *wait_s > 0) answer = co_await settled(api, call, id, *wait_s);
   if (!answer) co_return refusal_response(answer.error());
   co_return json_response(200, whole_conversation_json(answer->conversation));
 }
 
 async::Task<http::Response> end_conversation(ConversationApiPtr api, const Call& call) {
-  auto answer = co_await api->conversations.end(call.rest);
+  auto answer = co_await api->conversations.end(scoped_id(call.owner, call.rest));
   if (!answer) co_return refusal_response(answer.error());
   co_return json_response(200, whole_conversation_json(answer->conversation));
 }
 
 }  // namespace
 
-void add_conversation_endpoints(Routes& routes, Conversations& conversations, async::Workbench& workbench,
-                                FindTask find_task) {
-  auto api = std::make_shared<const ConversationApi>(
-      ConversationApi{conversations, workbench, std::move(find_task)});
+void add_conversation_endpoints(Routes& routes, Conversations& conversations, async::Workbench& workbench) {
+  auto api = std::make_shared<const ConversationApi>(ConversationApi{conversations, workbench});
   auto add = [&](const char* method, const char* path, auto endpoint) {
-    routes.add({method, path, [=](const Call& call) { return endpoint(api, call); }});
+    routes.add({method, path, [=](const Call& call) { return endpoint(api, call); }, false, true});
   };
   add("POST", "/v1/conversations", open_conversation);
   add("GET", "/v1/conversations/*", show_conversation);

@@ -12,7 +12,6 @@ namespace kw::service {
 void add_task_endpoints(Routes& routes, const TaskCataloguePtr& tasks);
 
 // /v1/conversations and its subpaths.
-void add_conversation_endpoints(Routes& routes, Conversations& conversations, async::Workbench& workbench,
-                                FindTask find_task);
+void add_conversation_endpoints(Routes& routes, Conversations& conversations, async::Workbench& workbench);
 
 }  // namespace kw::service

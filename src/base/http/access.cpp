@@ -27,6 +27,8 @@ std::string given_key(const Headers& headers) {
   return std::string(header(headers, "X-API-Key"));
 }
 
+}  // namespace
+
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -35,7 +37,9 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-}  // namespace
+std::string given_key_digest(const Headers& headers) {
+  return sha256_hex(given_key(headers));
+}
 
 KeyCheck::KeyCheck(std::string_view key) : digest_(key.empty() ? std::string() : sha256_hex(key)) {}
 
@@ -62,7 +66,7 @@ std::string client_of(std::string_view address) {
 }
 
 double RateLimit::burst() const {
-  return std::max(least_burst, per_second_ * burst_s);
+  return burst_ > 0 ? burst_ : std::max(least_burst, per_second_ * burst_s);
 }
 
 int RateLimit::seconds_to_wait(std::string_view address, Time now) {

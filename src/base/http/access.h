@@ -25,6 +25,12 @@ class KeyCheck {
   std::string digest_;  // empty: none is needed
 };
 
+// SHA-256 of the key that these headers give, as hex; of the empty text without one.
+std::string given_key_digest(const Headers& headers);
+
+// The time depends on the lengths alone.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
 // A secret of 128 random bits as hex: a key, the name of a session.
 std::string random_secret();
 
@@ -33,8 +39,9 @@ class RateLimit {
  public:
   using Time = async::SteadyClock::time_point;
 
-  // 0: no limit.
+  // 0: no limit. A burst has the requests of 5 s, and at least 10, unless it is given.
   explicit RateLimit(double per_second) : per_second_(per_second) {}
+  RateLimit(double per_second, double burst) : per_second_(per_second), burst_(burst) {}
 
   // Seconds to wait before the next request, or 0 if this one is admitted.
   int seconds_to_wait(std::string_view address, Time now);
@@ -51,6 +58,7 @@ class RateLimit {
   void forget_the_idle(Time now);
 
   double per_second_;
+  double burst_ = 0;  // 0: of several seconds
   std::unordered_map<std::string, Bucket> buckets_;
 };
 

@@ -47,9 +47,9 @@ std::string host_of(std::string_view authority) {
 
 std::optional<RequestError> refuse_other_sites(const Request& head, const ServedNames& names, bool is_page) {
   std::string_view host = header(head.headers, "Host");
-  if (times(head.headers, "Host") != 1 || host_of(host).empty())
+  if (!names.any_host && (times(head.headers, "Host") != 1 || host_of(host).empty()))
     return RequestError{400, "invalid", "a request needs one Host header"};
-  if (!is_ours(host_of(host), names))
+  if (!names.any_host && !is_ours(host_of(host), names))
     return RequestError{421, "wrong_host",
                         fmt::format("{} is no name of this server; --allow-host adds a name",
                                     to_plain_text(shorten(host, 100)))};

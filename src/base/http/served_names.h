@@ -12,6 +12,7 @@ namespace kw::http {
 
 struct ServedNames {
   std::vector<std::string> hosts{};  // beside those of loopback, in lower case
+  bool any_host = false;             // a key protects the server: a page under another name does not have it
   bool any_address = false;          // listens beyond loopback: a Host that is an address is this machine
 };
 

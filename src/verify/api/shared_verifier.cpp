@@ -156,8 +156,9 @@ void SharedVerifier::State::end(const FlightPtr& flight, std::optional<Verdict> 
   if (verdict) {
     // A verifier that asks a service may have found another protocol there. Then it is unknown under which
     // protocol the verdict was made, so later jobs do not get it.
-    bool is_of_this_work = work_key(*flight->job, verifier) == flight->work;
-    verdict->work = is_of_this_work ? std::optional(flight->work) : std::nullopt;
+    const std::string key = flight->work.substr(flight->work.rfind('\x1f') + 1);  // without its group
+    bool is_of_this_work = work_key(*flight->job, verifier) == key;
+    verdict->work = is_of_this_work ? std::optional(key) : std::nullopt;
     flight->verdict = std::make_shared<const Verdict>(std::move(*verdict));
     if (is_of_this_work && !is_fault_of_ours(*flight->verdict)) keep(flight->work, flight->verdict);
   }

@@ -77,6 +77,7 @@ class SharedVerifier : public Verifier {
   std::string protocol_with(const JobOptions& options) const override;
   async::Task<Result<std::string>> find_protocol(JobOptions options) override;
 
+  // The key may have the name of a group and U+001F in front: groups do not share with each other.
   // A share in the work of that key: in one that is under way or was judged a while ago, else in a new one.
   Share share(std::shared_ptr<const Job> job, const std::string& work);
   // A share in a new work, which others may join.
