@@ -62,7 +62,8 @@ using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 constexpr std::size_t descriptors = 16'384;  // one per connection
-constexpr auto farewell = 200ms;             // for responses in flight at the end of the service
+constexpr std::size_t least_request_memory_bytes = std::size_t{1} << 30;
+constexpr auto farewell = 200ms;  // for responses in flight at the end of the service
 
 Result<fs::path> store_path(const std::string& chosen) {
   if (!chosen.empty()) return fs::path(chosen);
@@ -109,6 +110,7 @@ http::ServerOptions server_options(const ServeFlags& flags, const service::Servi
   options.address = http::is_address(flags.host) ? flags.host : "127.0.0.1";
   options.port = static_cast<std::uint16_t>(flags.port);
   options.max_body_bytes = flags.max_body_bytes;
+  options.max_request_bytes = std::max(least_request_memory_bytes, 4 * options.max_body_bytes);
   options.tls = {flags.tls.certificate, flags.tls.key};
   options.refusal = service::unread_response;
   options.turn_away = [&service](const http::Request& head) { return service.turn_away(head); };

@@ -111,7 +111,8 @@ http::Response unread_response(int status) {
     case 431:
       return refusal_response({431, "too_large", "the header exceeds the limit"});
     case 503:
-      return refusal_response({503, "busy", "there are too many connections", "", 5});
+      return refusal_response(
+          {503, "busy", "there are too many connections, or too many large requests at once", "", 5});
     default:
       return refusal_response({status, "invalid", "the request is not HTTP/1.1"});
   }

@@ -71,22 +71,22 @@ std::vector<std::string> ids_in(const Answer& answer, const char* list = "evalua
 
 TEST(Owners, OneFindsNothingOfAnother) {
   OwnersWorld world;
-  EXPECT_EQ(world.submit_as("alice", "a").status, 202);
-  world.done_as("alice", "a");
+  EXPECT_EQ(world.submit_as("alice", "mine").status, 202);
+  world.done_as("alice", "mine");
   auto of = [&](const std::string& who, const std::string& method, const std::string& id) {
     Answer answer = world.as(who, method, "/v1/evaluations/" + id);
     return std::pair(answer.status, answer.text.replace(answer.text.find(id), id.size(), "ID"));
   };
   for (const char* method : {"GET", "DELETE"}) {
-    EXPECT_EQ(of("bob", method, "a").first, 404);
-    EXPECT_EQ(of("bob", method, "a"), of("bob", method, "none"));
+    EXPECT_EQ(of("bob", method, "mine").first, 404);
+    EXPECT_EQ(of("bob", method, "mine"), of("bob", method, "none"));
   }
-  EXPECT_EQ(world.as("bob", "GET", "/v1/evaluations/alice%1Fa").status, 404);
-  EXPECT_EQ(world.as("bob", "GET", "/v1/evaluations/a?owner=alice").status, 404);
-  EXPECT_EQ(world.as("bob", "GET", "/results/a").status, 404);
+  EXPECT_EQ(world.as("bob", "GET", "/v1/evaluations/alice%1Fmine").status, 404);
+  EXPECT_EQ(world.as("bob", "GET", "/v1/evaluations/mine?owner=alice").status, 404);
+  EXPECT_EQ(world.as("bob", "GET", "/results/mine").status, 404);
   EXPECT_THAT(ids_in(world.as("bob", "GET", "/v1/evaluations")), IsEmpty());
-  EXPECT_THAT(ids_in(world.as("alice", "GET", "/v1/evaluations")), ElementsAre("a"));
-  auto polled = world.as("bob", "POST", "/v1/evaluations/poll", {{"ids", {"a"}}});
+  EXPECT_THAT(ids_in(world.as("alice", "GET", "/v1/evaluations")), ElementsAre("mine"));
+  auto polled = world.as("bob", "POST", "/v1/evaluations/poll", {{"ids", {"mine"}}});
   EXPECT_EQ(polled.body().at("evaluations").at(0).at("state"), "unknown");
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/core/crypto.h"
 #include "service_world.h"
 
 namespace kw::service::test {
@@ -63,11 +64,32 @@ TEST(Restart, AVerdictIsThereAndIsNotGotAgain) {
   EXPECT_THAT(world.verifier.begun, IsEmpty());
 }
 
+// What the third format of the store has added.
+const char* const without_owners =
+    "DROP INDEX by_end_of; DROP INDEX open_conversations_of; DROP TABLE owner_days; DROP TABLE owner_tries;"
+    "ALTER TABLE evaluations DROP COLUMN owner; ALTER TABLE evaluations DROP COLUMN try_of;"
+    "ALTER TABLE conversations DROP COLUMN owner; PRAGMA user_version = 2;";
+
+TEST(Restart, WhatAStoreWithoutOwnersHasIsTheOperators) {
+  World world;
+  world.submit("a");
+  world.until_state("a", "done");
+  world.end();
+  change(world, without_owners);
+  world.options.key = "operator";
+  world.options.owners.push_back({.name = "alice", .digests = {sha256_hex("hers")}});
+  world.open();
+  world.judge();
+  EXPECT_EQ(world.ask({"GET", "/v1/evaluations/a", {{"X-API-Key", "operator"}}}).at("state"), "done");
+  EXPECT_EQ(world.ask({"GET", "/v1/evaluations/a", {{"X-API-Key", "hers"}}}).status, 404);
+}
+
 TEST(Restart, AStoreOfTheFirstFormatIsUpgraded) {
   World world;
   world.verifier.hold();
   world.submit("a");
   world.kill();
+  change(world, without_owners);
   change(world,
          "DROP TABLE conversations; DROP TABLE conversation_turns; ALTER TABLE requests DROP COLUMN task;"
          "PRAGMA user_version = 1");

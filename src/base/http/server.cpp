@@ -74,6 +74,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   tcp::acceptor acceptor;
   asio::steady_timer clock;
   std::uint16_t port = 0;
+  std::size_t held_bytes = 0;  // of the requests of all sessions
   std::list<Served> serving;
   std::size_t turned_away = 0;
   std::map<asio::ip::address, std::size_t> from_address;  // those not turned away
@@ -123,7 +124,7 @@ void Server::State::start(tcp::socket socket) {
   // A client that expects TLS cannot read a plain response.
   if (refused_with != 0 && (tls || turned_away >= kTurnedAwayAtOnce)) return;
   auto& served = serving.emplace_front();
-  served.session = std::make_unique<Session>(std::move(socket), from.to_string(), options);
+  served.session = std::make_unique<Session>(std::move(socket), from.to_string(), options, held_bytes);
   served.from = counted;
   served.refused_with = refused_with;
   if (refused_with != 0)

@@ -43,6 +43,9 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
   std::size_t max_body_bytes = std::size_t{64} << 20;
+  // Of the requests of all connections that are being received or answered: 503 for more. Requests below 64
+  // KiB are always received. 0: no limit.
+  std::size_t max_request_bytes = 0;
   std::size_t max_connections = 8192;
   std::size_t max_connections_per_address = 0;  // an IPv6 network of 64 bits counts as one; 0: no limit
   // Time limits of clients: to send a header, to send a body, and to begin another request on a kept

@@ -163,11 +163,21 @@ async::Task<> answer(const Handler& handler, const Request& request, Answering& 
 
 }  // namespace
 
-Session::Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options)
+Session::Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options,
+                 std::size_t& held_bytes)
     : connection_(std::move(accepted)),
       peer_(std::move(peer)),
       options_(options),
+      held_by_all_(held_bytes),
       parser_({kHeaderBytes, options.max_body_bytes}) {}
+
+bool Session::exceeds_memory() const {
+  return options_.max_request_bytes > 0 && held_ > kHeaderBytes && held_by_all_ > options_.max_request_bytes;
+}
+
+void Session::release() {
+  held_by_all_ -= std::exchange(held_, 0);
+}
 
 std::chrono::milliseconds Session::time_for(Awaited what) const {
   if (what == Awaited::body) return options_.body_timeout;
@@ -195,7 +205,11 @@ async::Task<bool> Session::take_bytes(ParseFault& fault) {
   // Waits for a plain connection without a buffer; under TLS, OpenSSL may already hold received bytes.
   if (is_silent && !connection_.secure() && co_await connection_.wait_readable()) co_return false;
   auto read = co_await connection_.read(parser_.space(), Deadline::never());
-  if (!read.error) fault = parser_.took(read.bytes);
+  if (!read.error) {
+    held_ += read.bytes;
+    held_by_all_ += read.bytes;
+    fault = parser_.took(read.bytes);
+  }
   if (read.error && is_overdue_ && !is_silent) co_await refuse(408);
   co_return !read.error;
 }
@@ -215,6 +229,12 @@ async::Task<bool> Session::receive() {
         co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", options_.write_timeout))
       co_return false;
     if (!co_await take_bytes(fault)) co_return false;
+    if (fault == ParseFault::none && exceeds_memory()) {
+      parser_.take();  // frees what came
+      release();
+      co_await refuse(503);
+      co_return false;
+    }
   }
   await(Awaited::nothing);
   if (fault != ParseFault::none) co_await refuse(status_for(fault));
@@ -254,6 +274,7 @@ async::Task<> Session::serve(const Handler& handler, std::shared_ptr<TlsContext>
     request.peer = peer_;
     Answering responder(connection_, {keep_alive, chunks, request.method == "HEAD", options_.write_timeout});
     co_await answer(handler, request, responder);
+    release();
     if (!responder.reusable()) break;
     has_served_ = true;
   }

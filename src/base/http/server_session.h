@@ -11,7 +11,11 @@ namespace kw::http {
 
 class Session {
  public:
-  Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options);
+  // `held_bytes`: of the requests of all sessions. It and the options must outlive the session.
+  Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options,
+          std::size_t& held_bytes);
+  ~Session() { release(); }
+  Session(const Session&) = delete;
 
   // Serves until the client closes, the connection breaks or a handler resets it; under TLS if there is a
   // context.
@@ -32,11 +36,15 @@ class Session {
   async::Task<> refuse(int status);
   async::Task<> refuse_with(Response response);
   void await(Awaited what);
+  bool exceeds_memory() const;
+  void release();
   std::chrono::milliseconds time_for(Awaited what) const;
 
   Connection connection_;
   std::string peer_;
   const ServerOptions& options_;
+  std::size_t& held_by_all_;
+  std::size_t held_ = 0;  // bytes of this session's request
   RequestParser parser_;
   Awaited awaited_ = Awaited::nothing;
   async::Deadline limit_;

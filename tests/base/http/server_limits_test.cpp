@@ -56,6 +56,31 @@ TEST(ServerLimits, ABodyThatTricklesGets408ThoughItsHeaderWasQuick) {
   EXPECT_LT(slow.took, 1500ms);
 }
 
+// Bodies that never end, of several connections, take no more memory than one server grants.
+TEST(ServerLimits, TheBodiesOfAllConnectionsAreBounded) {
+  World world;
+  auto server = world.serve(echo, {.max_request_bytes = 300'000, .head_timeout = 10s, .body_timeout = 10s});
+  kw::test::run_task(world.loop, [](World* in, const Server* to) -> async::Task<bool> {
+    const std::string head = "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n";
+    auto first = co_await dial(*in, *to);
+    co_await say(first, head + std::string(250'000, 'x'));
+    co_await pause(100ms);
+    auto second = co_await dial(*in, *to);
+    co_await say(second, head + std::string(100'000, 'x'));
+    EXPECT_THAT(co_await read_all(second), StartsWith("HTTP/1.1 503 "));
+    auto small = co_await dial(*in, *to);
+    co_await say(small, "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc");
+    EXPECT_THAT(co_await read_all(small), StartsWith("HTTP/1.1 200 "));
+    first.close();
+    co_await pause(100ms);
+    auto third = co_await dial(*in, *to);
+    co_await say(third, "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 100000\r\n\r\n" +
+                            std::string(100'000, 'x'));
+    EXPECT_THAT(co_await read_all(third), StartsWith("HTTP/1.1 200 "));
+    co_return true;
+  }(&world, server.get()));
+}
+
 TEST(ServerLimits, WhoSaysNothingIsCutOff) {
   World world;
   auto server = world.serve(echo, {.head_timeout = 40ms});
