@@ -77,7 +77,10 @@ TEST(Restart, WhatAStoreWithoutOwnersHasIsTheOperators) {
   world.end();
   change(world, without_owners);
   world.options.key = "operator";
-  world.options.owners.push_back({.name = "alice", .digests = {sha256_hex("hers")}});
+  OwnerRules alice;
+  alice.name = "alice";
+  alice.digests = {sha256_hex("hers")};
+  world.options.owners = {alice};
   world.open();
   world.judge();
   EXPECT_EQ(world.ask({"GET", "/v1/evaluations/a", {{"X-API-Key", "operator"}}}).at("state"), "done");
