@@ -75,7 +75,8 @@ def test_owners_are_apart_also_after_a_kill(served):
         assert asked(served, KEYS["bob"], "GET", path)[0] == 404
         assert json.loads(asked(served, KEYS["bob"], "GET", "/v1/evaluations")[2])["evaluations"] == []
         assert json.loads(asked(served, KEY, "GET", "/v1/evaluations")[2])["evaluations"][0]["owner"] == "alice"
-    status, _, text = asked(served, KEYS["bob"], "POST", "/v1/evaluations", {"reference_code": REFERENCE, "kernel_code": KERNEL})
+    own = {"reference_code": REFERENCE, "kernel_code": KERNEL}
+    status, _, text = asked(served, KEYS["bob"], "POST", "/v1/evaluations", own)
     assert status == 403 and "may not send reference_code" in text
     assert asked(served, "another", "GET", "/v1/evaluations")[0] == 401
 
