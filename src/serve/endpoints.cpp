@@ -31,6 +31,14 @@ Answered<boost::json::object> json_body(const Call& call) {
   return read_object(call.request.body);
 }
 
+Endpoint answered_at_once(std::function<http::Response(const Call&)> answer) {
+  auto shared = std::make_shared<const std::function<http::Response(const Call&)>>(std::move(answer));
+  return [shared](const Call& call) {
+    return [](auto from, const Call& asked) -> async::Task<http::Response> { co_return (*from)(asked); }(
+                                                shared, call);
+  };
+}
+
 namespace {
 
 namespace json = boost::json;

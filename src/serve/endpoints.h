@@ -31,6 +31,9 @@ async::Task<Answered<T>> unless_gone(const Call& call, async::Task<Answered<T>> 
   co_return refuse({499, "client_gone", "the client has gone"});
 }
 
+// An endpoint that answers without waiting.
+Endpoint answered_at_once(std::function<http::Response(const Call&)> answer);
+
 inline constexpr double longest_wait_s = 60;
 
 // `wait_s` of the query, 0 without it; a refusal unless it is a number from 0 to longest_wait_s.

@@ -33,9 +33,9 @@ bool is_digest(std::string_view text) {
 }
 
 // Reads the tables of the file; the first error stays.
-class Reader {
+class KeysReader {
  public:
-  explicit Reader(std::string_view name) : name_(name) {}
+  explicit KeysReader(std::string_view name) : name_(name) {}
 
   std::optional<OwnerRules> owner(std::string_view name, const toml::node& node) {
     const toml::table* table = node.as_table();
@@ -148,7 +148,7 @@ Result<std::vector<OwnerRules>> read_keys(std::string_view toml, std::string_vie
     return fail(
         fmt::format("{}:{}: {}", name, parsed.error().source().begin.line, parsed.error().description()),
         form);
-  Reader reader(name);
+  KeysReader reader(name);
   std::vector<OwnerRules> owners;
   for (const auto& [key, node] : parsed.table()) {
     const toml::table* tables = key == "keys" ? node.as_table() : nullptr;

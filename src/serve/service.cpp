@@ -10,10 +10,11 @@
 #include "base/core/text.h"
 #include "base/http/access.h"
 #include "serve/conversations.h"
+#include "serve/dialects/dialect.h"
+#include "serve/dialects/kernelgym.h"
 #include "serve/endpoints.h"
 #include "serve/health.h"
 #include "serve/hidden_reference.h"
-#include "serve/kernelgym.h"
 #include "serve/ledger.h"
 #include "serve/owned_evaluations.h"
 #include "serve/routes.h"
@@ -35,6 +36,16 @@ constexpr std::size_t longest_logged_target = 300;
 
 ApiError wrong_key() {
   return {401, "unauthorized", "send the key as \"Authorization: Bearer KEY\""};
+}
+
+// A client behind a proxy may send its whole URL as the target; a password in it is the key.
+std::string without_credentials(std::string_view target) {
+  const auto scheme = target.substr(0, target.find_first_of("/?")).ends_with(':') ? target.find("//") : 0;
+  if (scheme == 0 || scheme == std::string_view::npos) return std::string(target);
+  const auto begin = scheme + 2;
+  const auto at = target.substr(0, target.find_first_of("/?#", begin)).rfind('@');
+  if (at == std::string_view::npos || at < begin) return std::string(target);
+  return std::string(target.substr(0, begin)) + "***" + std::string(target.substr(at));
 }
 
 json::value environment_json(const std::optional<Environment>& environment) {
@@ -195,6 +206,7 @@ void Service::State::add_endpoints() {
                          .health = [this] { return health_response(); },
                          .metrics = [this] { return metrics_text(); }});
   add_kernelgym(routes);
+  add_dialects(routes, {workbench, options.tasks});
 }
 
 ApiError too_often(const OwnerRules& rules, int wait_s) {
@@ -269,13 +281,14 @@ async::Task<http::Response> Service::State::response_to(const http::Request& req
 void Service::State::log_request(const http::Request& request, const http::Response& response, double ms,
                                  const Caller& caller) {
   if (!options.log_requests || !log.is_on()) return;
-  json::object line{{"peer", request.peer},
-                    {"method", to_plain_text(shorten(request.method, 32))},
-                    {"target", to_plain_text(shorten(request.url, longest_logged_target))},
-                    {"status", response.status},
-                    {"ms", ms},
-                    {"bytes_in", request.body.size()},
-                    {"bytes_out", response.body.size()}};
+  json::object line{
+      {"peer", request.peer},
+      {"method", to_plain_text(shorten(request.method, 32))},
+      {"target", to_plain_text(shorten(without_credentials(request.url), longest_logged_target))},
+      {"status", response.status},
+      {"ms", ms},
+      {"bytes_in", request.body.size()},
+      {"bytes_out", response.body.size()}};
   if (caller.rules) line["owner"] = caller.rules->name;
   if (options.log_bodies) {
     line["body_in"] = to_plain_text(request.body);

@@ -20,7 +20,7 @@ void bind_unless_empty(SQLite::Statement& statement, int place, const std::strin
   text.empty() ? statement.bind(place) : statement.bindNoCopy(place, text);
 }
 
-std::optional<std::int64_t> number_at(const SQLite::Column& column) {
+std::optional<std::int64_t> number_in_column(const SQLite::Column& column) {
   return column.isNull() ? std::nullopt : std::optional<std::int64_t>(column.getInt64());
 }
 
@@ -144,8 +144,8 @@ std::optional<Found> find_row(SQLite::Statement& find, const std::string& id) {
   found.record.id = id;
   found.record.state = state_of(find.getColumn(0).getInt());
   found.record.submitted_at_ms = find.getColumn(1).getInt64();
-  found.record.started_at_ms = number_at(find.getColumn(2));
-  found.record.finished_at_ms = number_at(find.getColumn(3));
+  found.record.started_at_ms = number_in_column(find.getColumn(2));
+  found.record.finished_at_ms = number_in_column(find.getColumn(3));
   found.record.cause = find.getColumn(4).getString();
   found.record.verdict = text_at(find.getColumn(5));
   found.digest = find.getColumn(6).getString();
@@ -260,8 +260,8 @@ EndedPart Rows::ended(EndPlace after, std::size_t most, const std::optional<std:
     record.id = ended.getColumn(1).getString();
     record.state = state_of(ended.getColumn(2).getInt());
     record.submitted_at_ms = ended.getColumn(3).getInt64();
-    record.started_at_ms = number_at(ended.getColumn(4));
-    record.finished_at_ms = number_at(ended.getColumn(5));
+    record.started_at_ms = number_in_column(ended.getColumn(4));
+    record.finished_at_ms = number_in_column(ended.getColumn(5));
     record.cause = ended.getColumn(6).getString();
     record.verdict = text_at(ended.getColumn(7));
     part.next = {record.finished_at_ms.value_or(0), ended.getColumn(0).getInt64()};
@@ -284,8 +284,8 @@ std::vector<OpenRow> Rows::open_ones() {
   std::vector<OpenRow> rows;
   while (all.executeStep())
     rows.push_back({all.getColumn(0).getInt64(), all.getColumn(1).getString(), all.getColumn(2).getString(),
-                    all.getColumn(3).getInt64(), number_at(all.getColumn(4)), all.getColumn(5).getString(),
-                    all.getColumn(6).getString()});
+                    all.getColumn(3).getInt64(), number_in_column(all.getColumn(4)),
+                    all.getColumn(5).getString(), all.getColumn(6).getString()});
   return rows;
 }
 

@@ -66,14 +66,6 @@ http::Response show_task(const Call& call) {
   return json_response(200, body);
 }
 
-Endpoint answered_at_once(std::function<http::Response(const Call&)> answer) {
-  auto shared = std::make_shared<const std::function<http::Response(const Call&)>>(std::move(answer));
-  return [shared](const Call& call) {
-    return [](auto from, const Call& asked) -> async::Task<http::Response> { co_return (*from)(asked); }(
-                                                shared, call);
-  };
-}
-
 }  // namespace
 
 void add_task_endpoints(Routes& routes, const TaskCataloguePtr& tasks) {

@@ -5,7 +5,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "serve/evaluation_json.h"
-#include "serve/kernelgym.h"
+#include "serve/dialects/kernelgym.h"
 #include "types/verdict.h"
 
 namespace kw::service {

@@ -1,6 +1,6 @@
-// KernelGYM's HTTP dialect: POST /evaluate, GET /status/ID, GET /results/ID, DELETE /tasks/ID. Its trainers
-// can use this service unchanged. The dialect has fewer values: a fault of the infrastructure is "failed",
-// and an unknown speed is 0.
+// KernelGYM's HTTP dialect: POST /evaluate, POST /evaluate/batch, GET /status/ID, GET /results/ID, DELETE
+// /tasks/ID. Its trainers can use this service unchanged. The dialect has fewer values: a fault of the
+// infrastructure is "failed", and an unknown speed is 0.
 #pragma once
 
 #include <boost/json/object.hpp>

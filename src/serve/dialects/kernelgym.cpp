@@ -1,4 +1,4 @@
-#include "serve/kernelgym.h"
+#include "serve/dialects/kernelgym.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
-#include "serve/endpoints.h"
 #include "serve/evaluation_json.h"
-#include "serve/routes.h"
 #include "types/verdict.h"
 #include "verify/explain/words.h"
 
@@ -317,104 +315,6 @@ json::object kernelgym_result(const EvaluationState& record) {
   if (record.started_at_ms && record.finished_at_ms)
     result["processing_time"] = static_cast<double>(*record.finished_at_ms - *record.started_at_ms) / 1000;
   return result;
-}
-
-namespace {
-
-namespace json = boost::json;
-
-constexpr const char* prefix = "/kernelgym";
-
-// KernelGYM's form of an error, which its tools display, with this service's Retry-After.
-http::Response refused(const ApiError& refusal, const json::value& task_id) {
-  http::Response response = refusal_response(refusal);
-  response.body = json::serialize(json::object{
-      {"error", refusal.error_class},
-      {"message", refusal.message},
-      {"detail", refusal.message},
-      {"error_code", refusal.status < 500 && refusal.status != 429 ? "VALIDATION_ERROR" : "SYSTEM_ERROR"},
-      {"task_id", task_id},
-      {"timestamp", utc_now()}});
-  return response;
-}
-
-ApiError no_task(const std::string& id) {
-  return {404, "not_found", fmt::format("no task {} exists", id)};
-}
-
-// Answers when there is a verdict, as KernelGYM's server does, or after the task's timeout; then clients ask
-// /status.
-async::Task<http::Response> evaluate(EvaluationBackend& backend, const Call& call) {
-  auto theirs = json_body(call);
-  if (!theirs) co_return refused(theirs.error(), nullptr);
-  json::value task_id = theirs->contains("task_id") ? theirs->at("task_id") : json::value(nullptr);
-  auto request = kernelgym_request(*theirs);
-  if (!request) co_return refused(request.error(), task_id);
-  auto submission = read_submission(std::move(request->fields));
-  if (!submission) co_return refused(submission.error(), task_id);
-  std::string id = submission->job.id;
-  std::vector<Submission> one;
-  one.push_back(std::move(*submission));
-  auto receipts = co_await backend.submit(std::move(one));
-  if (!receipts) co_return refused(receipts.error(), task_id);
-  auto found = co_await unless_gone(call, backend.wait({id}, async::Deadline::in(request->timeout)));
-  if (!found) co_return refused(found.error(), task_id);
-  if (found->empty() || !found->front()) co_return refused(no_task(id), task_id);
-  co_return json_response(200, kernelgym_result(*found->front()));
-}
-
-async::Task<http::Response> look_up_task(EvaluationBackend& backend, const Call& call,
-                                         json::object (*shown)(const EvaluationState&)) {
-  auto found = co_await backend.find({call.rest});
-  if (!found) co_return refused(found.error(), json::string(call.rest));
-  if (found->empty() || !found->front()) co_return refused(no_task(call.rest), json::string(call.rest));
-  co_return json_response(200, shown(*found->front()));
-}
-
-// A task has a result when it is over.
-async::Task<http::Response> result(EvaluationBackend& backend, const Call& call) {
-  auto found = co_await backend.find({call.rest});
-  if (!found) co_return refused(found.error(), json::string(call.rest));
-  if (found->empty() || !found->front() || !is_over(found->front()->state))
-    co_return refused(no_task(call.rest), json::string(call.rest));
-  co_return json_response(200, kernelgym_result(*found->front()));
-}
-
-async::Task<http::Response> cancel_task(EvaluationBackend& backend, const Call& call) {
-  auto record = co_await backend.cancel(call.rest, "cancelled by the client");
-  if (!record) co_return refused(record.error(), json::string(call.rest));
-  if (!*record || (*record)->state != State::cancelled)
-    co_return refused(no_task(call.rest), json::string(call.rest));
-  co_return json_response(200, json::object{{"message", fmt::format("task {} is cancelled", call.rest)}});
-}
-
-// KernelGYM's trainers start only if the status is "healthy"; this service's word is "ready".
-async::Task<http::Response> health(const Routes& routes, const Call& call) {
-  auto found = routes.find("GET", "/health");
-  if (found.route == nullptr) co_return refused({503, "unavailable", "the health is unknown"}, nullptr);
-  http::Response response = co_await found.route->endpoint(call);
-  bool ready = response.status == 200;
-  response.body =
-      json::serialize(json::object{{"status", ready ? "healthy" : "unhealthy"}, {"timestamp", utc_now()}});
-  co_return response;
-}
-
-}  // namespace
-
-void add_kernelgym(Routes& routes) {
-  for (std::string root : {"", prefix}) {
-    routes.add({"POST", root + "/evaluate",
-                [](const Call& call) { return evaluate(*call.evaluations, call); }, false, true});
-    routes.add({"GET", root + "/status/*",
-                [](const Call& call) { return look_up_task(*call.evaluations, call, kernelgym_status); },
-                false, true});
-    routes.add({"GET", root + "/results/*", [](const Call& call) { return result(*call.evaluations, call); },
-                false, true});
-    routes.add({"DELETE", root + "/tasks/*",
-                [](const Call& call) { return cancel_task(*call.evaluations, call); }, false, true});
-  }
-  routes.add({"GET", std::string(prefix) + "/health",
-              [&routes](const Call& call) { return health(routes, call); }, true});
 }
 
 }  // namespace kw::service
