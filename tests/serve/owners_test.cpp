@@ -417,5 +417,34 @@ TEST(Sites, WithAKeyTheNameDoesNotMatter) {
             403);
 }
 
+TEST(Owners, ADialectKeepsToTheTasksOfTheKey) {
+  OwnersWorld world;
+  OwnerRules alice = owner("alice");
+  alice.tasks = {"one"};
+  alice.own_references = false;
+  world.reopen(std::move(alice));
+  auto slime = [&](const json::value& label) {
+    return world.as("alice", "POST", "/slime/number",
+                    {{"prompt", "p"}, {"response", completion_of("right")}, {"label", label}});
+  };
+  EXPECT_EQ(slime("one").status, 200);
+  EXPECT_EQ(slime("set/two").error("class"), slime("set/none").error("class"));
+  EXPECT_EQ(slime("set/two").status, 404);
+  EXPECT_EQ(slime(json::object{{"reference_code", "def reference_impl(x): return x"}}).status, 403);
+  for (int seed = 0; seed < 8; ++seed) {
+    auto reset = world.as("alice", "POST", "/openenv/reset", {{"seed", seed}});
+    EXPECT_EQ(reset.body().at("observation").at("task_id"), "one");
+  }
+}
+
+TEST(Owners, ADialectNamesEvaluationsAsTheOwnerKnowsThem) {
+  OwnersWorld world;
+  auto step = world.as("alice", "POST", "/openenv/step",
+                       {{"action", {{"task_id", "one"}, {"completion", completion_of("right")}}}});
+  const std::string id(step.body().at("observation").at("evaluation").as_string());
+  EXPECT_EQ(world.as("alice", "GET", "/v1/evaluations/" + id).status, 200);
+  EXPECT_EQ(world.as("bob", "GET", "/v1/evaluations/" + id).status, 404);
+}
+
 }  // namespace
 }  // namespace kw::service::test
