@@ -3,10 +3,10 @@
 python3 scripts/tidy.py [BUILD_DIR]
 
 Most of its time goes into headers, so files that can be included in one text are checked together, with the include
-folders of all of them. Where a group causes complaints, each half is checked. A build that compiles sources together (KW_UNITY) misses a local variable that
-shadows another and an include that only a neighbour has, so the compiler checks each file alone first. A file that
-passed is not checked again until its text, a header of the project that it includes or that its neighbours in the build
-include, its compiler flags or .clang-tidy change.
+folders of all of them. Where a group causes complaints, each half is checked. A build that compiles sources together
+(KW_UNITY) misses a local variable that shadows another and an include that only a neighbour has, so the compiler checks
+each file alone first. A file that passed is not checked again until its text, a header of the project that it includes
+or that its neighbours in the build include, its compiler flags or .clang-tidy change.
 """
 import hashlib
 import json

@@ -13,7 +13,8 @@ from .served import KEY, Served
 PROMPT = "<|im_start|>user\nWrite a kernel.<|im_end|>\n<|im_start|>assistant\n"
 RIGHT = f"<triton>\n{killing.KERNEL.format(added=1)}\n</triton>"
 WRONG = f"<triton>\n{killing.KERNEL.format(added=2)}\n</triton>"
-BROKEN_TASK = "def reference_impl(x):\n    raise ValueError('no')\n\n\ndef get_inputs():\n    import torch\n    return [torch.ones(4)]\n"
+BROKEN_TASK = ("def reference_impl(x):\n    raise ValueError('no')\n\n\n"
+               "def get_inputs():\n    import torch\n    return [torch.ones(4)]\n")
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "serve/evaluation_json.h"
 #include "serve/dialects/kernelgym.h"
+#include "serve/evaluation_json.h"
 #include "types/verdict.h"
 
 namespace kw::service {
