@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A real service under clients and crashes: verdicts lost, doubled or changed; memory, descriptors and disk over time.
 
-soak.py [--seconds 600] [--clients 4] [--seed 1] [--output F] [--kernelwright PROGRAM]
+soak.py [--seconds 600] [--clients 4] [--dialects 0] [--seed 1] [--output F] [--kernelwright PROGRAM]
 
 `kernelwright serve --device cpu` judges cheap candidates for clients of the Python client that submit under ids of
 their own: new ones, wrong ones, equal work under other ids, repeated ids, ids with another request, and slow ones that
-they cancel. Meanwhile a runner, an oracle, a fork server or the service itself is killed every few seconds. In the
-last two fifths of the time the service is not killed, so that its memory can be measured. At the end every id is asked
-for once more, from a restarted service, and then a service with a short retention forgets them all.
+they cancel. `--dialects N` adds N clients that ask as slime and OpenRLHF do. Meanwhile a runner, an oracle, a fork
+server or the service itself is killed every few seconds. In the last two fifths of the time the service is not killed,
+so that its memory can be measured. At the end every id is asked for once more, from a restarted service, and then a
+service with a short retention forgets them all.
 """
 import argparse
 import json
@@ -23,6 +24,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import dialect_clients
 import processes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -291,6 +293,8 @@ def soak(flags, folder):
         until, spared = began + flags.seconds, began + flags.seconds * (1 - SPARED_SHARE)
         evaluator = Evaluator(service.url, served.KEY, patience_s=180)
         clients = [Client(number, book, evaluator, until) for number in range(flags.clients)]
+        dialects = dialect_clients.DialectBook()
+        clients += [dialect_clients.DialectClient(number, dialects, service, until) for number in range(flags.dialects)]
         crashes, samples = Crashes(service, flags.seed, spared, until), Samples(service, book, until)
         for each in (*clients, crashes, samples):
             each.start()
@@ -304,11 +308,16 @@ def soak(flags, folder):
         service.start()
         service.ready()
         read_all_again(book, evaluator)
+        dialect_clients.ask_all_again(dialects, service)
+        rewarded = dialect_clients.count_evaluations(dialects, service)
         service.end()
+    book.faults += dialects.faults
     return {"wall_s": round(wall_s, 1), "verdicts": sum(1 for each in book.told.values() if each.verdict),
             "evaluations": len(book.told), "steps": dict(book.counts), "crashes": dict(crashes.counts),
             "lost_changed_or_doubled": len(book.faults), "examples": book.faults[:10], "statuses": dict(book.statuses),
             "blamed": book.blamed[:10],
+            "dialects": {"answers": dict(dialects.counts), "contents": len(dialects.told), "rewarded": rewarded,
+                         "retries": dialects.retries},
             "kill_to_ready_s": crashes.restarts_s, "orphans": crashes.orphans,
             "spared_service": samples.quarters(spared + flags.seconds * 0.05), "disk": disk(folder / "service.db"),
             "retention": forgotten(served.Served, folder, flags.python)}
@@ -318,6 +327,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--dialects", type=int, default=0, help="clients that ask as trainers do")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kernelwright", default=str(BUILD / "kernelwright"))
     parser.add_argument("--python", default=sys.executable, help="with PyTorch and Triton, for the engine")
