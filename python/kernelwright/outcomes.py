@@ -1,10 +1,11 @@
 """What trainers get for an answer: one place waits for its verdict within a time limit, says "not judged", and turns a
-verdict into a reward and metrics. For kernelwright.verl, .trl, .verifiers and .tinker. Documented in docs/rewards.md.
+verdict into a reward and metrics. For kernelwright.verl, .slime, .trl, .verifiers and .tinker. Documented in docs/rewards.md.
 
 A reward of 0 means that the kernel was judged and earned nothing. What was not judged is never a reward: it is NotJudged.
 """
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
@@ -18,7 +19,8 @@ from .client_conversation import Conversation, TurnResult
 from .client_http import Refused, Unreachable
 from .client_types import Evaluation, evaluation_of
 
-__all__ = ["WAIT_S", "NotJudged", "Outcome", "best_reward", "judge_within", "metrics_of", "outcome_of", "turn_within"]
+__all__ = ["WAIT_S", "NotJudged", "Outcome", "best_reward", "judge_within", "metrics_of", "outcome_of", "shared_client",
+           "turn_within"]
 
 WAIT_S = 600.0  # of an adapter, unless it is told another limit
 POLL_S = 30.0  # a call waits so long for a verdict, and is then repeated
@@ -38,6 +40,12 @@ class Outcome:
 
     reward: float
     metrics: dict[str, float]
+
+
+@functools.lru_cache(maxsize=16)
+def shared_client(evaluator: str | None) -> Client:
+    """One client for each URL, for functions that trainers call for each sample."""
+    return Client(evaluator)
 
 
 def outcome_of(evaluation: Evaluation) -> Outcome:

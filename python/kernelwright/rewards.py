@@ -80,6 +80,32 @@ def task_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return _row(row.get)
 
 
+def task_named(label: Any, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The task of a sample: the columns of its row name it, else the label does, which is a task_id, or the fields of a task,
+    or their JSON."""
+    task = task_of(plain(row))
+    if "reference_code" not in task and "task_id" not in task:
+        label = plain(label)
+        if isinstance(label, str) and label.lstrip().startswith("{"):
+            label = json.loads(label)
+        named = task_of(label) if isinstance(label, Mapping) else {"task_id": label.strip()} if _is_id(label) else {}
+        task = {**named, **task}
+    if "reference_code" not in task and "task_id" not in task:
+        raise ValueError("the sample has no task: its label is no task_id, and no column is task_id or reference_code")
+    return task
+
+
+def plain(value: Any) -> Any:
+    """Parquet files come as arrays of numpy, configurations as containers of OmegaConf; JSON knows neither."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return [plain(each) for each in value]
+    return value
+
+
 def text_of(completion: Any) -> str:
     """The model's text: a text as it is; of messages the last answer, whose content may have several parts."""
     if isinstance(completion, str):
@@ -88,6 +114,10 @@ def text_of(completion: Any) -> str:
         return text_of(completion.get("content") or completion.get("text") or "")
     answers = [each for each in completion or () if isinstance(each, Mapping) and each.get("role") == "assistant"]
     return text_of(answers[-1]) if answers else "".join(text_of(part) for part in completion or ())
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and "\n" not in value
 
 
 def _at(columns: Mapping[str, Any], name: str, number: int) -> Any:

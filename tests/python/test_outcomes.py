@@ -1,4 +1,4 @@
-"""What adapters make of verdicts, and how long they wait for one; verl's function and TRL's environment upon it.
+"""What adapters make of verdicts, and how long they wait for one; verl's and slime's functions and TRL's environment upon it.
 tests/peers has them in the real trainers."""
 import asyncio
 import inspect
@@ -7,11 +7,12 @@ import math
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from conversing_service import CORRECT, FAULT, ConversingService
 
-from kernelwright import outcomes, verl
+from kernelwright import outcomes, slime, verl
 from kernelwright.client import Client
 from kernelwright.outcomes import NotJudged, judge_within, metrics_of, outcome_of, turn_within
 from kernelwright.trl import KernelEnvironment
@@ -20,7 +21,7 @@ from kernelwright.trl import KernelEnvironment
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(outcomes, "FIRST_PAUSE_S", 0.01)
-    verl._client.cache_clear()
+    outcomes.shared_client.cache_clear()
 
 
 @pytest.fixture
@@ -135,6 +136,40 @@ def test_verl_refuses_a_sample_without_a_task(service, truth):
         score(service, "fast", ground_truth=truth)
 
 
+def sample(response, label="one", **more):
+    """A sample of slime, with the fields that a reward function reads and sets."""
+    return types.SimpleNamespace(response=response, label=label, metadata={}, remove_sample=False, **more)
+
+
+def slime_reward(service, samples, reward_key=None, **settings):
+    args = types.SimpleNamespace(reward_key=reward_key, kernelwright={"evaluator": service.url, "wait_s": 0.2, **settings})
+    return asyncio.run(slime.reward(args, samples))
+
+
+def test_slime_gets_a_number_for_a_sample_and_a_list_for_a_group(service):
+    assert slime_reward(service, sample("fast")) == 2.3
+    assert slime_reward(service, [sample("fast"), sample("wrong")]) == [2.3, 0]
+    with_metrics = slime_reward(service, sample("slow"), reward_key="score")
+    assert with_metrics["score"] == 0.8 and with_metrics["judged"] == 1 and with_metrics["speedup"] == 0.5
+
+
+def test_a_sample_of_slime_that_is_not_judged_is_removed_and_does_not_move_its_group(service):
+    group = [sample("fast"), sample("fault"), sample("slow"), sample("broken")]
+    rewards = slime_reward(service, group)
+    assert [each.remove_sample for each in group] == [False, True, False, True]
+    assert rewards == pytest.approx([2.3, 1.55, 0.8, 1.55])
+    alone = sample("fault")
+    assert slime_reward(service, alone) == 0 and alone.remove_sample
+    assert slime_reward(service, [sample("fault")], reward_key="reward") == [{"judged": 0, "reward": 0}]
+
+
+def test_slime_refuses_unknown_settings_and_a_sample_without_a_task(service):
+    with pytest.raises(ValueError, match="other fields"):
+        slime_reward(service, sample("fast"), evaluater="x")
+    with pytest.raises(ValueError, match="has no task"):
+        slime_reward(service, sample("fast", label=None))
+
+
 @pytest.fixture
 def environment(service):
     return KernelEnvironment(service.url, wait_s=0.3)
@@ -213,7 +248,7 @@ def test_a_row_without_a_task_is_an_error(environment):
 
 
 def test_adapters_load_no_trainer():
-    code = ("import sys, kernelwright, kernelwright.verl, kernelwright.trl, kernelwright.outcomes\n"
-            "print([each for each in ('verl', 'trl', 'torch', 'verifiers', 'tinker') if each in sys.modules])")
+    code = ("import sys, kernelwright, kernelwright.verl, kernelwright.trl, kernelwright.slime\n"
+            "print([each for each in ('verl', 'trl', 'slime', 'torch', 'verifiers', 'tinker') if each in sys.modules])")
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"
