@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # make lint: formatting and static analysis of C++ and Python. lint.sh --fix: formats in place instead.
+# lint.sh --alone: also compiles each source without the neighbours of its unity build.
 . "$(dirname "$0")/lib.sh"
 
 scripts/packages.sh build lint
@@ -25,5 +26,5 @@ stage "clang-format" format --dry-run -Werror || failed+=(clang-format)
 stage "ruff" ruff || failed+=(ruff)
 stage "mypy" mypy || failed+=(mypy)
 stage "build" scripts/build.sh || fail "clang-tidy needs a build"
-stage "clang-tidy" python3 scripts/tidy.py || failed+=(clang-tidy)
+stage "clang-tidy" python3 scripts/tidy.py ${1:+"$1"} || failed+=(clang-tidy)
 if [ ${#failed[@]} != 0 ]; then fail "complaints of: ${failed[*]}"; fi

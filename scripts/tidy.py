@@ -1,12 +1,13 @@
 """Runs clang-tidy over every .cpp of src/ and app/, two or more at a time, with the flags of the compile database.
 
-python3 scripts/tidy.py [BUILD_DIR]
+python3 scripts/tidy.py [--alone] [BUILD_DIR]
 
 Most of its time goes into headers, so files that can be included in one text are checked together, with the include
 folders of all of them. Where a group causes complaints, each half is checked. A build that compiles sources together
-(KW_UNITY) misses a local variable that shadows another and an include that only a neighbour has, so the compiler checks
-each file alone first. A file that passed is not checked again until its text, a header of the project that it includes
-or that its neighbours in the build include, its compiler flags or .clang-tidy change.
+(KW_UNITY) misses a local variable that shadows another and an include that only a neighbour has: with --alone, the
+compiler checks each file by itself first, which takes as long as the rest. A file that passed is not checked again until
+its text, a header of the project that it includes or that its neighbours in the build include, its compiler flags or
+.clang-tidy change.
 """
 import hashlib
 import json
@@ -20,7 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
+ALONE = "--alone" in sys.argv[1:]
+BUILD = Path(next((word for word in sys.argv[1:] if word != "--alone"), "build")).resolve()
 STAMPS = BUILD / "tidy"
 TIDY = "clang-tidy-19"
 LIMIT_S = 300
@@ -69,7 +71,7 @@ def entries_of_sources(database):
 
 
 def key(entry, headers):
-    known = hashlib.sha256("\0".join(flags(entry)).encode())
+    known = hashlib.sha256("\0".join((*flags(entry), *(WARNINGS if ALONE else ()))).encode())
     known.update((ROOT / ".clang-tidy").read_bytes())
     for path in sorted({Path(entry["file"]), *headers}):
         known.update(str(path).encode() + b"\0" + path.read_bytes())
@@ -165,7 +167,7 @@ def complaints_of(group):
 def check(group):
     """(complaints_of(), seconds of the compiler, of clang-tidy)"""
     started = time.monotonic()
-    alone = [(entry, compile_alone(entry)) for entry in group]
+    alone = [(entry, compile_alone(entry) if ALONE else "") for entry in group]
     compiled = time.monotonic()
     good = [entry for entry, complaints in alone if not complaints]
     found = [(entry, complaints) for entry, complaints in alone if complaints]
