@@ -198,7 +198,8 @@ std::optional<KeptRow> Rows::insert(const NewRow& row, std::optional<Quota>& spe
   }
   if (insert_evaluation(row, kept.record)) {
     kept.seq = statements_->connection.getLastInsertRowid();
-    if ((spent = count(row))) return {};
+    spent = count(row);
+    if (spent) return {};
     kept.record.verdict ? put(statements_->insert_verdict, kept.seq, *kept.record.verdict)
                         : put_request(statements_->insert_request, kept.seq, row);
     return kept;
