@@ -26,7 +26,7 @@ WAIT_S = 600.0  # of an adapter, unless it is told another limit
 POLL_S = 30.0  # a call waits so long for a verdict, and is then repeated
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0  # before an answer is judged again after a fault of the infrastructure
 NOT_FOUND = 404
-TRUST_LEVELS = {"replay": 2, "in-process": 1}
+TRUST_LEVELS = {"interpreter": 1, "in-process": 2, "replay": 3}  # those of Harbor's reward.json
 
 
 class NotJudged(RuntimeError):

@@ -44,7 +44,7 @@ def test_metrics_always_have_the_same_names_and_are_numbers():
     found = [metrics_of(each) for each in (CORRECT, FAULT, {}, {"status": "correct", "counts": False, "trust": "interpreter"})]
     assert len({tuple(each) for each in found}) == 1
     assert all(isinstance(value, float) and math.isfinite(value) for each in found for value in each.values())
-    assert found[0] == {"correct": 1, "right": 1, "speedup": 2, "speedup_known": 1, "trust_level": 2}
+    assert found[0] == {"correct": 1, "right": 1, "speedup": 2, "speedup_known": 1, "trust_level": 3}
     assert (found[3]["correct"], found[3]["right"]) == (0, 1)
 
 
