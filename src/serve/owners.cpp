@@ -60,7 +60,7 @@ class KeysReader {
         return bad(value, fmt::format("keys.{} has an unknown field {}", name, key.str()));
       }
     }
-    // Who is confined to some tasks could otherwise send any other one.
+    // An owner of some tasks could otherwise send any other task as its own reference.
     if (!states_references) rules.own_references = rules.tasks.empty();
     if (rules.digests.empty()) return bad(node, fmt::format("keys.{} has no sha256", name));
     for (std::string& digest : rules.digests) {

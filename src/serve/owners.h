@@ -1,4 +1,4 @@
-// Owners: whom the keys of a service belong to, what each owner may do, and whose ids are whose. The operator
+// Owners of a service's keys: their names, limits and ids. The operator
 // has the empty name, no limits, and sees the evaluations and conversations of all.
 #pragma once
 
@@ -36,7 +36,7 @@ using OwnerRulesPtr = std::shared_ptr<const OwnerRules>;
 Result<std::vector<OwnerRules>> read_keys_file(const std::filesystem::path& path);
 Result<std::vector<OwnerRules>> read_keys(std::string_view toml, std::string_view name);
 
-// Who sends a request.
+// The sender of a request.
 struct Caller {
   bool is_known = false;  // has a key, or needs none
   OwnerRulesPtr rules;    // null: the operator

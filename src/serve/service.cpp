@@ -216,8 +216,8 @@ ApiError too_often(const OwnerRules& rules, int wait_s) {
       "", wait_s};
 }
 
-// What the header tells. The name under which a page reaches a service with a key does not matter: it has no
-// key.
+// Refusals that need the header alone. With a key, the service takes any Host: a page of another site does
+// not have the key.
 std::optional<ApiError> Service::State::refusal_of_head(const http::Request& head, const Routes::Found& found,
                                                         const Caller& caller) const {
   if (options.names) {
