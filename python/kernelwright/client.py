@@ -80,7 +80,7 @@ class Client(ConversationCalls):
     async def evaluate_async(self, request: AnyRequest | None = None, /, **fields: Any) -> Evaluation:
         """As evaluate(), on a separate thread. Cancelling the task cancels the evaluation."""
         asked = with_id({**(request or {}), **fields})
-        return await self._on_thread([asked["id"]], lambda: self._evaluate(asked))
+        return await self.on_thread([asked["id"]], lambda: self._evaluate(asked))
 
     def as_completed(self, requests: Iterable[AnyRequest]) -> Iterator[tuple[int, Evaluation]]:
         """Submits all, and yields the number and the evaluation of each as they end. Evaluations that exceed the service's
@@ -104,7 +104,7 @@ class Client(ConversationCalls):
     async def evaluate_many_async(self, requests: Iterable[AnyRequest]) -> list[Evaluation]:
         """As evaluate_many(), on a separate thread. Cancelling the task cancels the evaluations."""
         asked = [with_id(each) for each in requests]
-        return await self._on_thread([each["id"] for each in asked], lambda: self.evaluate_many(asked))
+        return await self.on_thread([each["id"] for each in asked], lambda: self.evaluate_many(asked))
 
     def submit(self, request: AnyRequest | None = None, /, **fields: Any) -> str:
         """Submits one, and returns its id without waiting for its end."""
@@ -171,7 +171,9 @@ class Client(ConversationCalls):
             self._limits = (int(limits.get("max_batch") or MAX_BATCH), int(limits.get("max_body_bytes") or MAX_BODY_BYTES))
         return self._limits
 
-    async def _on_thread(self, ids: list[str], work: Callable[[], T]) -> T:
+    async def on_thread(self, ids: list[str], work: Callable[[], T]) -> T:
+        """The result of blocking work on a thread, of which a bounded number runs at a time. If the caller is cancelled, the
+        evaluations `ids` are cancelled."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[T] = loop.create_future()
 

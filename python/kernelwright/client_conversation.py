@@ -108,7 +108,7 @@ class Conversation:
 
     async def turn_async(self, completion: str, *, finish_reason: str | None = None) -> TurnResult:
         """As turn(), on a separate thread. Cancelling the task leaves the turn to the service."""
-        return await self._calls._on_thread([], lambda: self.turn(completion, finish_reason=finish_reason))
+        return await self._calls.on_thread([], lambda: self.turn(completion, finish_reason=finish_reason))
 
     def state(self) -> dict[str, Any]:
         """The whole state: all messages, and the history of the turns."""
@@ -139,7 +139,7 @@ class ConversationCalls:
 
     _wire: Wire
 
-    async def _on_thread(self, ids: list[str], work: Callable[[], T]) -> T:
+    async def on_thread(self, ids: list[str], work: Callable[[], T]) -> T:
         raise NotImplementedError
 
     def tasks(self) -> Iterator[TaskInfo]:
@@ -168,7 +168,7 @@ class ConversationCalls:
 
     async def conversation_async(self, task_id: str, **fields: Any) -> Conversation:
         """As conversation(), on a separate thread."""
-        return await self._on_thread([], lambda: self.conversation(task_id, **fields))
+        return await self.on_thread([], lambda: self.conversation(task_id, **fields))
 
     def resume(self, conversation_id: str) -> Conversation:
         """A conversation that exists, by its id; waits for a turn that is being judged."""

@@ -53,7 +53,7 @@ async def _outcome(sample: Any, settings: Mapping[str, Any]) -> Outcome | None:
     request = {**task_named(sample.label, metadata), "completion": sample.response, "reward": terms, **more}
     client, wait_s = shared_client(settings.get("evaluator")), float(settings.get("wait_s", WAIT_S))
     try:
-        return outcome_of(await client._on_thread([], lambda: judge_within(client, request, wait_s)))
+        return outcome_of(await client.on_thread([], lambda: judge_within(client, request, wait_s)))
     except NotJudged as why:
         logger.warning("a sample is left out: %s", why)
         sample.remove_sample = True

@@ -48,7 +48,7 @@ class KernelEnv(Env):
         message, _ = self._renderer.parse_response(action)
         cut = "length" if (extra or {}).get("stop_reason") == "length" else None
         text = get_text_content(message)
-        result = await self._client._on_thread(
+        result = await self._client.on_thread(
             [], lambda: turn_within(conversation, text, self._wait_s, finish_reason=cut))
         before = best_reward(self.results) or 0.0
         self.results.append(result)

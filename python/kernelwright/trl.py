@@ -88,7 +88,7 @@ class KernelEnvironment:
         if not isinstance(code, str):
             return "Not judged: `code` is no text."
         try:
-            result = await self._client._on_thread([], lambda: turn_within(conversation, _answer(code), self._wait_s))
+            result = await self._client.on_thread([], lambda: turn_within(conversation, _answer(code), self._wait_s))
         except Refused as refused:
             if refused.status == TOO_LARGE:
                 return f"Not judged: {refused}"  # the model's own fault, which earns nothing

@@ -59,7 +59,7 @@ class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
                    "reward": {name: value for name, value in terms.items() if value is not None},
                    **({"options": config.options} if config.options else {})}
         client = Client(config.evaluator)
-        outcome = outcome_of(await client._on_thread([], lambda: judge_within(client, request, config.wait_s)))
+        outcome = outcome_of(await client.on_thread([], lambda: judge_within(client, request, config.wait_s)))
         trace.record_metrics(outcome.metrics)
         return outcome.reward
 

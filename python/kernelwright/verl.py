@@ -30,7 +30,7 @@ async def compute_score(*, data_source: str | None = None, solution_str: str, gr
                "reward": {name: value for name, value in terms.items() if value is not None},
                **{name: value for name, value in more.items() if value is not None}}
     client = shared_client(evaluator)
-    evaluation = await client._on_thread([], lambda: judge_within(client, request, float(wait_s)))
+    evaluation = await client.on_thread([], lambda: judge_within(client, request, float(wait_s)))
     outcome = outcome_of(evaluation)
     # verl shows `acc` as the main figure of a validation.
     return {"score": outcome.reward, "acc": outcome.metrics["correct"], **outcome.metrics}
