@@ -10,13 +10,14 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Answers after a moment, or throws an object that is not a std::exception.
+// Answers once `waits_for` requests were in flight together, or throws an object that is not a std::exception.
 class FakeChat : public llm::ChatClient {
  public:
   async::Task<std::expected<llm::ChatAnswer, llm::ChatFailure>> chat(
       const llm::ChatRequest& request) override {
     most = std::max(most, ++in_flight);
-    co_await async::sleep_until(async::Deadline::in(1ms));
+    do co_await async::sleep_until(async::Deadline::in(1ms));
+    while (most < waits_for);
     --in_flight;
     if (throws) throw 17;
     llm::ChatAnswer answer;
@@ -26,6 +27,7 @@ class FakeChat : public llm::ChatClient {
   const llm::ModelInfo& model() const override { return info_; }
 
   bool throws = false;
+  std::size_t waits_for = 1;
   std::size_t in_flight = 0;
   std::size_t most = 0;
 
@@ -80,6 +82,7 @@ struct World {
 
 TEST(RowAsker, HasSoManyRequestsInFlight) {
   World world;
+  world.chat.waits_for = 3;
   auto ended = world.run(3, 2, 5);
   ASSERT_TRUE(ended && *ended);
   EXPECT_EQ(world.log.ended, 10U);
