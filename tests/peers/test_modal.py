@@ -388,7 +388,8 @@ def test_what_the_service_refuses_is_cancelled_with_its_words(client):
 
 
 def test_a_cancelled_one_stays_so(client):
-    name = client.submit(asked(kernel_code="import time\ntime.sleep(20)\n"))
+    # With an entry, or it is refused before it runs.
+    name = client.submit(asked(kernel_code="import time\ntime.sleep(20)\n" + PAIR["kernel_code"]))
     assert client.cancel(name).state == "cancelled"
     assert client.get(name).state == "cancelled"
 
