@@ -25,8 +25,13 @@ struct ConversationRows::Statements {
              "SELECT seq, digest, request, task, opened_at, expires_at, ended_at, stop_reason, why, bytes"
              " FROM conversations WHERE id = ?"),
         turns(database,
-              "SELECT turn, completion, finish_reason, evaluation, verdict, feedback, reward, sent_at,"
-              " judged_at FROM conversation_turns WHERE seq = ? ORDER BY turn"),
+              "SELECT turn, finish_reason, evaluation, verdict, feedback, reward, sent_at, judged_at"
+              " FROM conversation_turns WHERE seq = ? ORDER BY turn"),
+        completions(database,
+                    "SELECT turn, completion FROM conversation_turns WHERE seq = ? AND turn >= ?"),
+        is_same_turn(database,
+                     "SELECT completion = ?3 AND finish_reason = ?4 FROM conversation_turns"
+                     " WHERE seq = ?1 AND turn = ?2"),
         count(database, "SELECT count(*) FROM conversations WHERE ended_at IS NULL"),
         count_of(database, "SELECT count(*) FROM conversations WHERE ended_at IS NULL AND owner = ?"),
         send(database,
@@ -63,6 +68,8 @@ struct ConversationRows::Statements {
   SQLite::Statement insert;
   SQLite::Statement find;
   SQLite::Statement turns;
+  SQLite::Statement completions;
+  SQLite::Statement is_same_turn;
   SQLite::Statement count;
   SQLite::Statement count_of;
   SQLite::Statement send;
@@ -91,26 +98,43 @@ std::vector<TurnRow> turn_rows_of(SQLite::Statement& turns, std::int64_t seq) {
   while (turns.executeStep()) {
     TurnRow row;
     row.turn = static_cast<std::size_t>(turns.getColumn(0).getInt64());
-    row.completion = turns.getColumn(1).getString();
-    row.finish_reason = turns.getColumn(2).getString();
-    row.evaluation = turns.getColumn(3).getString();
-    row.verdict = turns.getColumn(4).getString();
-    row.feedback = turns.getColumn(5).getString();
-    if (!turns.getColumn(6).isNull()) row.reward = turns.getColumn(6).getDouble();
-    row.sent_at_ms = turns.getColumn(7).getInt64();
-    row.judged_at_ms = time_at(turns.getColumn(8));
+    row.finish_reason = turns.getColumn(1).getString();
+    row.evaluation = turns.getColumn(2).getString();
+    row.verdict = turns.getColumn(3).getString();
+    row.feedback = turns.getColumn(4).getString();
+    if (!turns.getColumn(5).isNull()) row.reward = turns.getColumn(5).getDouble();
+    row.sent_at_ms = turns.getColumn(6).getInt64();
+    row.judged_at_ms = time_at(turns.getColumn(7));
     found.push_back(std::move(row));
   }
   return found;
 }
 
-bool is_same_turn(const TurnRow& a, const TurnRow& b) {
-  return a.completion == b.completion && a.finish_reason == b.finish_reason;
-}
-
 }  // namespace
 
-std::optional<ConversationRow> ConversationRows::load(const std::string& id) {
+void ConversationRows::load_completions(ConversationRow& row, std::size_t first_turn) {
+  SQLite::Statement& completions = statements_->completions;
+  StatementUse use(completions);
+  completions.bind(1, row.seq);
+  completions.bind(2, static_cast<std::int64_t>(first_turn));
+  while (completions.executeStep()) {
+    const auto turn = static_cast<std::size_t>(completions.getColumn(0).getInt64());
+    row.turns.at(turn - 1).completion = completions.getColumn(1).getString();
+  }
+}
+
+// Compared in the database, so that no completion is loaded.
+bool ConversationRows::has_same_turn(std::int64_t seq, const TurnRow& turn) {
+  SQLite::Statement& is_same_turn = statements_->is_same_turn;
+  StatementUse use(is_same_turn);
+  is_same_turn.bind(1, seq);
+  is_same_turn.bind(2, static_cast<std::int64_t>(turn.turn));
+  is_same_turn.bindNoCopy(3, turn.completion);
+  is_same_turn.bindNoCopy(4, turn.finish_reason);
+  return is_same_turn.executeStep() && is_same_turn.getColumn(0).getInt() != 0;
+}
+
+std::optional<ConversationRow> ConversationRows::load(const std::string& id, Completions completions) {
   ConversationRow row;
   {
     SQLite::Statement& find = statements_->find;
@@ -130,11 +154,14 @@ std::optional<ConversationRow> ConversationRows::load(const std::string& id) {
     row.bytes = static_cast<std::size_t>(find.getColumn(9).getInt64());
   }
   row.turns = turn_rows_of(statements_->turns, row.seq);
+  if (completions != Completions::none && !row.turns.empty())
+    load_completions(row, completions == Completions::all ? 1 : row.turns.size());
   return row;
 }
 
-std::optional<ConversationRow> ConversationRows::find(const std::string& id, std::int64_t now_ms) {
-  auto row = load(id);
+std::optional<ConversationRow> ConversationRows::find(const std::string& id, std::int64_t now_ms,
+                                                      Completions completions) {
+  auto row = load(id, completions);
   if (row && !row->is_over() && !row->is_judging() && row->expires_at_ms <= now_ms)
     finish(*row, {"expired", ""}, row->expires_at_ms);
   return row;
@@ -166,7 +193,7 @@ void ConversationRows::touch(std::int64_t seq, std::int64_t more_bytes, std::int
 
 ConversationRows::Opened ConversationRows::open(ConversationRow row, std::size_t most_open,
                                                 std::size_t most_of_owner) {
-  if (auto known = find(row.id, row.opened_at_ms)) {
+  if (auto known = find(row.id, row.opened_at_ms, Completions::none)) {
     Opening how = known->digest == row.digest ? Opening::repeated : Opening::conflict;
     return {how, std::move(*known)};
   }
@@ -189,12 +216,12 @@ ConversationRows::Opened ConversationRows::open(ConversationRow row, std::size_t
 
 ConversationRows::Sent ConversationRows::send(const std::string& id, TurnRow turn, std::int64_t now_ms,
                                               std::size_t most_bytes) {
-  auto row = find(id, now_ms);
+  auto row = find(id, now_ms, Completions::none);
   if (!row) return {};
   const std::size_t known = row->turns.size();
   auto answer = [&](Sending how) { return Sent{how, std::move(*row)}; };
   if (turn.turn >= 1 && turn.turn <= known)
-    return answer(is_same_turn(row->turns[turn.turn - 1], turn) ? Sending::repeated : Sending::conflict);
+    return answer(has_same_turn(row->seq, turn) ? Sending::repeated : Sending::conflict);
   if (row->is_over()) return answer(Sending::over);
   if (turn.turn != known + 1 || row->is_judging()) return answer(Sending::out_of_order);
   if (row->bytes + turn.completion.size() > most_bytes) return answer(Sending::too_large);

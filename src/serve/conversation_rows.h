@@ -80,6 +80,9 @@ struct ConversationRow {
   bool is_over() const { return ended_at_ms.has_value(); }
 };
 
+// The completions with which a conversation is read: they may have megabytes, and few answers need them.
+enum class Completions { none, last, all };
+
 // The end of a conversation.
 struct ConversationEnd {
   std::string stop_reason;
@@ -94,18 +97,19 @@ class ConversationRows {
   enum class Opening { opened, repeated, conflict, full, owner_full };
   struct Opened {
     Opening how = Opening::opened;
-    ConversationRow row;  // unless it is full
+    ConversationRow row;  // without completions; none if it is full
   };
   // At most `most_open` conversations may be open, and of the owner as many; 0: no limit of the owner's own.
   Opened open(ConversationRow row, std::size_t most_open, std::size_t most_of_owner = 0);
 
   // With all turns. An open one beyond its time has ended.
-  std::optional<ConversationRow> find(const std::string& id, std::int64_t now_ms);
+  std::optional<ConversationRow> find(const std::string& id, std::int64_t now_ms,
+                                      Completions completions = Completions::all);
 
   enum class Sending { sent, repeated, conflict, out_of_order, over, too_large, unknown };
   struct Sent {
     Sending how = Sending::unknown;
-    ConversationRow row;
+    ConversationRow row;  // without completions, except that of a new turn
   };
   // Adds the next turn of an open conversation, or finds the same one.
   Sent send(const std::string& id, TurnRow turn, std::int64_t now_ms, std::size_t most_bytes);
@@ -132,7 +136,9 @@ class ConversationRows {
   std::size_t open_ones_of(const std::string& owner);
 
  private:
-  std::optional<ConversationRow> load(const std::string& id);
+  std::optional<ConversationRow> load(const std::string& id, Completions completions);
+  void load_completions(ConversationRow& row, std::size_t first_turn);
+  bool has_same_turn(std::int64_t seq, const TurnRow& turn);
   void touch(std::int64_t seq, std::int64_t more_bytes, std::int64_t expires_at_ms, const std::string& why);
   void finish(ConversationRow& row, const ConversationEnd& end, std::int64_t at_ms);
 

@@ -73,6 +73,13 @@ std::int64_t Conversations::expiry_ms() const {
   return parts_.clock.now_ms() + ms_of(limits_.ttl);
 }
 
+// The task may have megabytes, which the loop's thread does not parse.
+async::Task<Answered<LoadedConversation>> Conversations::loaded(ConversationRow row) const {
+  const std::size_t bytes = row.task.size() + row.request.size();
+  co_return co_await parts_.workbench.result_of<Answered<LoadedConversation>>(
+      bytes, [row = std::move(row)]() mutable { return LoadedConversation::of(std::move(row)); });
+}
+
 async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationRequest request,
                                                                  std::size_t most_of_owner) {
   if (draining_) co_return refuse({503, "draining", "the service is shutting down", "", 5});
@@ -102,22 +109,24 @@ async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationReq
                       fmt::format("{} conversations are open, which is the limit", limits_.open), "", 30});
   const bool repeated = opened->how == Opening::repeated;
   if (!repeated) ++parts_.metrics.conversations;
-  auto loaded = LoadedConversation::of(std::move(opened->row));
-  if (!loaded) co_return refuse(std::move(loaded.error()));
-  const bool judging = loaded->row.is_judging();
-  co_return Answer{std::move(*loaded), repeated, judging};
+  auto read = co_await loaded(std::move(opened->row));
+  if (!read) co_return refuse(std::move(read.error()));
+  const bool judging = read->row.is_judging();
+  co_return Answer{std::move(*read), repeated, judging};
 }
 
-async::Task<Answered<Conversations::Answer>> Conversations::look(std::string id) {
+async::Task<Answered<Conversations::Answer>> Conversations::look(std::string id, Completions completions) {
   auto found = co_await parts_.store.conversations<std::optional<ConversationRow>>(
-      [id, now_ms = parts_.clock.now_ms()](ConversationRows& rows) { return rows.find(id, now_ms); });
+      [id, completions, now_ms = parts_.clock.now_ms()](ConversationRows& rows) {
+        return rows.find(id, now_ms, completions);
+      });
   if (!found) co_return refuse(broken_conversations(found.error()));
   if (!*found) co_return refuse(no_conversation(id));
-  auto loaded = LoadedConversation::of(std::move(**found));
-  if (!loaded) co_return refuse(std::move(loaded.error()));
-  const bool judging = loaded->row.is_judging();
+  auto read = co_await loaded(std::move(**found));
+  if (!read) co_return refuse(std::move(read.error()));
+  const bool judging = read->row.is_judging();
   if (judging && !draining_) start_judging(id, true);  // if nobody does
-  co_return Answer{std::move(*loaded), false, judging};
+  co_return Answer{std::move(*read), false, judging};
 }
 
 async::Task<Answered<Conversations::Answer>> Conversations::send(std::string id, TurnRequest request) {
@@ -138,11 +147,11 @@ async::Task<Answered<Conversations::Answer>> Conversations::send(std::string id,
     co_return refuse(std::move(*refusal));
   const bool repeated = sent->how == Sending::repeated;
   if (!repeated) ++parts_.metrics.conversation_turns;
-  auto loaded = LoadedConversation::of(std::move(sent->row));
-  if (!loaded) co_return refuse(std::move(loaded.error()));
-  const bool judging = loaded->row.is_judging() && loaded->row.turns.size() == request.turn;
+  auto read = co_await loaded(std::move(sent->row));
+  if (!read) co_return refuse(std::move(read.error()));
+  const bool judging = read->row.is_judging() && read->row.turns.size() == request.turn;
   if (judging) start_judging(id, false);
-  co_return Answer{std::move(*loaded), repeated, judging};
+  co_return Answer{std::move(*read), repeated, judging};
 }
 
 async::Task<Answered<bool>> Conversations::until_judged(std::string id, async::Deadline deadline) {
@@ -198,7 +207,7 @@ Conversations::JudgingPtr Conversations::start_judging(const std::string& id, bo
 async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insists) {
   std::chrono::milliseconds pause = first_write_retry;
   while (!closed_) {
-    auto answer = co_await look(id);
+    auto answer = co_await look(id, Completions::last);
     if (!answer || !answer->judging) break;
     const std::string evaluation = answer->conversation.row.turns.back().evaluation;
     auto judgement = co_await judgement_or_reason(std::move(answer->conversation), judging);
@@ -209,7 +218,7 @@ async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insi
       continue;
     }
     // The conversation may have ended, and its memory was not kept, while the turn was judged.
-    auto now = co_await look(id);
+    auto now = co_await look(id, Completions::last);
     if (!now || !now->judging || now->conversation.row.turns.back().evaluation != evaluation) break;
     if (is_full) judging->refusal = judgement.error();
     if (is_full && judging->refusal->error_class == "draining") break;  // the next service judges it

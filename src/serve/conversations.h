@@ -62,13 +62,13 @@ class Conversations {
     bool judging = false;   // its last turn waits for the verdict
   };
 
-  // Ids are scoped (owners.h). `most_of_owner`: that this owner may have open; 0: no limit.
+  // Ids are scoped (owners.h). Answers of open() and send() have no earlier completions. `most_of_owner`: that this owner may have open; 0: no limit.
   async::Task<Answered<Answer>> open(ConversationRequest request, std::size_t most_of_owner = 0);
   // Stores the turn and begins to judge it; until_judged() waits.
   async::Task<Answered<Answer>> send(std::string id, TurnRequest request);
   // Returns at once unless a turn is being judged. A refusal: the queue did not take the turn.
   async::Task<Answered<bool>> until_judged(std::string id, async::Deadline deadline);
-  async::Task<Answered<Answer>> look(std::string id);
+  async::Task<Answered<Answer>> look(std::string id, Completions completions = Completions::all);
   async::Task<Answered<Answer>> end(std::string id);
 
   // One step: expires, and deletes what is beyond its retention. The number of changes.
@@ -101,6 +101,7 @@ class Conversations {
   async::Task<> keep(const LoadedConversation& it, Judgement judgement);
   async::Task<> take_back(const LoadedConversation& it, std::string why);
   async::Task<> write(std::function<void(ConversationRows&)> work);
+  async::Task<Answered<LoadedConversation>> loaded(ConversationRow row) const;
   std::int64_t expiry_ms() const;
 
   Parts parts_;

@@ -85,9 +85,12 @@ struct ConversationApi {
 using ConversationApiPtr = std::shared_ptr<const ConversationApi>;
 
 async::Task<http::Response> open_conversation(ConversationApiPtr api, const Call& call) {
-  auto body = json_body(call);
-  if (!body) co_return refusal_response(body.error());
-  auto request = read_conversation(*body, call.find_task);
+  using Read = Answered<ConversationRequest>;
+  auto request = co_await api->workbench.result_of<Read>(call.request.body.size(), [&call]() -> Read {
+    auto body = json_body(call);
+    if (!body) return refuse(std::move(body.error()));
+    return read_conversation(*body, call.find_task);
+  });
   if (!request) co_return refusal_response(request.error());
   request->id = scoped_id(call.owner, request->id);
   auto opened = co_await api->conversations.open(std::move(*request),
@@ -98,12 +101,12 @@ async::Task<http::Response> open_conversation(ConversationApiPtr api, const Call
 
 // The conversation once no turn of it is being judged, or after the time.
 async::Task<Answered<Conversations::Answer>> settled(ConversationApiPtr api, const Call& call, std::string id,
-                                                     double wait_s) {
+                                                     double wait_s, Completions completions) {
   if (wait_s > 0) {
     auto waited = co_await unless_gone(call, api->conversations.until_judged(id, deadline_after(wait_s)));
     if (!waited) co_return refuse(std::move(waited.error()));
   }
-  co_return co_await api->conversations.look(std::move(id));
+  co_return co_await api->conversations.look(std::move(id), completions);
 }
 
 async::Task<http::Response> send_turn(ConversationApiPtr api, const Call& call) {
@@ -119,7 +122,7 @@ async::Task<http::Response> send_turn(ConversationApiPtr api, const Call& call) 
   const std::string id = scoped_id(call.owner, call.rest);
   auto answer = co_await api->conversations.send(id, std::move(*request));
   if (answer && answer->judging) {
-    answer = co_await settled(api, call, id, wait_s);
+    answer = co_await settled(api, call, id, wait_s, Completions::none);
     if (answer) answer->judging = answer->judging && answer->conversation.row.turns.size() == turn;
   }
   if (!answer) co_return refusal_response(answer.error());
@@ -130,10 +133,14 @@ async::Task<http::Response> show_conversation(ConversationApiPtr api, const Call
   auto wait_s = wait_of(call);
   if (!wait_s) co_return refusal_response(wait_s.error());
   const std::string id = scoped_id(call.owner, call.rest);
-  auto answer = co_await api->conversations.look(id);
-  if (answer && answer->judging && *wait_s > 0) answer = co_await settled(api, call, id, *wait_s);
+  // A turn that waits for its verdict is judged meanwhile, also after a restart.
+  auto answer = co_await api->conversations.look(id, *wait_s > 0 ? Completions::none : Completions::all);
+  if (answer && *wait_s > 0)
+    answer = co_await settled(api, call, id, answer->judging ? *wait_s : 0, Completions::all);
   if (!answer) co_return refusal_response(answer.error());
-  co_return json_response(200, whole_conversation_json(answer->conversation));
+  co_return co_await api->workbench.result_of<http::Response>(
+      answer->conversation.row.bytes,
+      [&answer] { return json_response(200, whole_conversation_json(answer->conversation)); });
 }
 
 async::Task<http::Response> end_conversation(ConversationApiPtr api, const Call& call) {
