@@ -27,8 +27,7 @@ struct ConversationRows::Statements {
         turns(database,
               "SELECT turn, finish_reason, evaluation, verdict, feedback, reward, sent_at, judged_at"
               " FROM conversation_turns WHERE seq = ? ORDER BY turn"),
-        completions(database,
-                    "SELECT turn, completion FROM conversation_turns WHERE seq = ? AND turn >= ?"),
+        completions(database, "SELECT turn, completion FROM conversation_turns WHERE seq = ? AND turn >= ?"),
         is_same_turn(database,
                      "SELECT completion = ?3 AND finish_reason = ?4 FROM conversation_turns"
                      " WHERE seq = ?1 AND turn = ?2"),

@@ -62,7 +62,8 @@ class Conversations {
     bool judging = false;   // its last turn waits for the verdict
   };
 
-  // Ids are scoped (owners.h). Answers of open() and send() have no earlier completions. `most_of_owner`: that this owner may have open; 0: no limit.
+  // Ids are scoped (owners.h). Answers of open() and send() have no earlier completions. `most_of_owner`:
+  // that this owner may have open; 0: no limit.
   async::Task<Answered<Answer>> open(ConversationRequest request, std::size_t most_of_owner = 0);
   // Stores the turn and begins to judge it; until_judged() waits.
   async::Task<Answered<Answer>> send(std::string id, TurnRequest request);

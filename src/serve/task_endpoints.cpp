@@ -138,9 +138,9 @@ async::Task<http::Response> show_conversation(ConversationApiPtr api, const Call
   if (answer && *wait_s > 0)
     answer = co_await settled(api, call, id, answer->judging ? *wait_s : 0, Completions::all);
   if (!answer) co_return refusal_response(answer.error());
-  co_return co_await api->workbench.result_of<http::Response>(
-      answer->conversation.row.bytes,
-      [&answer] { return json_response(200, whole_conversation_json(answer->conversation)); });
+  co_return co_await api->workbench.result_of<http::Response>(answer->conversation.row.bytes, [&answer] {
+    return json_response(200, whole_conversation_json(answer->conversation));
+  });
 }
 
 async::Task<http::Response> end_conversation(ConversationApiPtr api, const Call& call) {
