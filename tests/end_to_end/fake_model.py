@@ -46,12 +46,26 @@ class FakeModel:
         choice = {"index": 0, "finish_reason": "stop"}
         choice |= {"text": answer} if path == "/completions" else {"message": {"role": "assistant", "content": answer}}
         usage = {"prompt_tokens": 10, "completion_tokens": 10}
+        if body.get("stream"):
+            return self.stream(request, answer, usage)
         return self.send(request, 200, {"model": "fake", "choices": [choice], "usage": usage})
 
+    def stream(self, request, answer, usage):
+        """The answer as the events of a chat completion, in two parts."""
+        half = len(answer) // 2
+        deltas = [({"role": "assistant", "content": answer[:half]}, None), ({"content": answer[half:]}, None), ({}, "stop")]
+        chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": end}]} for delta, end in deltas]
+        chunks.append({"choices": [], "usage": {**usage, "total_tokens": sum(usage.values())}})
+        common = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "fake"}
+        lines = [json.dumps(common | each) for each in chunks] + ["[DONE]"]
+        self.send_bytes(request, 200, "text/event-stream", "".join(f"data: {line}\n\n" for line in lines).encode())
+
     def send(self, request, status, answer):
-        data = json.dumps(answer).encode()
+        self.send_bytes(request, status, "application/json", json.dumps(answer).encode())
+
+    def send_bytes(self, request, status, kind, data):
         request.send_response(status)
-        request.send_header("Content-Type", "application/json")
+        request.send_header("Content-Type", kind)
         request.send_header("Content-Length", str(len(data)))
         request.end_headers()
         request.wfile.write(data)
