@@ -30,9 +30,9 @@ void add_settings(CLI::App& app, Settings& settings) {
 
 namespace {
 
-// `score` compiles some outputs here even if a service judges, and its --baseline is a different flag.
+// `score` compiles some outputs here even if a service judges.
 bool means_something_here(const CLI::App& verb, const std::string& name) {
-  return verb.get_name() == "score" && (name == "--allow-unsandboxed" || name == "--baseline");
+  return verb.get_name() == "score" && name == "--allow-unsandboxed";
 }
 
 }  // namespace

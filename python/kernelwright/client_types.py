@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     require: Literal["own", "triton", "any"]
     timing_trials: int
     timing_precision: float
+    compile_baseline: bool
     # end
 
 

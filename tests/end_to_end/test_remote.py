@@ -163,7 +163,7 @@ def test_another_program_at_the_address_is_named(ask, batch):
 
 
 @pytest.mark.parametrize("words", [("--device", "cpu"), ("--memory", "8G"), ("--audit", "1"), ("--shapes", "given"),
-                                   ("--instrument", "replay"), ("--baseline", "eager"), ("--recordings", "x"),
+                                   ("--instrument", "replay"), ("--recordings", "x"),
                                    ("--allow-unsandboxed",)])
 def test_what_a_service_decides_alone_is_refused(ask, batch, words):
     code, _, stderr = ask("verify", "--batch", batch(rows(1)), *words)

@@ -117,8 +117,9 @@ TEST(KernelGymRequest, ThatMakesNoSenseIsNamed) {
 }
 
 TEST(KernelGymRequest, IsRefusedWhereAFieldIsNotHonoured) {
-  for (auto [with, field] : {std::pair{R"({"reference_backend": "torch_compile"})", "reference_backend"},
+  for (auto [with, field] : {std::pair{R"({"reference_backend": "tensorrt"})", "reference_backend"},
                              {R"({"reference_backend": 1})", "reference_backend"},
+                             {R"({"reference_backend": "a value that is no string"})", "reference_backend"},
                              {R"({"backend": "tvm_ffi"})", "backend"},
                              {R"({"detect_decoy_kernel": false})", "detect_decoy_kernel"},
                              {R"({"run_correctness": false})", "run_correctness"},
@@ -129,10 +130,9 @@ TEST(KernelGymRequest, IsRefusedWhereAFieldIsNotHonoured) {
     EXPECT_EQ(request.error().field, field);
     EXPECT_THAT(request.error().message, HasSubstr("not supported"));
   }
-  EXPECT_EQ(
-      kernelgym_request(changed(R"({"reference_backend": "torch_compile"})")).error().message,
-      R"(reference_backend is "torch_compile", which is not supported: the reference runs and is timed as )"
-      R"(eager PyTorch; leave it out, or give "pytorch" or "torch" or "eager" or "")");
+  EXPECT_EQ(kernelgym_request(changed(R"({"reference_backend": "tensorrt"})")).error().message,
+            R"(reference_backend is "tensorrt", which is not supported: give "compile" for the time of the )"
+            R"(reference under torch.compile, or leave it out for eager PyTorch)");
 }
 
 TEST(KernelGymRequest, MayNameTheBackendThatIsUsed) {
@@ -140,6 +140,41 @@ TEST(KernelGymRequest, MayNameTheBackendThatIsUsed) {
                            R"({"backend": "cuda"})", R"({"is_valid": true})", R"({"verbose_errors": false})",
                            R"({"enable_profiling": false})", R"({"use_reference_cache": true, "uuid": "u"})"})
     EXPECT_TRUE(kernelgym_request(changed(with))) << with;
+}
+
+TEST(KernelGymRequest, MayAskForTheCompiledReference) {
+  for (const char* word : {"compile", "torch_compile", "torch-compile", "Compile"}) {
+    json::object theirs = changed("{}");
+    theirs["reference_backend"] = word;
+    auto request = kernelgym_request(theirs);
+    ASSERT_TRUE(request) << word;
+    EXPECT_EQ(read_submission(request->fields)->job.options.compile_baseline, true) << word;
+  }
+  EXPECT_FALSE(read_submission(kernelgym_request(changed("{}"))->fields)->job.options.compile_baseline);
+}
+
+TEST(KernelGymResult, ComparesWithTheCompiledReferenceWhereItWasAskedFor) {
+  Verdict verdict = right(4);
+  verdict.timing.compile_time_ms = 0.75;
+  EXPECT_EQ(result_of(verdict).at("speedup"), 4.0);
+  verdict.further["kernelgym"] = json::object{{"reference_backend", "compile"}};
+  json::object result = result_of(verdict);
+  EXPECT_EQ(result.at("reference_runtime"), 0.75);
+  EXPECT_EQ(result.at("kernel_runtime"), 0.5);
+  EXPECT_EQ(result.at("speedup"), 1.5);
+  EXPECT_EQ(result.at("metadata").at("reference_backend"), "compile");
+}
+
+TEST(KernelGymResult, WithoutTheCompiledTimeTheSpeedIsNotKnown) {
+  Verdict verdict = right(4);
+  verdict.further["kernelgym"] = json::object{{"reference_backend", "compile"}};
+  json::object result = result_of(verdict);
+  EXPECT_EQ(result.at("correctness"), true);
+  EXPECT_EQ(result.at("reference_runtime"), -1.0);
+  EXPECT_EQ(result.at("speedup"), 0.0);
+  verdict.trust = Trust::in_process;
+  verdict.timing.compile_time_ms = 0.75;
+  EXPECT_EQ(result_of(verdict).at("speedup"), 0.0) << "not of a replay";
 }
 
 TEST(KernelGymResult, OfAFastKernel) {

@@ -270,17 +270,21 @@ TEST(KernelGym, ABatchAnswersForEachTask) {
     return json::object{
         {"task_id", id}, {"reference_code", "r"}, {"kernel_code", "# right " + id}, {"timeout", 30}};
   };
-  json::object compiled = task("c");
+  json::object compiled = task("a");
   compiled["reference_backend"] = "compile";
-  json::object body{{"batch_id", "b"}, {"tasks", {task("a"), compiled, task("d"), 7}}};
+  json::object refused = task("c");
+  refused["reference_backend"] = "tensorrt";
+  json::object body{{"batch_id", "b"}, {"tasks", {compiled, refused, task("d"), 7}}};
   auto answer = world.post("/kernelgym/evaluate/batch", body);
   ASSERT_EQ(answer.status, 200) << answer.text;
   EXPECT_EQ(answer.at("total_tasks"), "4");
   EXPECT_EQ(answer.at("completed_tasks"), "2");
   auto results = answer.body().at("results").as_array();
   EXPECT_EQ(results[0].at("status"), "completed");
+  EXPECT_EQ(results[0].at("metadata").at("reference_backend"), "compile");
+  EXPECT_FALSE(results[2].at("metadata").as_object().contains("reference_backend"));
   EXPECT_EQ(results[1].at("task_id"), "c");
-  EXPECT_THAT(std::string(results[1].at("error_message").as_string()), HasSubstr("eager PyTorch"));
+  EXPECT_THAT(std::string(results[1].at("error_message").as_string()), HasSubstr("torch.compile"));
   EXPECT_EQ(world.post("/evaluate/batch", json::object{{"batch_id", "b"}, {"tasks", json::array{}}}).status,
             400);
 }

@@ -63,9 +63,6 @@ const Honoured honoured[] = {
     {"backend",
      {R"("triton")", R"("cuda")"},
      "candidates are Python modules with Triton kernels or inline CUDA"},
-    {"reference_backend",
-     {R"("pytorch")", R"("torch")", R"("eager")", R"("")"},
-     "the reference runs and is timed as eager PyTorch"},
     {"detect_decoy_kernel", {"true"}, "decoys are always detected"},
     {"run_correctness", {"true"}, "results are always compared"},
 };
@@ -78,6 +75,20 @@ std::optional<ApiError> not_honoured(const json::object& theirs) {
                                     shorten(json::serialize(*value), 100), why, fmt::join(values, " or ")));
   }
   return {};
+}
+
+// Whether the reference is timed under torch.compile. KernelGYM ignores the case of the word. It times eager
+// PyTorch at unknown words, which are refused here.
+Answered<bool> times_compiled(const json::object& theirs) {
+  const json::value* value = given(theirs, "reference_backend");
+  if (!value) return false;
+  const std::string word = value->is_string() ? lower(value->get_string()) : "a value that is no string";
+  if (is_one_of(word, {"compile", "torch_compile", "torch-compile"})) return true;
+  if (is_one_of(word, {"", "pytorch", "torch", "eager"})) return false;
+  return refuse(wrong("reference_backend",
+                      fmt::format("is {}, which is not supported: give \"compile\" for the time of the "
+                                  "reference under torch.compile, or leave it out for eager PyTorch",
+                                  shorten(json::serialize(*value), 100))));
 }
 
 // Unknown fields are kept, separate from this service's names.
@@ -99,8 +110,11 @@ Answered<KernelGymRequest> kernelgym_request(const json::object& theirs) {
   if (!priority) return refuse(std::move(priority.error()));
   auto timeout = timeout_of(theirs);
   if (!timeout) return refuse(std::move(timeout.error()));
+  auto compiled = times_compiled(theirs);
+  if (!compiled) return refuse(std::move(compiled.error()));
   std::string entry = string_at(theirs, "entry_point").value_or("Model");
   json::object options{{"timeout_s", timeout->count()}};
+  if (*compiled) options["compile_baseline"] = true;
   take(theirs, "num_correct_trials", options, "correctness_trials");
   take(theirs, "num_perf_trials", options, "timing_trials");
   KernelGymRequest request{{{"entry_point", entry},
@@ -124,12 +138,38 @@ constexpr std::size_t longest_detail = 4000;  // of compiler output or traceback
 constexpr double not_measured = -1;
 constexpr double no_speedup = 0;
 
+bool asked_for_compiled(const Verdict& verdict) {
+  const json::value* theirs = verdict.further.if_contains("kernelgym");
+  return theirs && theirs->is_object() && times_compiled(theirs->get_object()).value_or(false);
+}
+
+// The times that KernelGYM compares, in milliseconds.
+struct KernelGymTimes {
+  double reference = not_measured;
+  double kernel = not_measured;
+  double speedup = no_speedup;
+};
+
+KernelGymTimes times_of(const Verdict& verdict) {
+  auto speedup = speedup_trusted(verdict, Trust::replay);
+  if (!speedup) return {};
+  const double kernel_ms = verdict.kernel_time_ms.value_or(not_measured);
+  if (!asked_for_compiled(verdict))
+    return {verdict.reference_time_ms.value_or(not_measured), kernel_ms, *speedup};
+  const auto& compiled_ms = verdict.timing.compile_time_ms;
+  if (!compiled_ms || kernel_ms <= 0) return {not_measured, kernel_ms, no_speedup};
+  return {*compiled_ms, kernel_ms, *compiled_ms / kernel_ms};
+}
+
 std::optional<Verdict> verdict_of(const EvaluationState& record) {
   if (record.state != State::done || !record.verdict) return {};
   auto value = parse_json(*record.verdict);
   if (!value || !value->is_object()) return {};
   auto verdict = verdict_from_json(value->get_object());
   if (!verdict) return {};
+  // The fields of the request, which stand beside those of the verdict.
+  if (const json::value* theirs = value->get_object().if_contains("kernelgym"))
+    verdict->further["kernelgym"] = *theirs;
   return std::move(*verdict);
 }
 
@@ -251,6 +291,7 @@ json::object metadata_of(const Verdict& verdict) {
                         {"trust", word(verdict.trust)},
                         {"shapes", word(verdict.shapes)},
                         {"protocol", verdict.environment.protocol}};
+  if (asked_for_compiled(verdict)) metadata["reference_backend"] = "compile";
   if (verdict.comparison) {
     metadata["max_difference"] = or_null(verdict.comparison->max_abs_error);
     metadata["findings"] = json::value_from(verdict.comparison->findings);
@@ -298,13 +339,13 @@ json::object kernelgym_result(const EvaluationState& record) {
                            "speedup", "metadata", "error_code"})
     result[name] = nullptr;
   if (verdict) {
-    auto speedup = speedup_trusted(*verdict, Trust::replay);
+    const KernelGymTimes times = times_of(*verdict);
     result["compiled"] = is_compiled(*verdict);
     result["correctness"] = is_right(*verdict);
     result["decoy_kernel"] = is_decoy(*verdict);
-    result["reference_runtime"] = speedup ? verdict->reference_time_ms.value_or(not_measured) : not_measured;
-    result["kernel_runtime"] = speedup ? verdict->kernel_time_ms.value_or(not_measured) : not_measured;
-    result["speedup"] = speedup.value_or(no_speedup);
+    result["reference_runtime"] = times.reference;
+    result["kernel_runtime"] = times.kernel;
+    result["speedup"] = times.speedup;
     result["metadata"] = metadata_of(*verdict);
     if (!correct_and_counts(*verdict)) result["error_code"] = code_of(*verdict);
   }

@@ -20,8 +20,9 @@ struct KernelGymRequest {
 
 // {"task_id", "reference_code", "kernel_code", "entry_point", "num_correct_trials", "num_perf_trials",
 // "timeout", "priority", "force_refresh", "workflow"}. Fields that would change the result are refused at
-// values that this service does not honour ("reference_backend": "torch_compile"). Other fields are carried
-// through without effect. A refusal names the field of KernelGYM.
+// values that this service does not honour ("run_correctness": false). "reference_backend": "compile" asks
+// for the option compile_baseline. Other fields are carried through without effect. A refusal names the field
+// of KernelGYM.
 Answered<KernelGymRequest> kernelgym_request(const boost::json::object& theirs);
 
 // {"task_id", "status", "error_message", "submitted_at", "started_at", "completed_at"}
@@ -29,8 +30,8 @@ boost::json::object kernelgym_status(const EvaluationState& record);
 
 // {"task_id", "status", "compiled", "correctness", "decoy_kernel", "reference_runtime", "kernel_runtime",
 // "speedup", "metadata", "error_message", "error_code", "submitted_at", "completed_at", "processing_time"}.
-// Speeds are those of replays alone. All but the first two and the last four are null until there is a
-// verdict.
+// Speeds are those of replays alone; reference_runtime and speedup are those of the reference_backend that
+// was asked for. All but the first two and the last four are null until there is a verdict.
 boost::json::object kernelgym_result(const EvaluationState& record);
 
 // All paths at the root and below /kernelgym, where GET /kernelgym/health also answers in the dialect:
