@@ -1,5 +1,5 @@
-// Tasks for Harbor: `export --format harbor`. Solutions come from verdicts of a run, where the source has
-// some.
+// Tasks for Harbor: `export --format harbor`. Solutions come from verdicts of a run or from the rows of a
+// data set, where the source has some.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "loop/refine/prompt.h"
 #include "loop/run_store/run_reader.h"
 #include "loop/tasks/formats.h"
+#include "loop/tasks/readers.h"
 #include "output/output_file.h"
 #include "serve_tasks.h"
 #include "session.h"
@@ -24,8 +25,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Verified kernels by the version of their task: of each trace of this content, its best turn.
-using Solutions = std::map<std::string, Conversation>;
+// The kernels that are known for a task.
+struct Known {
+  Conversation verified;  // of each trace of this content, its best turn
+  std::string paired;     // the Triton side of a data set's pair, which nobody has verified
+};
+
+// By the version of the task.
+using Solutions = std::map<std::string, Known>;
 
 bool is_run_database(const std::string& path) {
   std::error_code error;
@@ -57,21 +64,18 @@ Result<SourcePtr> tasks_of_run(const std::string& path) {
   }
 }
 
-// Files and folders of the source that have verdicts.
-std::vector<std::string> traces_in(const std::string& path, const ParquetHelper& helper) {
-  if (is_run_database(path)) return {path};
+// The files of the source with their kinds; a run is of traces.
+std::vector<std::pair<std::string, InputKind>> files_of(const std::string& path,
+                                                        const ParquetHelper& helper) {
+  if (is_run_database(path)) return {{path, InputKind::traces}};
   if (path == "-") return {};  // has been read
   auto kind = recognise(path, Wanted::tasks, helper);
   if (!kind) return {};
-  if (*kind == InputKind::traces) return {path};
-  std::vector<std::string> found;
-  if (*kind == InputKind::tables)
-    for (const auto& [file, file_kind] : tables_in(path, Wanted::tasks, helper))
-      if (file_kind == InputKind::traces) found.push_back(file);
-  return found;
+  if (*kind == InputKind::tables) return tables_in(path, Wanted::tasks, helper);
+  return {{path, *kind}};
 }
 
-Result<> add_solutions(const std::string& path, Solutions& solutions) {
+Result<> add_verified(const std::string& path, Solutions& solutions) {
   auto reader = store::open_run(path);
   if (!reader) return std::unexpected(reader.error());
   while (true) {
@@ -82,17 +86,44 @@ Result<> add_solutions(const std::string& path, Solutions& solutions) {
     const Turn* turn = round != nullptr ? best_turn(*round) : nullptr;
     if (turn == nullptr || turn->code.empty() || !turn->verdict || !correct_and_counts(*turn->verdict))
       continue;
-    solutions[service::version_of((*trace)->task)].turns.push_back(*turn);
+    solutions[service::version_of((*trace)->task)].verified.turns.push_back(*turn);
   }
+}
+
+// The rows of a data set: their answers were verified when it was built; its pairs have no verdict.
+void add_row(const Job& job, Solutions& solutions) {
+  Known& known = solutions[service::version_of(job.task)];
+  if (!job.recorded) {
+    if (known.paired.empty() && job.carried.at("kind") == "torch2triton")
+      known.paired = callable_solution(job.candidate);
+    return;
+  }
+  if (!job.recorded->correctness || job.candidate.code.empty()) return;
+  Turn& turn = known.verified.turns.emplace_back();
+  turn.code = job.candidate.code;
+  turn.verdict.emplace();
+  turn.verdict->status = Status::correct;
+  turn.verdict->counts = true;
+  turn.verdict->speedup = job.recorded->speedup;
+}
+
+Result<> add_rows(const std::string& path, const ParquetHelper& helper, Solutions& solutions) {
+  auto rows = open_source(path, {.helper = helper, .kind = InputKind::dataset, .wanted = Wanted::kernels});
+  if (!rows) return std::unexpected(rows.error());
+  return read_all(**rows, [&](const Job& job) { add_row(job, solutions); }, [](const RowError&) {});
 }
 
 // A file whose verdicts cannot be read still has tasks.
 Solutions read_solutions(const std::string& path, const ParquetHelper& helper) {
   Solutions solutions;
-  for (const std::string& file : traces_in(path, helper))
-    if (auto added = add_solutions(file, solutions); !added)
+  for (const auto& [file, kind] : files_of(path, helper)) {
+    Result<> added;
+    if (kind == InputKind::traces) added = add_verified(file, solutions);
+    if (kind == InputKind::dataset) added = add_rows(file, helper, solutions);
+    if (!added)
       fmt::print(stderr, "note: later solutions of {} were left out: {}\n", visible_line(file),
                  visible_line(added.error().what));
+  }
   return solutions;
 }
 
@@ -121,7 +152,8 @@ std::vector<exports::HarborTask> harbor_tasks(const service::TaskCatalogue& task
     task.prompt = prompt_of(known->task, style);
     auto found = solutions.find(known->version);
     if (found == solutions.end()) continue;
-    if (const Turn* best = best_turn(found->second)) task.solution = best->code;
+    const Turn* best = best_turn(found->second.verified);
+    task.solution = best ? best->code : found->second.paired;
   }
   return made;
 }

@@ -15,14 +15,17 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* expected_kernels =
-    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
-    ".parquet), a KernelBench run folder or a folder of kernels like 19_ReLU.py with --kernelbench DIR, a "
+    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows or the rows "
+    "trace "
+    "and torch2triton of a data set (.jsonl, .parquet), a KernelBench run folder or a folder of kernels like "
+    "19_ReLU.py with --kernelbench DIR, a "
     "folder of pairs, or REFERENCE.py KERNEL.py";
 
 constexpr const char* expected_tasks =
-    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows (.jsonl, "
-    ".parquet), a "
-    "KernelBench checkout, or one reference (.py) or a folder of them, with get_inputs or NAME.shapes.json "
+    "expected are recorded traces (.json), a batch (.jsonl), KernelBench or KernelBook rows or the rows "
+    "trace "
+    "and torch2triton of a data set (.jsonl, .parquet), a KernelBench checkout, or one reference (.py) or a "
+    "folder of them, with get_inputs or NAME.shapes.json "
     "beside";
 
 // The columns of KernelBook that a task needs. The kernels are three quarters of the table.
@@ -113,6 +116,8 @@ struct Format {
   bool (*fits_folder)(const std::string& path, Wanted wanted, const ParquetHelper& helper);
   std::array<std::string_view, 2> fields;  // required in a row; empty: the format has no rows
   Result<SourcePtr> (*open)(const std::string& path, const OpenOptions& options);
+  // What a row has to fulfil besides; null: nothing.
+  bool (*fits_row)(const boost::json::object& row) = nullptr;
 };
 
 // The first matching entry decides.
@@ -125,6 +130,7 @@ constexpr Format formats[] = {
     {InputKind::references, Wanted::tasks, is_folder<holds_references>, {}, open_folder<reference_source>},
     {InputKind::source, {}, nullptr, {}, open_file},
     {InputKind::traces, {}, nullptr, {"sample_key", "pytorch_code"}, open_table<trace_source>},
+    {InputKind::dataset, {}, nullptr, {"completion", "kind"}, open_table<dataset_source>, has_dataset_kind},
     {InputKind::kernelbook, {}, nullptr, {"python_code", "triton_code"}, open_kernelbook},
     {InputKind::kernelbench_table, {}, nullptr, {"code", "problem_id"}, open_kernelbench},
     {InputKind::batch, {}, nullptr, {"reference_code"}, open_table<batch_source>},
@@ -149,7 +155,8 @@ Result<InputKind> by_folder(const std::string& path, Wanted wanted, const Parque
 std::optional<InputKind> by_fields(const boost::json::object& row, Wanted wanted) {
   auto has = [&](std::string_view field) { return field.empty() || row.contains(field); };
   for (const Format& format : formats)
-    if (may_serve(format, wanted) && !format.fields[0].empty() && std::ranges::all_of(format.fields, has))
+    if (may_serve(format, wanted) && !format.fields[0].empty() && std::ranges::all_of(format.fields, has) &&
+        (!format.fits_row || format.fits_row(row)))
       return format.kind;
   return {};
 }
@@ -176,7 +183,8 @@ Result<InputKind> by_rows(RowReader& rows, Wanted wanted) {
 }
 
 bool has_kernels(InputKind kind) {
-  return kind == InputKind::traces || kind == InputKind::batch || kind == InputKind::kernelbook;
+  return kind == InputKind::traces || kind == InputKind::batch || kind == InputKind::kernelbook ||
+         kind == InputKind::dataset;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace kw {
 enum class InputKind {
   traces,                // a JSON list or JSONL of recorded traces
   batch,                 // JSONL of references and kernels
+  dataset,               // JSONL or Parquet: rows of a data set with PyTorch references
   kernelbench_table,     // JSONL or Parquet: tasks without kernels
   kernelbook,            // JSONL or Parquet
   kernelbench_checkout,  // a folder of tasks

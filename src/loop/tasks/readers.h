@@ -58,6 +58,17 @@ SourcePtr trace_source(std::unique_ptr<RowReader> rows, Wanted wanted);
 // KernelBook rows: python_code is the reference, triton_code the candidate.
 SourcePtr kernelbook_source(std::unique_ptr<RowReader> rows, Wanted wanted);
 
+// Rows of a data set that `kernelwright dataset` wrote, as JSON lines or Parquet. `trace`: the task that the
+// prompt shows and its verified answer. `torch2triton`: a reference and its kernel; its inputs are the row's
+// "input_shapes", which a user adds, or its get_inputs. Rows of other kinds are bad rows.
+SourcePtr dataset_source(std::unique_ptr<RowReader> rows, Wanted wanted);
+
+// Whether the row's "kind" is one of these two.
+bool has_dataset_kind(const boost::json::object& row);
+
+// The candidate's code with an entry that needs no name: where it is called by another one, that is added.
+std::string callable_solution(const Candidate& candidate);
+
 // Flags of a pair in addition to its two files.
 struct PairOptions {
   std::string input_shapes;

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "code/answers/extraction.h"
 #include "code/syntax/static_findings.h"
 #include "loop/refine/prompt.h"
+#include "loop/tasks/formats.h"
+#include "support/world.h"
 
 namespace kw::refine {
 namespace {
@@ -157,6 +160,42 @@ TEST(UserTurn, AFenceInTheReferenceDoesNotEndIt) {
   task.reference_code = "\"\"\"\n```\nx\n```\n\"\"\"";
   EXPECT_THAT(user_turn(task, PromptStyle::wrapper),
               HasSubstr("````python\n\"\"\"\n```\nx\n```\n\"\"\"\n````\n"));
+}
+TEST(UserTurn, IsReadBackFromARowOfADataSet) {
+  Task task;
+  task.task_id = "set/one";
+  task.reference_code = "def scale(x, y):\n    \"\"\"\n```\nThe reference:\n\n```\n\"\"\"\n    return x\n";
+  Task named = task;
+  named.entry_point = "scale";
+  named.input_shapes = R"({"x":{"shape":[64,250],"dtype":"float16"},"y":{"shape":[],"dtype":"int64"}})";
+  Task another;
+  another.reference_code = "another";
+  std::string lines;
+  for (const Task& each : {task, named}) {
+    std::string prompt = "Be brief. The reference:\n\n```python\nis shown\n```\n\n";
+    prompt += user_turn(each, PromptStyle::modelnew) + "\n\n```python\nwrong\n```\n\n" +
+              user_turn(another, PromptStyle::modelnew);
+    lines += boost::json::serialize(boost::json::object{{"prompt", prompt},
+                                                        {"completion", "c"},
+                                                        {"kind", "trace"},
+                                                        {"source", {{"path", each.task_id}}}}) +
+             "\n";
+  }
+  Folder folder;
+  auto source = open_source(folder.write("trace.jsonl", lines), {.helper = {}, .wanted = Wanted::tasks});
+  ASSERT_TRUE(source);
+  std::vector<Task> found;
+  auto read = read_all(
+      **source, [&](Job job) { found.push_back(std::move(job.task)); },
+      [&](const RowError& bad) { ADD_FAILURE() << describe(bad); });
+  ASSERT_TRUE(read && found.size() == 2);
+  for (std::size_t at = 0; at < 2; ++at) {
+    const Task& wanted = at == 0 ? task : named;
+    EXPECT_EQ(found[at].task_id, wanted.task_id);
+    EXPECT_EQ(found[at].reference_code, wanted.reference_code);
+    EXPECT_EQ(found[at].entry_point, wanted.entry_point);
+    EXPECT_EQ(found[at].input_shapes, wanted.input_shapes);
+  }
 }
 TEST(Opening, AnEmptySystemPromptIsNotSent) {
   EXPECT_EQ(opening_messages({}, {}).size(), 1U);
