@@ -10,7 +10,8 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Answers once `waits_for` requests were in flight together, or throws an object that is not a std::exception.
+// Answers once `waits_for` requests were in flight together, or throws an object that is not a
+// std::exception.
 class FakeChat : public llm::ChatClient {
  public:
   async::Task<std::expected<llm::ChatAnswer, llm::ChatFailure>> chat(
