@@ -1,0 +1,713 @@
+"""A kernel of PyTorch's compiler as a plain Triton function: no helpers, readable names, named sizes."""
+import ast
+import copy
+import re
+from dataclasses import dataclass
+
+from .captured import Unsupported, is_call, name_of
+from .layout import layout_of, prologue
+from .statements import (
+    Assign,
+    Effect,
+    Loop,
+    add_in_product,
+    drop_unused,
+    each_statement,
+    is_carried,
+    join_lines,
+    keep_narrow,
+    name_values,
+    names_in,
+)
+
+INDEX = re.compile(r"^(?:[zyx]|r0_)\d+$")
+MADE_BY_LAYOUT = re.compile(r"^(?:[zyx]|r0_|r)(?:numel|offset|index|mask|base)$|^R0_BLOCK$|^RBLOCK$")
+ELEMENTS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64", "i64": "int64", "i32": "int32",
+            "i16": "int16", "i8": "int8", "u8": "uint8", "i1": "int1"}
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+IN_LANGUAGE = ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "erf", "abs", "floor", "ceil", "fma", "sigmoid")
+REDUCTIONS = {"max2": "max", "min2": "min", "sum": "sum"}
+PINNED = ("load", "sum", "max", "min", "argmax", "argmin", "dot", "cumsum", "cumprod", "associative_scan", "reduce")
+
+
+@dataclass
+class Tensor:
+    """A tensor of a launch: its readable name, and its form."""
+
+    name: str
+    sizes: tuple
+    strides: tuple
+
+
+@dataclass
+class Value:
+    """Facts about a value: the element type, and the axes along which it differs."""
+
+    dtype: str = None
+    axes: frozenset = frozenset()
+    constant: ast.expr = None
+
+
+@dataclass
+class KernelText:
+    """A finished kernel: the function, and what its launch passes."""
+
+    name: str
+    source: str
+    tensors: list  # the compiler's parameters in the order of the new ones
+    sizes: list  # parameters with numbers: the axis of each
+    strides: dict  # parameters after these: the compiler's parameter and "stride(0)" or "shape[1]" of its tensor
+    layout: object
+    needs_libdevice: bool
+
+
+def plain_kernel(kernel, name, tensors, numels, tile):
+    """The plain text of a kernel; `tensors` gives each pointer parameter its Tensor."""
+    return KernelWriter(kernel, layout_of(kernel, numels, tile), tensors).write(name)
+
+
+class KernelWriter:
+    """Rewrites one kernel."""
+
+    def __init__(self, kernel, layout, tensors):
+        self.kernel, self.layout, self.tensors = kernel, layout, tensors
+        self.pointers = {parameter: f"{tensor.name}_ptr" for parameter, tensor in tensors.items()}
+        self.strides = {}
+        self.narrow = {}  # a value loaded and widened: the element type of its tensor
+        self.zeros_outside = {}  # a loaded value: the mask outside of which it is 0
+        self.values = {}
+        self.aliases = self._first_names()
+        self.indices = {}  # name of an index: its axes
+        self.helpers = {}
+        for axis, made in layout.axes.items():
+            self.indices[made.index] = frozenset([axis])
+
+    def _first_names(self):
+        aliases = {}
+        for axis, made in self.layout.axes.items():
+            short = axis.rstrip("_") if axis == "r0_" else axis
+            for prefix in {axis, "r" if axis == "r0_" else axis}:
+                aliases[f"{prefix}index"] = made.index
+                aliases[f"{prefix}mask"] = made.mask
+                aliases[f"{prefix}numel"] = made.size
+            aliases[f"{short.upper()}_BLOCK" if axis == "r0_" else f"{axis.upper()}BLOCK"] = made.block
+        aliases["RBLOCK"] = aliases.get("R0_BLOCK", "")
+        return aliases
+
+    def write(self, name):
+        """The finished kernel."""
+        body = self._block(self.kernel.function.body, False)
+        drop_unused(body)
+        keep_narrow(body, self.narrow)
+        join_lines(body)
+        add_in_product(body)
+        for statement in each_statement(body):
+            statement.value = WrappedIndex(self).visit(statement.value)
+        self._name_results(body)
+        before, inside = prologue(self.layout)
+        taken = self.layout.names() | set(self.pointers.values()) | {"tl", "libdevice", "float", "triton"}
+        name_values(body, taken)
+        lines = self._lines(body, before, inside)
+        text = "\n".join(lines)
+        sizes = [axis for axis, made in self.layout.axes.items() if re.search(rf"\b{made.size}\b", text)]
+        tensors = sorted(self.pointers, key=lambda each: (not each.startswith("in_ptr"), list(self.pointers).index(each)))
+        blocks = list(self.layout.blocks)
+        strides = {name: value for name, value in self.strides.items() if re.search(rf"\b{name}\b", text)}
+        parameters = [self.pointers[each] for each in tensors] + [self.layout.axes[axis].size for axis in sizes] + [*strides]
+        head = f"def {name}({', '.join(parameters + [f'{block}: tl.constexpr' for block in blocks])}):"
+        source = "\n".join(["@triton.jit", wrapped(head), f"    # {self.layout.comment}"] + ["    " + line for line in lines])
+        helpers = "".join(f"@triton.jit\n{ast.unparse(each)}\n\n\n" for each in self.helpers.values())
+        return KernelText(name, helpers + source, tensors, sizes, strides, self.layout, "libdevice." in text)
+
+    def _name_results(self, body):
+        """A value that is only stored has the name of the tensor that gets it."""
+        read = [name for each in each_statement(body) for name in names_in(each.value)]
+        made = {each.target: each for each in each_statement(body) if isinstance(each, Assign) and not is_carried(each.target)}
+        for each in each_statement(body):
+            if isinstance(each, Effect) and is_call(each.value, "store"):
+                value, pointer = name_of(each.value.args[1]), next(
+                    name for name in names_in(each.value.args[0]) if name.endswith("_ptr"))
+                if value in made and read.count(value) == 1:
+                    made[value].named = pointer.removesuffix("_ptr")
+
+    def _lines(self, body, before, inside):
+        used = set()
+        for statement in each_statement(body):
+            used |= set(names_in(statement.value))
+        masks = {axis.mask for axis in self.layout.axes.values() if axis.mask}
+        keep = lambda line: line.split(" = ")[0] not in masks or line.split(" = ")[0] in used
+        lines = [line for line in before if keep(line)]
+        for statement in body:
+            if isinstance(statement, Loop):
+                axis = self.layout.axes["r0_"]
+                lines.append(f"for start in range(0, {axis.size}, {axis.block}):")
+                lines += ["    " + line for line in inside if keep(line)]
+                lines += ["    " + line for each in statement.body for line in self._line(each)]
+            else:
+                lines += self._line(statement)
+        return lines
+
+    def _line(self, statement):
+        if isinstance(statement, Loop):
+            raise Unsupported("a loop in a loop")
+        text = ast.unparse(ast.fix_missing_locations(statement.value)).replace("'", '"').replace('float("-inf")', '-float("inf")')
+        text = f"{statement.target} = {text}" if isinstance(statement, Assign) else text
+        return wrapped(text, 104).split("\n")
+
+    def _block(self, nodes, in_loop):
+        made = []
+        for node in nodes:
+            if isinstance(node, ast.For):
+                made.append(Loop(self._block(node.body, True)))
+            elif isinstance(node, ast.Assign):
+                made += self._assign(node.targets[0], node.value)
+            elif isinstance(node, ast.Expr) and is_call(node.value, "store"):
+                made.append(self._store(node.value))
+            elif isinstance(node, ast.Expr) and is_call(node.value, "debug_barrier"):
+                if self._reads_what_it_writes():
+                    made.append(Effect(node.value))
+            elif not isinstance(node, ast.AnnAssign) and not (
+                    isinstance(node, ast.Expr) and is_call(node.value, "device_assert")):
+                raise Unsupported(f"in a kernel: {ast.unparse(node).split('(')[0]}")
+        return made
+
+    def _reads_what_it_writes(self):
+        return any(is_call(node, "load") and any(name.startswith("in_out") for name in names_in(node))
+                   for node in ast.walk(self.kernel.function))
+
+    def _assign(self, target, value):
+        if isinstance(target, ast.Tuple):
+            return self._assign_tuple(target, value)
+        name = target.id
+        if MADE_BY_LAYOUT.match(name):
+            return []
+        if INDEX.match(name):
+            return self._assign_index(name, value)
+        if name in self.values and not is_carried(name):
+            # The compiler converts the position of a maximum to a float and stores it as an integer.
+            if is_call(value, "to") and name_of(value.func.value) == name:
+                return []
+            raise Unsupported("a value that is assigned twice")
+        constant = self._constant(value)
+        if constant is not None and not is_carried(name):
+            self.values[name] = constant
+            return []
+        plain, facts = self._expression(value)
+        if isinstance(plain, ast.Name) and not is_carried(name) and not is_carried(plain.id):
+            self.aliases[name] = plain.id
+            self.values.setdefault(plain.id, facts)
+            self.values[name] = facts
+            return []
+        if isinstance(plain, ast.Constant) and not is_carried(name):
+            self.values[name] = Value(facts.dtype, frozenset(), plain)
+            return []
+        self.values.setdefault(name, facts)
+        self._note_zeros(name, plain)
+        return [Assign(name, plain, self._name_for(name, plain), is_carried(name) or self._is_pinned(plain))]
+
+    def _note_zeros(self, name, plain):
+        load = plain.func.value if is_call(plain, "to") else plain
+        if load is not plain and is_call(load, "load"):
+            self.narrow[name] = Plain(self).dtype(load)
+        words = {word.arg: word.value for word in load.keywords} if is_call(load, "load") else {}
+        if isinstance(words.get("other"), ast.Constant) and words["other"].value == 0:
+            self.zeros_outside[name] = ast.dump(words["mask"])
+
+    def _assign_index(self, name, value):
+        if isinstance(value, ast.Name):
+            self.aliases[name] = self.aliases[value.id]
+            return []
+        plain = Plain(self, None).visit(copy.deepcopy(value))
+        for node in ast.walk(plain):
+            if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant) and node.right.value > 2:
+                node.right = self.size(node.right.value)
+        axes = frozenset().union(*(self.axes_of(each) for each in names_in(plain)))
+        self.indices[name] = axes
+        self.values[name] = Value("int32", axes)
+        return [Assign(name, plain, f"i{name[-1]}", True)]
+
+    def _assign_tuple(self, target, value):
+        names = [each.id for each in target.elts]
+        if is_call(value, "associative_scan") and len(names) == 1:
+            operand, facts = self._expression(value.args[0].elts[0])
+            self.values[names[0]] = facts
+            return [Assign(names[0], self._scan(operand, value.args[2].id), "running", True)]
+        for side in ("max", "min"):
+            if is_call(value, f"{side}_with_index") and not self.layout.loops:
+                operand, facts = self._expression(value.args[0])
+                self.values[names[1]] = Value("int32", facts.axes - {"r0_"})
+                return [Assign(names[1], self._reduction(f"arg{side}", operand), "position", True)]
+        raise Unsupported(f"in a kernel: {ast.unparse(value).split('(')[0]}")
+
+    def _scan(self, operand, helper):
+        function = next(each for each in self.kernel.helpers if each.name == helper)
+        axis = 0 if self.layout.style == "row" else 1
+        for operator, name in ((ast.Add, "cumsum"), (ast.Mult, "cumprod")):
+            if len(function.body) == 2 and isinstance(function.body[0].value, ast.BinOp) and isinstance(
+                    function.body[0].value.op, operator):
+                return call_of(f"tl.{name}", [operand], axis=ast.Constant(axis))
+        raise Unsupported("a scan that is neither a sum nor a product")
+
+    def _reduction(self, name, operand):
+        if self.layout.style == "row":
+            return call_of(f"tl.{name}", [operand], axis=ast.Constant(0))
+        return call_of(f"tl.{name}", [operand], axis=ast.Constant(1), keep_dims=ast.Constant(True))
+
+    def _constant(self, value):
+        """A literal that the compiler wrote as a tensor of one element, converted or not."""
+        if is_call(value, "full") and len(value.args) == 3:
+            dtype = value.args[2].attr
+            number = copy.deepcopy(value.args[1])
+            if dtype in FLOATS and isinstance(number, ast.Constant):
+                number = ast.Constant(float(number.value))
+            return Value(dtype, frozenset(), number)
+        if is_call(value, "to") and isinstance(value.func.value, ast.Name):
+            known = self.values.get(value.func.value.id)
+            if known is not None and known.constant is not None and isinstance(known.constant, ast.Constant):
+                dtype = value.args[0].attr
+                number = known.constant.value
+                return Value(dtype, frozenset(), ast.Constant(float(number) if dtype in FLOATS else number))
+        return None
+
+    def _is_pinned(self, plain):
+        while is_call(plain, "to"):
+            plain = plain.func.value
+        return isinstance(plain, ast.Call) and isinstance(plain.func, ast.Attribute) and plain.func.attr in PINNED
+
+    def _name_for(self, name, plain):
+        if is_carried(name):
+            return "acc"
+        while is_call(plain, "to"):
+            plain = plain.func.value
+        if is_call(plain, "load"):
+            for pointer, readable in self.pointers.items():
+                if readable in names_in(plain.args[0]):
+                    return self.tensors[pointer].name
+        return ""
+
+    def _store(self, call):
+        pointer, value, mask = call.args[:3]
+        address, axes = self._address(pointer)
+        plain, _ = self._expression(value)
+        keywords = {}
+        condition = self._mask(mask, axes)
+        if condition is not None:
+            keywords["mask"] = condition
+        for word in call.keywords:
+            raise Unsupported(f"a store with {word.arg}")
+        return Effect(call_of("tl.store", [address, plain], **keywords))
+
+    def load(self, call):
+        """A load with its mask by name and without hints to the cache."""
+        address, axes = self._address(call.args[0])
+        mask = self._mask(call.args[1], axes) if len(call.args) > 1 else None
+        other = next((word.value for word in call.keywords if word.arg == "other"), None)
+        keywords = {}
+        if mask is not None:
+            keywords["mask"] = mask
+            keywords["other"] = copy.deepcopy(other) if other is not None else ast.Constant(0.0)
+            if other is None:
+                del keywords["other"]
+        dtype = ELEMENTS.get(self.kernel.signature[self._pointer_in(call.args[0])][1:])
+        return call_of("tl.load", [address], **keywords), Value(dtype, axes)
+
+    def _pointer_in(self, node):
+        return next(name for name in names_in(node) if name in self.pointers)
+
+    def _address(self, node):
+        """Pointer and offset, the largest stride first; and the axes that the offset depends on."""
+        if is_call(node.right, "broadcast_to"):
+            return ast.Name(self.pointers[node.left.id], ast.Load()), frozenset()
+        names = names_in(node.right)
+        axes = frozenset().union(*(self.axes_of(name) for name in names))
+        terms = [Plain(self, axes).visit(each) for each in terms_of(copy.deepcopy(node.right))]
+        terms.sort(key=weight, reverse=True)
+        terms = [self._term(each, node.left.id) for each in terms]
+        total = ast.Name(self.pointers[node.left.id], ast.Load())
+        for term in terms:
+            if not isinstance(term, ast.Constant):
+                total = ast.BinOp(total, ast.Add(), term)
+            elif term.value:
+                total = ast.BinOp(total, ast.Add() if term.value > 0 else ast.Sub(), ast.Constant(abs(term.value)))
+        return total, axes
+
+    def _term(self, term, pointer):
+        """`250*row` as `row * n_cols` or `row * x_stride0`; a number alone as it is."""
+        if isinstance(term, ast.UnaryOp) and isinstance(term.operand, ast.Constant):
+            return ast.Constant(-term.operand.value)
+        if not (isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult) and isinstance(term.right, ast.Constant)):
+            return term
+        return ast.BinOp(term.left, ast.Mult(), self._stride(term.right.value, pointer, names_in(term.left)))
+
+    def _stride(self, number, pointer, names):
+        """The size of the other axis, where a row has so many elements; else a stride of the tensor; else the number."""
+        own = frozenset().union(*(self.axes_of(each) for each in names))
+        for axis, made in self.layout.axes.items():
+            if made.numel == number and axis not in own and number > 1 and self.layout.style != "flat":
+                return ast.Name(made.size, ast.Load())
+        tensor = self.tensors[pointer]
+        for at, stride in enumerate(tensor.strides):
+            if stride == number and number > 1 and tensor.sizes[at] > 1:
+                return self._parameter(pointer, f"{tensor.name}_stride{at}", f"stride({at})")
+        return ast.Constant(number)
+
+    def _parameter(self, pointer, name, text):
+        self.strides[name] = (pointer, text)
+        return ast.Name(name, ast.Load())
+
+    def size(self, number):
+        """A size of a tensor by which an index is divided; else the number."""
+        for pointer, tensor in reversed(self.tensors.items()):
+            if tensor.sizes.count(number) == 1:
+                at = tensor.sizes.index(number)
+                return self._parameter(pointer, f"{tensor.name}_size{at}", f"shape[{at}]")
+        return ast.Constant(number)
+
+    def axes_of(self, name):
+        """The axes along which a name's value differs."""
+        if name in self.values:
+            return self.values[name].axes
+        return self.indices.get(self.aliases.get(name, name), frozenset())
+
+    def _mask(self, node, axes):
+        """The conditions that matter: those of whole axes that are never exceeded are left out."""
+        parts = []
+        for each in parts_of(node):
+            if isinstance(each, ast.Constant):
+                continue
+            name = name_of(each)
+            axis = next((key for key in self.layout.axes if name == f"{key}mask"), None)
+            if axis is None:
+                parts.append(Plain(self, axes | self._axes_in(each)).visit(copy.deepcopy(each)))
+            elif not self.layout.axes[axis].is_scalar and not self._is_full(axis):
+                parts.append(Plain(self, axes).visit(copy.deepcopy(each)))
+        for axis in sorted(axes):  # blocks may be larger than those that the compiler had in mind
+            made = self.layout.axes[axis]
+            if not made.is_scalar and not self._is_full(axis) and not any(made.mask in names_in(each) for each in parts):
+                parts.append(Plain(self, axes).visit(ast.Name(f"{axis}mask", ast.Load())))
+        if not parts:
+            return None
+        parts.sort(key=self._mask_order)
+        total = parts[0]
+        for each in parts[1:]:
+            total = ast.BinOp(total, ast.BitAnd(), each)
+        return total
+
+    def _mask_order(self, part):
+        """Rows, the inner dimension, columns; other conditions first."""
+        names = names_in(part)
+        order = ("y", "r0_", "x") if self.layout.style == "product" else ("y", "x", "r0_")
+        return next((place for place, axis in enumerate(order, 1) if axis in self.layout.axes and
+                     self.layout.axes[axis].mask in names), 0)
+
+    def _axes_in(self, node):
+        return frozenset().union(*(self.axes_of(name) for name in names_in(node)))
+
+    def _is_full(self, axis):
+        """A reduced axis that one block covers exactly needs no mask."""
+        numel = self.layout.axes[axis].numel
+        least = 16 if self.layout.style == "product" else 1
+        return axis == "r0_" and not self.layout.loops and numel & (numel - 1) == 0 and numel >= least
+
+    def _expression(self, node):
+        axes = self._axes_in(node)
+        writer = Plain(self, axes)
+        plain = writer.visit(copy.deepcopy(node))
+        return plain, Value(writer.dtype(plain), writer.result_axes(node, axes))
+
+
+class Plain(ast.NodeTransformer):
+    """Replaces the compiler's names and helpers within one expression."""
+
+    def __init__(self, kernel, axes=frozenset()):
+        self.kernel, self.axes = kernel, axes
+        self.reduced = False
+
+    # Names
+
+    def visit_Name(self, node):
+        """A value, an index with its direction, or a literal."""
+        kernel = self.kernel
+        known = kernel.values.get(node.id)
+        if known is not None and known.constant is not None:
+            return copy.deepcopy(known.constant)
+        name = node.id
+        while name in kernel.aliases and kernel.aliases[name] != name:
+            name = kernel.aliases[name]
+        if name == "":
+            return ast.Constant(True)  # the mask of an axis with one element a program
+        plain = ast.Name(name, ast.Load())
+        return self._directed(name, plain) if kernel.layout.style == "product" and self.axes is not None else plain
+
+    def _directed(self, name, plain):
+        """In a product, indices are vectors: rows run down, columns across, and the inner dimension either way."""
+        axes = self.kernel.layout.axes
+        axis = next((key for key, made in axes.items() if name in (made.index, made.mask)), None)
+        if axis is None and len(self.kernel.indices.get(name, ())) == 1:
+            axis = next(iter(self.kernel.indices[name]))
+        if axis is None or axis == "z":
+            return plain
+        if axis == "r0_" and not ({"x", "y"} & self.axes):
+            raise Unsupported("a vector along the inner dimension of a product")
+        if {"x", "y", "r0_"} <= self.axes:
+            raise Unsupported("a value over all three dimensions of a product")
+        down = axis == "y" or (axis == "r0_" and "x" in self.axes)
+        return ast.parse(f"{name}[:, None]" if down else f"{name}[None, :]", mode="eval").body
+
+    # Shapes
+
+    def visit_Subscript(self, node):
+        """Added dimensions: none are left of `[:, None]` after a reduction."""
+        value = self.visit(node.value)
+        return value
+
+    def shape(self, node):
+        """A list of block sizes as a tuple, without the axes of one element a program."""
+        names = [self.kernel.aliases.get(name_of(each), "") if isinstance(each, ast.Name) else each for each in node.elts]
+        kept = [ast.Name(each, ast.Load()) if isinstance(each, str) else each for each in names if each != ""]
+        return ast.Tuple(kept, ast.Load())
+
+    # Operations
+
+    def visit_BinOp(self, node):
+        """Arithmetic; a mask without the parts that always hold."""
+        if isinstance(node.op, ast.BitAnd) and any(name.endswith("mask") for name in names_in(node)):
+            mask = self.kernel._mask(node, frozenset())
+            return mask if mask is not None else ast.Constant(True)
+        node = self.generic_visit(node)
+        if isinstance(node.op, ast.Mult):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, ast.Constant) and one.value == 1 and not isinstance(other, ast.Constant):
+                    return other
+            if isinstance(node.left, ast.Constant):
+                node.left, node.right = node.right, node.left
+        if isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant) and "r0_" in self.kernel.layout.axes:
+            made = self.kernel.layout.axes["r0_"]
+            if node.right.value == made.numel and made.numel > 1:
+                node.right = ast.Name(made.size, ast.Load())
+        return node
+
+    def visit_Call(self, node):
+        """The functions of the compiler's helper modules in the words of the language."""
+        function = node.func
+        owner = name_of(function.value) if isinstance(function, ast.Attribute) else None
+        name = function.attr if isinstance(function, ast.Attribute) else name_of(function)
+        if owner is None and name not in ("to", "float", "broadcast_to"):
+            raise Unsupported(f"in a kernel: {name}")
+        if name == "load" and owner == "tl":
+            return self.kernel.load(node)[0]
+        if name == "to":
+            return self._converted(node)
+        if owner == "tl":
+            return self._language(node, name)
+        if owner in ("libdevice", "tl_math"):
+            arguments = [self.visit(each) for each in node.args]
+            return call_of(f"tl.{name}" if name in IN_LANGUAGE else f"libdevice.{name}", arguments)
+        if owner == "triton_helpers":
+            return self._helper(node, name)
+        if name == "float":
+            return node
+        raise Unsupported(f"in a kernel: {owner}.{name}")
+
+    def _converted(self, node):
+        value = self.visit(node.func.value)
+        dtype = self._target_type(node.args[0])
+        if isinstance(value, ast.Constant):
+            return ast.Constant(float(value.value) if dtype in FLOATS else int(value.value))
+        if self.dtype(value) == dtype:
+            return value
+        return ast.Call(ast.Attribute(value, "to", ast.Load()), [ast.parse(f"tl.{dtype}", mode="eval").body], [])
+
+    def _target_type(self, node):
+        """The type in `to(tl.float32)` and in `to(tmp0.dtype)`."""
+        if name_of(node.value) == "tl":
+            return node.attr
+        dtype = self.dtype(self.visit(node.value))
+        if dtype is None:
+            raise Unsupported("a conversion to an unknown type")
+        return dtype
+
+    def _language(self, node, name):
+        style = self.kernel.layout.style
+        if name == "broadcast_to":
+            return self._broadcast(node)
+        if name in ("reshape", "trans"):
+            if style != "product":
+                raise Unsupported(f"in a kernel: tl.{name}")
+            return self.visit(node.args[0])
+        if name == "sum":
+            return self._reduced("sum", node)
+        if name == "where":
+            condition, one, other = (self.visit(each) for each in node.args)
+            if isinstance(condition, ast.Constant):
+                return one if condition.value else other
+            if isinstance(one, ast.Name) and isinstance(other, ast.Constant) and other.value == 0 and (
+                    self.kernel.zeros_outside.get(one.id) == ast.dump(condition)):
+                return one  # the load has put zeros there
+            return call_of("tl.where", [condition, one, other])
+        if name == "full":
+            return self._filled(node)
+        if name == "zeros":
+            return call_of("tl.zeros", [self.shape(node.args[0])], dtype=node.args[1])
+        if name == "sqrt_rn":
+            return call_of("tl.sqrt", [self.visit(each) for each in node.args])
+        if name == "dot":
+            a, b = (self.visit(each) for each in node.args)
+            return call_of("tl.dot", [a, b], **{word.arg: word.value for word in node.keywords})
+        if name not in (*IN_LANGUAGE, "minimum", "maximum", "div_rn", "cast"):
+            raise Unsupported(f"in a kernel: tl.{name}")
+        return call_of(f"tl.{name}", [self.visit(each) for each in node.args],
+                       **{word.arg: self.visit(word.value) for word in node.keywords})
+
+    def _filled(self, node):
+        shape, number, dtype = self.shape(node.args[0]), node.args[1], node.args[2]
+        if isinstance(number, ast.Constant) and number.value in (0, False) and shape.elts:
+            return call_of("tl.zeros", [shape], dtype=dtype)
+        return call_of("tl.full", [shape, number], dtype=dtype)
+
+    def _broadcast(self, node):
+        """A value that has all of the block's axes needs no broadcast."""
+        value = self.visit(node.args[0])
+        if self.kernel.layout.style == "product":
+            return value
+        axes = {axis for axis, made in self.kernel.layout.axes.items() if not made.is_scalar}
+        own = self.kernel._axes_in(node.args[0])
+        if axes <= own or isinstance(value, ast.Constant):
+            return value
+        if isinstance(node.args[1], ast.Attribute):
+            return value
+        return call_of("tl.broadcast_to", [value, self.shape(node.args[1])])
+
+    def _reduced(self, name, node):
+        if self.kernel.layout.style == "product":
+            raise Unsupported("a reduction in a product")
+        self.reduced = True
+        return self.kernel._reduction(name, self.visit(node.args[0]))
+
+    def _helper(self, node, name):
+        if name in REDUCTIONS:
+            return self._reduced(REDUCTIONS[name], node)
+        if name == "promote_to_tensor":
+            return self.visit(node.args[0])
+        if name in ("maximum", "minimum"):
+            one, other = (self.visit(each) for each in node.args)
+            if isinstance(one, ast.Constant):
+                one, other = other, one
+            if isinstance(other, ast.Constant) and self.dtype(one) in FLOATS:
+                other = ast.Constant(float(other.value))
+            return call_of(f"tl.{name}", [one, other])
+        raise Unsupported(f"in a kernel: triton_helpers.{name}")
+
+    # Facts
+
+    def result_axes(self, node, axes):
+        """The axes of the result of the expression."""
+        if self.kernel.layout.style == "product" and any(is_call(each, "dot") for each in ast.walk(node)):
+            return (axes - {"r0_"}) | {"x", "y"}
+        if any(is_call(each, "broadcast_to") or is_call(each, "full") for each in ast.walk(node)) and not self.reduced:
+            return axes | (frozenset(self.kernel.layout.axes) if self.kernel.layout.style != "product" else frozenset())
+        if self.reduced:
+            return axes - {"r0_"}
+        return axes
+
+    def dtype(self, node):
+        """The element type of a plain expression, where it is known."""
+        if isinstance(node, ast.Name):
+            known = self.kernel.values.get(node.id)
+            if known is None:
+                return "int32" if node.id in {axis.size for axis in self.kernel.layout.axes.values()} else None
+            return known.dtype
+        if isinstance(node, ast.Compare):
+            return "int1"
+        if isinstance(node, ast.UnaryOp):
+            return self.dtype(node.operand)
+        if isinstance(node, ast.BinOp):
+            return wider(self.dtype(node.left), self.dtype(node.right), node)
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return None
+        name = node.func.attr
+        if name == "to":
+            return node.args[0].attr
+        if name == "load":
+            pointer = next(key for key, value in self.kernel.pointers.items() if value in names_in(node.args[0]))
+            return ELEMENTS.get(self.kernel.kernel.signature[pointer][1:])
+        if name == "dot":
+            return "float32"
+        if name in ("full", "zeros"):
+            return next((word.value.attr for word in node.keywords if word.arg == "dtype"), None)
+        if name == "where":
+            return wider(self.dtype(node.args[1]), self.dtype(node.args[2]), node)
+        if name in ("argmax", "argmin"):
+            return "int32"
+        return self.dtype(node.args[0]) if node.args else None
+
+
+class WrappedIndex(ast.NodeTransformer):
+    """Names the size in `where(i < 0, i + 32, i)`."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def visit_Call(self, node):
+        """A call, with the calls in it."""
+        node = self.generic_visit(node)
+        if is_call(node, "where") and wraps_negative(*node.args):
+            node.args[1].right = self.kernel.size(node.args[1].right.value)
+        return node
+
+
+def wraps_negative(condition, one, other):
+    """Whether it is `where(i < 0, i + size, i)`."""
+    return (isinstance(condition, ast.Compare) and isinstance(condition.ops[0], ast.Lt) and isinstance(one, ast.BinOp)
+            and isinstance(one.right, ast.Constant) and ast.dump(one.left) == ast.dump(other))
+
+
+def wider(one, other, node):
+    """The type of an operation on two types, where that is plain to see."""
+    if one is None or other is None:
+        has_literal = any(isinstance(each, ast.Constant) for each in ast.iter_child_nodes(node)) or any(
+            is_call(each, "float") for each in ast.iter_child_nodes(node))
+        return (one or other) if has_literal and (one or other) in FLOATS else None
+    if one == other:
+        return one
+    floats = [each for each in (one, other) if each in FLOATS]
+    return max(floats, key=FLOATS.index) if floats else None
+
+
+def terms_of(node):
+    """The terms of a sum."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return terms_of(node.left) + terms_of(node.right)
+    return [node]
+
+
+def weight(term):
+    """The stride of a term of an address: the largest comes first."""
+    if isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult) and isinstance(term.right, ast.Constant):
+        return abs(term.right.value)
+    return 1 if not isinstance(term, (ast.Constant, ast.UnaryOp)) else 0
+
+
+def parts_of(node):
+    """The parts of a conjunction."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return parts_of(node.left) + parts_of(node.right)
+    return [node]
+
+
+def call_of(function, arguments, **keywords):
+    """A call as a node."""
+    return ast.Call(ast.parse(function, mode="eval").body, arguments,
+                    [ast.keyword(name, value) for name, value in keywords.items()])
+
+
+def wrapped(line, width=110, indent=""):
+    """A call or definition whose arguments continue below the first one where the line is too long."""
+    places = [at for at in range(len(indent), min(width, len(line))) if line.startswith(", ", at)
+              and line.count("[", 0, at) == line.count("]", 0, at)]
+    if len(line) <= width or not places:
+        return line
+    if not indent:
+        launch = line.find("](")
+        indent = " " * (launch + 2 if 0 <= launch < places[-1] and " = " not in line else line.index("(") + 1)
+    return line[:places[-1] + 1] + "\n" + wrapped(indent + line[places[-1] + 2:], width, indent)
