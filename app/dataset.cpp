@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dataset_host.h"
+#include "dataset_synth.h"
 #include "session.h"
 
 namespace kw::app {
@@ -110,12 +111,14 @@ int export_rows(const DatasetExportFlags& flags) {
 void DatasetFlags::add(CLI::App& app) {
   app.require_subcommand(1);
   build.add(*app.add_subcommand("build", "Make a dataset from package trees, checkouts and runs"));
+  synth.add(*app.add_subcommand("synth", "Make verified pairs of PyTorch and Triton from drawn sources"));
   dedup.add(*app.add_subcommand("dedup", "Remove exact and near duplicates from files of rows"));
   audit.add(*app.add_subcommand("audit", "Flag rows that resemble a benchmark, each other, or themselves"));
   export_rows.add(*app.add_subcommand("export", "Convert rows of a build or a file to another format"));
 }
 
 int dataset(const DatasetFlags& flags, const CLI::App& verb) {
+  if (verb.got_subcommand("synth")) return dataset_synth(flags.synth);
   heed_interrupts();
   if (verb.got_subcommand("build")) return build(flags.build);
   if (verb.got_subcommand("dedup")) return dedup(flags.dedup);

@@ -1,4 +1,4 @@
-// `kernelwright dataset`: build, dedup, audit, export, and the final reports of these verbs.
+// `kernelwright dataset`: build, synth, dedup, audit, export, and the final reports of these verbs.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,13 @@
 
 namespace kw::app {
 
-// `kernelwright dataset`: build, dedup, audit, export.
+// `kernelwright dataset`: build, synth, dedup, audit, export.
 struct DatasetFlags {
   DatasetBuildFlags build;
   DatasetDedupFlags dedup;
   DatasetAuditFlags audit;
   DatasetExportFlags export_rows;
+  DatasetSynthFlags synth;
 
   // The verbs below `dataset`.
   void add(CLI::App& app);

@@ -1,6 +1,7 @@
 #include "options/dataset_flags.h"
 
 #include "options/parse.h"
+#include "options/shared_flags.h"
 
 namespace kw {
 namespace {
@@ -258,6 +259,27 @@ void DatasetExportFlags::add(CLI::App& app) {
   app.add_flag("--messages", messages, "export rows as conversations: {\"messages\": [...]}");
   columns.add(app);
   machine.add(app);
+}
+
+void DatasetSynthFlags::add(CLI::App& app) {
+  app.add_option("--output,--out,-o", out, "folder of the set; an existing one is continued")
+      ->required()
+      ->type_name("DIR");
+  add_parsed<std::uint64_t>(app, "--count", count, whole(1, 100'000'000),
+                            "number of sources that are drawn in all [100]")
+      ->type_name("N");
+  add_parsed<std::uint64_t>(app, "--seed", seed, whole(0, ~std::uint64_t{0} >> 12U),
+                            "seed of the sources [0]")
+      ->type_name("N");
+  limit_to(app.add_option("--families", families,
+                          "families of sources: broadcast, column_reduction, gather, loss, matmul, movement, "
+                          "norm, pointwise, row_reduction, scan, softmax [all]"),
+           {"broadcast", "column_reduction", "gather", "loss", "matmul", "movement", "norm", "pointwise",
+            "row_reduction", "scan", "softmax"})
+      ->type_name("WORD");
+  app.add_flag("--quiet,-q", quiet, "print errors only");
+  near.add(app);
+  add_settings(app, settings);
 }
 
 }  // namespace kw

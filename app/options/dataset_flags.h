@@ -10,6 +10,7 @@
 #include "dataset/build/dedup.h"
 #include "dataset/pairs/pairs.h"
 #include "options/review_flags.h"
+#include "types/options.h"
 
 namespace kw {
 
@@ -125,6 +126,18 @@ struct DatasetExportFlags {
   ReviewFlags review;
   DatasetMachineFlags machine;
   ColumnFlags columns;
+
+  void add(CLI::App& app);
+};
+
+struct DatasetSynthFlags {
+  std::string out;
+  std::uint64_t count = 100;
+  std::uint64_t seed = 0;
+  std::vector<std::string> families;
+  bool quiet = false;
+  NearFlags near;
+  Settings settings;
 
   void add(CLI::App& app);
 };

@@ -1,4 +1,6 @@
-"""A warm parent that compiles kernels in forked, confined children: python -m kernelwright._dataset.label_server.
+"""A warm parent that works in forked, confined children: python -m kernelwright._dataset.label_server.
+
+`--work label` compiles kernels; `--work pair` makes pairs of PyTorch and Triton.
 
 A line on standard input is a job: a number, a space, JSON. A line on standard output is JSON: first the compilers
 (`triton`, and `error` where nothing can be confined), then for each job its number, how it ended and the child's
@@ -8,6 +10,7 @@ import argparse
 import ctypes
 import errno
 import gc
+import importlib
 import json
 import math
 import os
@@ -33,6 +36,7 @@ SCRATCH_BYTES = 128 << 20
 PROCESSES, OPEN_FILES = 24, 256
 FIRST_UID, UIDS = 63232, 1024  # above those of the verifier's runners, below nobody
 SUBREAPER, DEATH_SIGNAL = 36, 1
+WORK = {"label": "kernelwright._dataset.label_job", "pair": "kernelwright._dataset.synth.job"}
 # Without one of these layers a module can read the disk, reach the network or outlive its job.
 REQUIRED = ("pid_ns", "net_ns", "root", "uid")
 
@@ -133,8 +137,7 @@ class Server:
     def warm(self):
         """Make the imports of every child, and probe the layers that this host grants."""
         import triton
-        from . import label_job
-        label_job.prepare()
+        importlib.import_module(WORK[self._options.work]).prepare()
         self._sandbox = probed_sandbox()
         gc.collect()
         gc.freeze()
@@ -251,8 +254,7 @@ class Server:
             self._sandbox.confine(self._policy(cgroup), status)
             folder = tempfile.mkdtemp(prefix="kernelwright-", dir="/tmp")
         unconfined.close_others([into])
-        from . import label_job
-        label_job.serve(job, into, folder, self._options)
+        importlib.import_module(WORK[self._options.work]).serve(job, into, folder, self._options)
 
     def _cpu_s(self):
         return math.ceil(self._options.seconds)
@@ -270,6 +272,7 @@ class Server:
 def main():
     """Warm up, then answer jobs."""
     parser = argparse.ArgumentParser(prog="kernelwright._dataset.label_server")
+    parser.add_argument("--work", choices=sorted(WORK), default="label")
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--seconds", type=float, default=30, metavar="S", help="a kernel's processor time")
     parser.add_argument("--stuck-after", type=float, default=STUCK_S, metavar="S", help="of the clock, without an end")

@@ -23,24 +23,23 @@ constexpr int poll_ms = 100;
 constexpr std::size_t longest_line = std::size_t{1} << 20;
 
 std::vector<std::string> arguments_of(const CompileOptions& options) {
-  std::vector<std::string> argv{options.python,
-                                "-W",
-                                "ignore",
-                                "-m",
-                                "kernelwright._dataset.label_server",
-                                "--jobs",
-                                fmt::format("{}", std::max(1U, options.jobs)),
-                                "--seconds",
-                                fmt::format("{}", std::max(1U, options.longest_s)),
-                                "--targets",
-                                fmt::format("{}", fmt::join(options.targets, ","))};
-  if (!options.nvcc.empty()) argv.insert(argv.end(), {"--nvcc", options.nvcc});
-  if (options.allow_unsandboxed) argv.emplace_back("--unconfined");
-  return argv;
+  std::vector<std::string> arguments{"--jobs",    fmt::format("{}", std::max(1U, options.jobs)),
+                                     "--seconds", fmt::format("{}", std::max(1U, options.longest_s)),
+                                     "--targets", fmt::format("{}", fmt::join(options.targets, ","))};
+  if (!options.nvcc.empty()) arguments.insert(arguments.end(), {"--nvcc", options.nvcc});
+  if (options.allow_unsandboxed) arguments.emplace_back("--unconfined");
+  return arguments;
+}
+
+std::vector<std::string> command_of(const HelperOptions& options) {
+  std::vector<std::string> command{options.python, "-W", "ignore", "-m",
+                                   "kernelwright._dataset.label_server"};
+  command.insert(command.end(), options.arguments.begin(), options.arguments.end());
+  return command;
 }
 
 // Passes listed variables only, so that no secret reaches untrusted code.
-std::vector<std::string> environment_of(const CompileOptions& options) {
+std::vector<std::string> environment_of(const HelperOptions& options) {
   std::vector<std::string> result{fmt::format("PYTHONPATH={}", fmt::join(options.python_path, ":")),
                                   "KERNELWRIGHT_NATIVE=" + options.native, "PYTHONDONTWRITEBYTECODE=1",
                                   "PYTHONHASHSEED=0", "HOME=/tmp", "LC_ALL=C.UTF-8",
@@ -70,6 +69,14 @@ Helper::~Helper() {
 }
 
 Result<Helper> Helper::start(const CompileOptions& options) {
+  return start(HelperOptions{.python = options.python,
+                             .python_path = options.python_path,
+                             .native = options.native,
+                             .arguments = arguments_of(options),
+                             .stop = options.stop});
+}
+
+Result<Helper> Helper::start(const HelperOptions& options) {
   std::array<int, 2> sockets{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return fail(fmt::format("cannot make a socket: {}", errno_text(errno)));
@@ -80,7 +87,7 @@ Result<Helper> Helper::start(const CompileOptions& options) {
   if (!output) return std::unexpected(output.error());
   auto errors = process::errors_file();
   if (!errors) return std::unexpected(errors.error());
-  auto child = process::Child::start({.arguments = arguments_of(options),
+  auto child = process::Child::start({.arguments = command_of(options),
                                       .environment = environment_of(options),
                                       .input = input.get(),
                                       .output = output->second.get(),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/core/files.h"
 #include "base/core/result.h"
@@ -14,10 +15,21 @@
 
 namespace kw::labels {
 
+// The process to start: `python -m kernelwright._dataset.label_server ARGUMENTS`.
+struct HelperOptions {
+  std::string python;
+  std::vector<std::string> python_path;  // where our package lies
+  std::string native;                    // where libkwsandbox.so lies
+  std::vector<std::string> arguments;
+  std::function<bool()> stop;
+};
+
 // The destructor kills and reaps it and its children.
 class Helper {
  public:
   // Waits until it is warm.
+  static Result<Helper> start(const HelperOptions& options);
+  // One that compiles kernels.
   static Result<Helper> start(const CompileOptions& options);
 
   Helper(Helper&& other) = default;

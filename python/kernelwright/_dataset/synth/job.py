@@ -46,7 +46,9 @@ def function_of(source):
 def prepare():
     """What every child needs, once before the forks: the imports, and one compilation that fills PyTorch's tables."""
     torch.set_num_threads(1)
-    compile_to_source(lambda x: torch.softmax(x @ x, dim=-1), [((32, 32), torch.float32)])
+    with tempfile.TemporaryDirectory(prefix="kernelwright-") as folder:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        compile_to_source(lambda x: torch.softmax(x @ x, dim=-1), [((32, 32), torch.float32)])
 
 
 def serve(data, into, folder, options):

@@ -1,0 +1,253 @@
+#include "dataset_synth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/json/object.hpp>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "base/async/workbench.h"
+#include "base/core/display.h"
+#include "base/core/json.h"
+#include "dataset/synth/drafting.h"
+#include "dataset/synth/synth_folder.h"
+#include "dataset_host.h"
+#include "pipeline.h"
+#include "session.h"
+#include "verifier_source.h"
+
+namespace kw::app {
+namespace {
+
+namespace json = boost::json;
+using SynthClock = std::chrono::steady_clock;
+
+// Drafts are made for so many sources at a time, then judged: an interruption loses at most their drafts.
+constexpr std::uint64_t sources_at_a_time = 256;
+constexpr std::size_t reasons_shown = 5;
+constexpr const char* licence_of_references = "Apache-2.0";
+constexpr const char* licence_of_kernels = "BSD-3-Clause";  // the compiler's, PyTorch's
+
+Job job_of(const synth::Draft& draft, std::uint64_t seed) {
+  Job job;
+  job.id = synth::id_of(seed, draft);
+  job.task.task_id = hashed_task_id(draft.reference, "", draft.name);
+  job.task.source = "synth";
+  job.task.name = draft.name;
+  job.task.reference_code = draft.reference;
+  job.task.entry_point = draft.name;
+  job.candidate.code = draft.kernel;
+  return job;
+}
+
+json::object short_verdict(const Verdict& verdict) {
+  json::object object{{"status", to_string(verdict.status)},
+                      {"correctness", value_or_null(correctness(verdict))},
+                      {"counts", value_or_null(verdict.counts)},
+                      {"speedup", value_or_null(verdict.speedup)},
+                      {"trust", nullptr},
+                      {"reason", nullptr},
+                      {"error", value_or_null(verdict.error)}};
+  if (verdict.trust) object["trust"] = to_string(*verdict.trust);
+  if (verdict.error_class) object["reason"] = to_string(*verdict.error_class);
+  if (verdict.counts_reason) object["reason"] = to_string(*verdict.counts_reason);
+  return object;
+}
+
+json::object line_of(const synth::Draft& draft, std::uint64_t seed, const Verdict& verdict) {
+  return {{"id", synth::id_of(seed, draft)},
+          {"number", draft.number},
+          {"family", draft.family},
+          {"name", draft.name},
+          {"entry_point", draft.name},
+          {"licence", licence_of_references},
+          {"triton_licence", licence_of_kernels},
+          {"reference_code", draft.reference},
+          {"kernel_code", draft.kernel},
+          {"verdict", short_verdict(verdict)}};
+}
+
+class Synth {
+ public:
+  Synth(Session& session, const DatasetSynthFlags& flags, synth::SynthFolder& folder, EvaluatorPlan plan)
+      : session_(session),
+        flags_(flags),
+        folder_(folder),
+        plan_(std::move(plan)),
+        watch_(watch_of(flags.quiet)) {}
+
+  async::Task<int> run(PythonChild python) {
+    async::spawn(session_.loop, note_stop(this));
+    Result<> ended;
+    while (ended && !session_.stop.requested()) {
+      ended = co_await draft(&python);
+      std::vector<synth::Draft> open = folder_.take_open();
+      if (!ended || session_.stop.requested() || open.empty()) {
+        if (folder_.next_number() >= flags_.count) break;
+        continue;
+      }
+      ended = co_await judge(std::move(open));
+    }
+    bench_.close();
+    if (verifier_) co_await verifier_->end();
+    end_progress();
+    if (ended || session_.interrupted()) co_return unjudged_ > 0 ? exit_failure : 0;
+    complain(ended.error());
+    co_return exit_failure;
+  }
+
+  std::uint64_t judged() const { return judged_; }
+  std::uint64_t unjudged() const { return unjudged_; }
+
+ private:
+  static async::Task<> note_stop(Synth* synth) {
+    co_await synth->session_.stop.wait();
+    synth->stopping_ = true;
+  }
+
+  async::Task<Result<>> draft(const PythonChild* python) {
+    const std::uint64_t first = folder_.next_number();
+    if (first >= flags_.count) co_return Result<>();
+    std::vector<std::uint64_t> numbers(std::min(sources_at_a_time, flags_.count - first));
+    std::iota(numbers.begin(), numbers.end(), first);
+    synth::DraftOptions options = draft_options(*python);
+    auto drafts = co_await bench_.result_of<Result<std::vector<synth::Draft>>>(
+        [&numbers, &options] { return synth::make_drafts(numbers, options); });
+    if (!drafts) co_return std::unexpected(drafts.error());
+    co_return folder_.add(*drafts);
+  }
+
+  synth::DraftOptions draft_options(const PythonChild& python) {
+    synth::DraftOptions options;
+    options.python = python.program;
+    for (const auto& folder : python.installation.python_path) options.python_path.push_back(folder.string());
+    options.native = python.installation.native.string();
+    options.jobs = static_cast<unsigned>(
+        flags_.settings.jobs > 0 ? flags_.settings.jobs : std::max(1U, std::thread::hardware_concurrency()));
+    options.allow_unsandboxed = flags_.settings.allow_unsandboxed;
+    options.seed = flags_.seed;
+    options.families = flags_.families;
+    options.stop = [this] { return stopping_.load(); };
+    if (watch_.progress)
+      options.progress = [this, first = folder_.next_number()](std::size_t done, std::size_t) {
+        watch_.progress("compile", first + done, flags_.count);
+      };
+    return options;
+  }
+
+  async::Task<Result<>> judge(std::vector<synth::Draft> open) {
+    if (!verifier_) {
+      auto verifier = co_await VerifierSource::start(session_.loop, session_.stop, plan_,
+                                                     [](const std::string& line) { say(line); });
+      if (!verifier) co_return std::unexpected(verifier.error());
+      verifier_ = std::move(*verifier);
+    }
+    std::map<std::string, const synth::Draft*> by_id;
+    std::vector<JobOrError> jobs;
+    for (const synth::Draft& draft : open) {
+      jobs.emplace_back(job_of(draft, flags_.seed));
+      by_id[synth::id_of(flags_.seed, draft)] = &draft;
+    }
+    std::size_t done = 0;
+    PipelineHooks hooks{.judged = [&](const Job& job, const Verdict& verdict) -> Result<> {
+                          if (watch_.progress) watch_.progress("judge", ++done, open.size());
+                          return keep(*by_id.at(job.id), verdict);
+                        },
+                        .bad_row = [](const RowError&) {},
+                        .done_before = [](const Job&, const std::string&) -> Result<bool> { return false; },
+                        .known = [](const std::string&) -> std::optional<Verdict> { return std::nullopt; }};
+    Pipeline pipeline(session_.loop, session_.stop, verifier_->verifier(), std::move(hooks));
+    SourcePtr source = job_list(std::move(jobs));
+    co_return co_await pipeline.run(*source);
+  }
+
+  static void say(const std::string& line) {
+    end_progress();
+    fmt::print(stderr, "{}\n", for_log(line));
+  }
+
+  // A fault of the infrastructure is no verdict: the next run judges the pair again.
+  Result<> keep(const synth::Draft& draft, const Verdict& verdict) {
+    if (verdict.status == Status::error && verdict.fault == Fault::infrastructure) {
+      if (++unjudged_ == 1) say(fmt::format("error: {}", verdict.error.value_or("a pair got no verdict")));
+      return {};
+    }
+    ++judged_;
+    auto outcome = correct_and_counts(verdict) ? synth::Outcome::verified : synth::Outcome::repair;
+    return folder_.add(draft, outcome, line_of(draft, flags_.seed, verdict));
+  }
+
+  Session& session_;
+  const DatasetSynthFlags& flags_;
+  synth::SynthFolder& folder_;
+  EvaluatorPlan plan_;
+  dataset::Watch watch_;
+  async::Workbench bench_;
+  std::unique_ptr<VerifierSource> verifier_;
+  std::atomic<bool> stopping_ = false;
+  std::uint64_t judged_ = 0;
+  std::uint64_t unjudged_ = 0;
+};
+
+void print_yields(const synth::SynthFolder& folder, const Synth& synth, double seconds,
+                  const std::string& out) {
+  synth::Yield all;
+  fmt::print("{:<17} {:>8} {:>9} {:>10} {:>11} {:>9} {:>7}\n", "family", "sources", "compiled", "rewritten",
+             "duplicates", "verified", "repair");
+  auto print = [](const std::string& name, const synth::Yield& yield) {
+    fmt::print("{:<17} {:>8} {:>9} {:>10} {:>11} {:>9} {:>7}\n", name, yield.sources, yield.compiled,
+               yield.rewritten, yield.duplicates, yield.verified, yield.repair);
+  };
+  for (const auto& [family, yield] : folder.yields()) {
+    print(family, yield);
+    all.sources += yield.sources;
+    all.compiled += yield.compiled;
+    all.rewritten += yield.rewritten;
+    all.duplicates += yield.duplicates;
+    all.verified += yield.verified;
+    all.repair += yield.repair;
+  }
+  print("all", all);
+  std::vector<std::pair<std::uint64_t, std::string>> reasons;
+  for (const auto& [reason, count] : folder.reasons()) reasons.emplace_back(count, reason);
+  std::ranges::sort(reasons, std::greater());
+  for (std::size_t i = 0; i < std::min(reasons_shown, reasons.size()); ++i)
+    fmt::print("without a kernel  {}: {}\n", reasons[i].first, for_log(reasons[i].second));
+  if (synth.judged() > 0)
+    fmt::print("judged now        {} in {:.0f} s, {:.0f} a minute\n", synth.judged(), seconds,
+               static_cast<double>(synth.judged()) * 60 / std::max(seconds, 1e-3));
+  fmt::print("pairs             {0}/pairs.jsonl\nrepair            {0}/repair.jsonl\n", out);
+}
+
+}  // namespace
+
+int dataset_synth(const DatasetSynthFlags& flags) {
+  synth::SynthSettings settings{.seed = flags.seed, .families = flags.families, .near = {}};
+  std::ranges::sort(settings.families);
+  settings.near.threshold = flags.near.threshold;
+  settings.near.shingle_tokens = static_cast<unsigned>(flags.near.shingle_tokens);
+  auto folder = synth::SynthFolder::open(flags.out, settings);
+  if (!folder) return failed(folder.error());
+  auto plan = plan_evaluator({}, flags.settings, {});
+  if (!plan) return failed(plan.error());
+  auto python = python_child(flags.settings.python);
+  if (!python) return failed(python.error());
+  if (auto owner = own_processes(); !owner) return failed(owner.error());
+  const auto begin = SynthClock::now();
+  Session session;
+  Synth synth(session, flags, *folder, std::move(*plan));
+  int status = session.run([&] { return synth.run(std::move(*python)); }, [] {});
+  const double seconds = std::chrono::duration<double>(SynthClock::now() - begin).count();
+  if (!flags.quiet) print_yields(*folder, synth, seconds, flags.out);
+  if (synth.unjudged() > 0)
+    fmt::print(stderr, "{} pairs got no verdict; the same command judges them again\n", synth.unjudged());
+  if (status == exit_interrupted)
+    fmt::print(stderr, "interrupted; {} keeps what is done, and the same command goes on\n", flags.out);
+  return status;
+}
+
+}  // namespace kw::app

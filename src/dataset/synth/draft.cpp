@@ -1,0 +1,62 @@
+#include "dataset/synth/draft.h"
+
+#include <fmt/format.h>
+
+#include "base/core/json.h"
+
+namespace kw::synth {
+namespace json = boost::json;
+
+json::object to_json(const Draft& draft) {
+  return {{"number", draft.number},     {"family", draft.family}, {"name", draft.name},
+          {"stage", draft.stage},       {"reason", draft.reason}, {"reference_code", draft.reference},
+          {"kernel_code", draft.kernel}};
+}
+
+std::optional<Draft> draft_from(const json::object& object) {
+  auto number = number_at(object, "number");
+  auto reference = string_at(object, "reference_code");
+  if (!number || *number < 0 || !reference) return std::nullopt;
+  return Draft{.number = static_cast<std::uint64_t>(*number),
+               .family = string_at(object, "family").value_or(""),
+               .name = string_at(object, "name").value_or(""),
+               .reference = *reference,
+               .kernel = string_at(object, "kernel_code").value_or(""),
+               .stage = string_at(object, "stage").value_or(""),
+               .reason = string_at(object, "reason").value_or("")};
+}
+
+Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_view answer) {
+  Draft draft;
+  draft.number = number;
+  draft.stage = "compile";
+  draft.reason = how;
+  if (how != "answered") return draft;
+  auto value = parse_json(answer);
+  if (!value || !value->is_object()) {
+    draft.reason = "no answer";
+    return draft;
+  }
+  const json::object& object = value->get_object();
+  draft.family = string_at(object, "family").value_or("");
+  draft.name = string_at(object, "name").value_or("");
+  draft.reference = string_at(object, "reference").value_or("");
+  draft.kernel = string_at(object, "kernel").value_or("");
+  draft.stage = draft.kernel.empty() ? string_at(object, "stage").value_or("compile") : "";
+  draft.reason = draft.kernel.empty() ? string_at(object, "reason").value_or("no answer") : "";
+  return draft;
+}
+
+std::string id_of(std::uint64_t seed, const Draft& draft) {
+  return fmt::format("synth-{}-{}", seed, draft.number);
+}
+
+std::string comparable_text(const Draft& draft) {
+  std::string text = draft.reference.substr(0, draft.reference.find("\ndef get_inputs(")) + draft.kernel;
+  if (draft.name.empty()) return text;
+  for (std::size_t at = text.find(draft.name); at != std::string::npos; at = text.find(draft.name, at + 1))
+    text.replace(at, draft.name.size(), "f");
+  return text;
+}
+
+}  // namespace kw::synth

@@ -1,0 +1,36 @@
+// A synthetic pair before its verdict: a PyTorch function drawn from a grammar, and a Triton file rewritten
+// from the compiler's code for it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kw::synth {
+
+struct Draft {
+  std::uint64_t number = 0;  // of the source, under the seed
+  std::string family;        // "row_reduction"; empty where the child ended before it said so
+  std::string name;          // of the function
+  std::string reference;
+  std::string kernel;  // empty: there is none
+  std::string stage;   // where it ended without a kernel: "compile", "rewrite"
+  std::string reason;
+};
+
+boost::json::object to_json(const Draft& draft);
+// Empty for an object of another form.
+std::optional<Draft> draft_from(const boost::json::object& object);
+
+// The draft in the answer of a child that ended as `how` says.
+Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_view answer);
+
+// "synth-0-17": seed and number.
+std::string id_of(std::uint64_t seed, const Draft& draft);
+
+// The text that is compared with other pairs: the function and the kernels without their names and inputs.
+std::string comparable_text(const Draft& draft);
+
+}  // namespace kw::synth
