@@ -105,6 +105,7 @@ void add(RowFacts& facts, const corpus::Row& row) {
   count_labels(facts.labels, row.labels);
   count_leaks(facts.leaks, row.leakage);
   if (!row.verdict.empty()) ++facts.verdicts[known(string_at(row.verdict, "trust").value_or(""))];
+  if (row.pair && !row.verdict.empty()) ++facts.judged_pairs;
   facts.prompt_characters.add(characters(row.prompt));
   facts.completion_characters.add(characters(row.completion));
   if (row.tokens) facts.tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(*row.tokens, 0)));

@@ -67,11 +67,12 @@ struct RowFacts {
   Counts sources;     // by origin
   Counts licences;
   Counts splits;
-  Counts compile;   // of kernels with rows: compilable, fails, signature_unknown, not_tried
-  Counts labels;    // how many rows have each
-  Counts leaks;     // flagged rows by relation and against: "benchmark KernelBench"
-  Counts review;    // decisions honoured: keep, drop
-  Counts verdicts;  // of rows with a verdict, by its trust; "unknown" where it states none
+  Counts compile;                  // of kernels with rows: compilable, fails, signature_unknown, not_tried
+  Counts labels;                   // how many rows have each
+  Counts leaks;                    // flagged rows by relation and against: "benchmark KernelBench"
+  Counts review;                   // decisions honoured: keep, drop
+  Counts verdicts;                 // of rows with a verdict, by its trust; "unknown" where it states none
+  std::uint64_t judged_pairs = 0;  // of the pairs: those with a verdict
   Histogram prompt_characters;
   Histogram completion_characters;
   Histogram tokens;

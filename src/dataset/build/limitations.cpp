@@ -60,11 +60,18 @@ std::string balance(const RowFacts& rows) {
 std::string pairs(const RowFacts& rows) {
   std::uint64_t pairs = count_of(rows.kinds, "cu2triton") + count_of(rows.kinds, "torch2triton");
   if (pairs == 0) return {};
-  return fmt::format(
-      "**Pairs**: the two sides of {} were matched by names, parameters and operations, or by hand. They "
-      "were "
-      "not run against each other.",
-      counted(pairs, "row"));
+  const std::uint64_t matched = pairs - std::min(pairs, rows.judged_pairs);
+  std::string text = "**Pairs**:";
+  if (rows.judged_pairs > 0)
+    text += fmt::format(" {} {} a verdict: the verifier ran both sides on equal inputs.",
+                        counted(rows.judged_pairs, "pair"), rows.judged_pairs == 1 ? "has" : "have");
+  if (matched > 0)
+    text += fmt::format(
+        " The two sides of {} were matched by names, parameters and operations, or by hand. They were not "
+        "run "
+        "against each other.",
+        counted(matched, "row"));
+  return text;
 }
 
 std::string leakage(const RowFacts& rows) {

@@ -147,8 +147,10 @@ class PairMaker {
     return {};
   }
 
-  Result<> add_hand_made(const std::string& folder) {
-    auto rows = pairs::hand_made_pairs(folder);
+  // Pairs of one folder: written by hand, or judged.
+  Result<> add_folder(const std::string& folder) {
+    const std::filesystem::path judged = pairs::judged_pairs_file(folder);
+    auto rows = judged.empty() ? pairs::hand_made_pairs(folder) : pairs::judged_pairs(judged);
     if (!rows) return std::unexpected(rows.error());
     SourceFacts source;
     source.origin.kind = corpus::OriginKind::pairs;
@@ -158,7 +160,9 @@ class PairMaker {
       if (row.licence.spdx.empty()) row.licence = stated;
       if (row.pair->other_licence.spdx.empty()) row.pair->other_licence = stated;
       count_pair(row, source);
-      ++tally.cuda;
+      ++(judged.empty() ? tally.cuda : tally.torch);
+      if (!judged.empty() && in_validation(row.source.path, settings_.seed, settings_.validation_share))
+        row.split = "validation";
       sink_.add(std::move(row));
     }
     tally.hand_made.push_back(std::move(source));
@@ -230,7 +234,7 @@ Result<PairTally> add_pair_rows(const UnitWorld& world, std::uint32_t sources, c
       if (auto added = maker.add(source, cuda); !added) return std::unexpected(added.error());
     if (!cuda) break;
     for (const std::string& folder : settings.pairs)
-      if (auto added = maker.add_hand_made(folder); !added) return std::unexpected(added.error());
+      if (auto added = maker.add_folder(folder); !added) return std::unexpected(added.error());
   }
   return maker.tally;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,5 +92,13 @@ std::string with_launcher(const corpus::Unit& unit);
 // tag, else it is unknown: empty. An error for a folder without a pair, a .cu without its .py, a file over 4
 // MiB or not UTF-8, and for JSON or CSV that cannot be read.
 Result<std::vector<corpus::Row>> hand_made_pairs(const std::string& folder);
+
+// The file of judged pairs in a folder that `dataset synth` wrote; empty for any other folder.
+std::filesystem::path judged_pairs_file(const std::string& folder);
+
+// The PyTorch → Triton rows of a file of JSON lines with reference_code, kernel_code, licence,
+// triton_licence, id, name and verdict; whole files, in the order of `number`. Confidence 1, and the verdict
+// says why. A line whose verdict is not right and counting is an error: it is no pair.
+Result<std::vector<corpus::Row>> judged_pairs(const std::filesystem::path& file);
 
 }  // namespace kw::pairs

@@ -1,0 +1,98 @@
+// Rows of judged pairs of PyTorch and Triton, such as `dataset synth` makes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/core/json.h"
+#include "base/rows/rows.h"
+#include "code/similarity/code_tokens.h"
+#include "dataset/pairs/pairs.h"
+#include "dataset/units/row.h"
+
+namespace kw::pairs {
+namespace {
+
+struct Numbered {
+  double number = 0;
+  corpus::Row row;
+};
+
+corpus::Place judged_place(const std::filesystem::path& file, const std::string& path, std::size_t bytes) {
+  corpus::Place place;
+  place.origin.kind = corpus::OriginKind::pairs;
+  place.origin.name = std::filesystem::absolute(file).parent_path().filename().string();
+  place.path = path;
+  place.span = {0, bytes};
+  return place;
+}
+
+corpus::Licence stated(const boost::json::object& line, const char* key, const std::filesystem::path& file) {
+  auto spdx = string_at(line, key);
+  return spdx ? corpus::Licence{.spdx = *spdx, .evidence = file.filename().string()} : corpus::Licence{};
+}
+
+Result<Numbered> judged_row(const std::filesystem::path& file, const table::TextRow& line) {
+  const std::string id = string_at(line.rest, "id").value_or("");
+  const auto* verdict = object_at(line.rest, "verdict");
+  if (verdict == nullptr || !bool_at(*verdict, "correctness").value_or(false) ||
+      !bool_at(*verdict, "counts").value_or(false))
+    return fail(fmt::format("{}: the pair {} has no verdict that is correct and counts", file.string(), id),
+                "give the pairs.jsonl of `dataset synth`");
+  Numbered made;
+  made.number = number_at(line.rest, "number").value_or(0);
+  corpus::Row& row = made.row;
+  row.kind = corpus::RowKind::torch2triton;
+  row.prompt = torch_prompt(line.prompt);
+  row.completion = line.completion;
+  row.id = corpus::row_key(row.prompt, row.completion);
+  row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
+  row.unit = row.id;
+  row.source = judged_place(file, id, line.prompt.size());
+  row.licence = stated(line.rest, "licence", file);
+  row.verdict = *verdict;
+  // The verifier compiles a kernel for sm_90 before it runs it.
+  row.labels.compile = corpus::CompileLabel::compilable;
+  row.labels.compiled_for = {"sm_90"};
+  row.labels.self_contained = true;
+  const std::string trust = string_at(*verdict, "trust").value_or("unknown");
+  row.pair = corpus::PairEvidence{.confidence = 1,
+                                  .reasons = {fmt::format("verified: correct, {}", trust)},
+                                  .other = judged_place(file, id, line.completion.size()),
+                                  .other_licence = stated(line.rest, "triton_licence", file)};
+  return made;
+}
+
+}  // namespace
+
+std::filesystem::path judged_pairs_file(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::path file = std::filesystem::path(folder).lexically_normal() / "pairs.jsonl";
+  return std::filesystem::is_regular_file(file, error) ? file : std::filesystem::path();
+}
+
+Result<std::vector<corpus::Row>> judged_pairs(const std::filesystem::path& file) {
+  table::ReadOptions options;
+  options.prompt = "reference_code";
+  options.completion = "kernel_code";
+  auto lines = table::open_rows(file.string(), options);
+  if (!lines) return std::unexpected(lines.error());
+  std::vector<Numbered> all;
+  while (true) {
+    auto line = (*lines)->next();
+    if (!line) return std::unexpected(line.error());
+    if (!*line) break;
+    const auto* read = std::get_if<table::TextRow>(&**line);
+    if (read == nullptr)
+      return fail(fmt::format("{} has a line that cannot be read", file.string()),
+                  "give each line a reference_code and a kernel_code");
+    auto made = judged_row(file, *read);
+    if (!made) return std::unexpected(made.error());
+    all.push_back(std::move(*made));
+  }
+  std::ranges::sort(all, {}, &Numbered::number);
+  std::vector<corpus::Row> rows;
+  for (Numbered& made : all) rows.push_back(std::move(made.row));
+  return rows;
+}
+
+}  // namespace kw::pairs

@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "base/core/files.h"
+#include "dataset/pairs/pairs.h"
+
+namespace kw::pairs {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class JudgedPairs : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::path(testing::TempDir()) / (std::string("kw_judged_") + info->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result<std::vector<corpus::Row>> read(const std::string& text) {
+    EXPECT_TRUE(write_file(folder_ / "pairs.jsonl", text).has_value());
+    return judged_pairs(judged_pairs_file(folder_.string()));
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::string line(int number, const std::string& counts) {
+  return R"({"id": "synth-0-)" + std::to_string(number) + R"(", "number": )" + std::to_string(number) +
+         R"(, "licence": "Apache-2.0", "triton_licence": "BSD-3-Clause", "reference_code": "def f(x): pass", )"
+         R"("kernel_code": "def triton_kernel_wrapper(x): pass  # )" +
+         std::to_string(number) + R"(", "verdict": {"correctness": true, "counts": )" + counts +
+         R"(, "trust": "interpreter"}})" + "\n";
+}
+
+TEST_F(JudgedPairs, ALineIsARowWithItsVerdict) {
+  auto rows = read(line(3, "true"));
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  ASSERT_THAT(*rows, SizeIs(1));
+  const corpus::Row& row = rows->front();
+  EXPECT_EQ(row.kind, corpus::RowKind::torch2triton);
+  EXPECT_THAT(row.prompt, HasSubstr("```python\ndef f(x): pass\n```"));
+  EXPECT_EQ(row.completion, "def triton_kernel_wrapper(x): pass  # 3");
+  EXPECT_EQ(row.licence.spdx, "Apache-2.0");
+  EXPECT_EQ(row.pair->other_licence.spdx, "BSD-3-Clause");
+  EXPECT_THAT(row.pair->reasons, ElementsAre("verified: correct, interpreter"));
+  EXPECT_EQ(row.verdict.at("trust").as_string(), "interpreter");
+}
+
+TEST_F(JudgedPairs, RowsAreInTheOrderOfTheirNumbers) {
+  auto rows = read(line(10, "true") + line(9, "true"));
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  ASSERT_THAT(*rows, SizeIs(2));
+  EXPECT_EQ(rows->front().source.path, "synth-0-9");
+}
+
+TEST_F(JudgedPairs, ALineThatDoesNotCountIsAnError) {
+  auto rows = read(line(3, "false"));
+  ASSERT_FALSE(rows.has_value());
+  EXPECT_THAT(rows.error().what, HasSubstr("synth-0-3"));
+}
+
+TEST_F(JudgedPairs, AFolderWithoutTheFileHasNone) {
+  EXPECT_TRUE(judged_pairs_file(folder_.string()).empty());
+}
+
+}  // namespace
+}  // namespace kw::pairs
