@@ -63,14 +63,13 @@ std::string pairs(const RowFacts& rows) {
   const std::uint64_t matched = pairs - std::min(pairs, rows.judged_pairs);
   std::string text = "**Pairs**:";
   if (rows.judged_pairs > 0)
-    text += fmt::format(" {} {} a verdict: the verifier ran both sides on equal inputs.",
-                        counted(rows.judged_pairs, "pair"), rows.judged_pairs == 1 ? "has" : "have");
+    text +=
+        fmt::format(" the verifier ran both sides of {} on equal inputs.", counted(rows.judged_pairs, "row"));
   if (matched > 0)
     text += fmt::format(
-        " The two sides of {} were matched by names, parameters and operations, or by hand. They were not "
-        "run "
+        " {} two sides of {} were matched by names, parameters and operations, or by hand. They were not run "
         "against each other.",
-        counted(matched, "row"));
+        rows.judged_pairs > 0 ? "The" : "the", counted(matched, "row"));
   return text;
 }
 

@@ -96,6 +96,14 @@ TEST(Card, LimitationsSpeakOfPairsOnlyWhereThereAreSome) {
   EXPECT_THAT(limits_of(facts), HasSubstr("the two sides of 2 rows"));
 }
 
+TEST(Card, JudgedPairsAreNotCalledMatched) {
+  BuildSummary facts = small_facts();
+  facts.rows.kinds["torch2triton"] = 2;
+  facts.rows.judged_pairs = 2;
+  EXPECT_THAT(limits_of(facts), HasSubstr("the verifier ran both sides of 2 rows"));
+  EXPECT_THAT(limits_of(facts), Not(HasSubstr("not run against each other")));
+}
+
 TEST(Card, LimitationsNameRestrictionsOnUseAndTheLargestSource) {
   BuildSummary facts = small_facts();
   facts.rows.licences = {{"MIT AND LicenseRef-Researcher-Reciprocity", 1}, {"unknown", 2}};
