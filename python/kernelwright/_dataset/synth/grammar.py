@@ -12,9 +12,10 @@ GRAMMAR = 1  # increase it when equal seeds and numbers give other sources or ot
 ROWS = (12, 17, 24, 33, 40, 48, 60)
 COLUMNS = (50, 70, 96, 100, 130, 150, 200, 250, 300)
 INNER = (24, 40, 48, 72, 80, 96)
+FRACTIONS = (0.1, 0.2, 0.25, 0.4, 0.6, 0.75, 0.9)
 CONSTANTS = (0.1, 0.2, 0.25, 0.3, 0.5, 0.7, 0.75, 1.25, 1.5, 1.7, 2.0, 2.5, 3.0)
 
-# A word for the name, and an expression of {0}; {c} is a constant.
+# A word for the name, and an expression of {0}; {c} is a constant, {f} one below 1.
 UNARY = (
     ("relu", "torch.relu({0})"), ("gelu", "F.gelu({0})"), ("silu", "F.silu({0})"), ("sigmoid", "torch.sigmoid({0})"),
     ("tanh", "torch.tanh({0})"), ("softplus", "F.softplus({0})"), ("elu", "F.elu({0}, alpha={c})"),
@@ -32,9 +33,9 @@ UNARY = (
 BINARY = (
     ("add", "{0} + {1}"), ("sub", "{0} - {1}"), ("mul", "{0} * {1}"), ("max", "torch.maximum({0}, {1})"),
     ("min", "torch.minimum({0}, {1})"), ("ratio", "{0} / (torch.abs({1}) + {c})"), ("gated", "{0} * torch.sigmoid({1})"),
-    ("select", "torch.where({0} > {1}, {0} - {1}, {c} * {1})"), ("blend", "torch.lerp({0}, {1}, {c})"),
+    ("select", "torch.where({0} > {1}, {0} - {1}, {c} * {1})"), ("blend", "{0} + {f} * ({1} - {0})"),
     ("swiglu", "F.silu({0}) * {1}"), ("sqdiff", "({0} - {1}) * ({0} - {1})"), ("damped", "{0} * torch.exp(-torch.abs({1}))"),
-    ("mix", "{c} * {0} + (1.0 - {c}) * {1}"), ("geglu", "F.gelu({0}) * {1}"),
+    ("mix", "{f} * {0} + (1.0 - {f}) * {1}"), ("geglu", "F.gelu({0}) * {1}"),
 )
 ROW_REDUCTIONS = (
     ("sum", "{0}.sum(dim=-1{k})"), ("mean", "{0}.mean(dim=-1{k})"), ("amax", "torch.amax({0}, dim=-1{k})"),
@@ -106,7 +107,8 @@ class Draft:
         """An operation of a table on operands, as an expression; its word joins the name."""
         word, template = self.pick(table)
         self.words.append(word)
-        return template.format(*operands, c=self.pick(CONSTANTS), k=", keepdim=True" if keep else "")
+        return template.format(*operands, c=self.pick(CONSTANTS), f=self.pick(FRACTIONS),
+                               k=", keepdim=True" if keep else "")
 
     def chain(self, value, least, most, name="y"):
         """Some unary operations one after another."""
@@ -146,7 +148,10 @@ def broadcast(draft):
 
 def row_reduction(draft):
     """Reductions over the last dimension, with operations before and after."""
-    shape = (draft.pick(ROWS), draft.pick(COLUMNS)) if draft.chance(0.7) else (draft.pick((2, 3, 4)), draft.pick((6, 9, 12)), draft.pick(COLUMNS))
+    if draft.chance(0.7):
+        shape = draft.pick(ROWS), draft.pick(COLUMNS)
+    else:
+        shape = draft.pick((2, 3, 4)), draft.pick((6, 9, 12)), draft.pick(COLUMNS)
     x = draft.tensor("x", *shape)
     value = draft.chain(x, 0, 2)
     if draft.chance(0.5):
@@ -162,7 +167,10 @@ def row_reduction(draft):
 
 def column_reduction(draft):
     """Reductions over another dimension than the last."""
-    shape = (draft.pick(ROWS), draft.pick(COLUMNS)) if draft.chance(0.6) else (draft.pick((2, 3, 4)), draft.pick((12, 20, 24)), draft.pick((50, 70, 96)))
+    if draft.chance(0.6):
+        shape = draft.pick(ROWS), draft.pick(COLUMNS)
+    else:
+        shape = draft.pick((2, 3, 4)), draft.pick((12, 20, 24)), draft.pick((50, 70, 96))
     x = draft.tensor("x", *shape)
     value = draft.chain(x, 0, 2)
     if draft.chance(0.4):
@@ -201,7 +209,8 @@ def softmax(draft):
 def norm(draft):
     """Normalisations with weights, residuals and activations."""
     rows, columns = draft.pick(ROWS), draft.pick(COLUMNS)
-    kind = draft.pick(("layer_norm", "rms_norm", "rms_norm", "group_norm", "l2_norm", "layer_norm", "instance_norm", "standardise"))
+    kind = draft.pick(("layer_norm", "rms_norm", "rms_norm", "group_norm", "l2_norm", "layer_norm", "instance_norm",
+                       "standardise"))
     if kind in ("group_norm", "instance_norm"):
         groups, a_group, length = draft.pick((2, 3, 4)), draft.pick((2, 3, 5)), draft.pick((30, 50, 70))
         x = draft.tensor("x", draft.pick((2, 3)), groups * a_group, length)
@@ -306,7 +315,9 @@ def scan(draft):
     else:
         draft.words.append("cumprod")
         value = draft.let("y", f"torch.cumprod(1.0 + 0.01 * torch.tanh({value}), dim=1)")
-    return draft.chain(value, 0, 2) if draft.chance(0.7) else draft.let("y", draft.apply(BINARY, value, draft.tensor("base", rows, columns)))
+    if draft.chance(0.7):
+        return draft.chain(value, 0, 2)
+    return draft.let("y", draft.apply(BINARY, value, draft.tensor("base", rows, columns)))
 
 
 def movement(draft):
@@ -327,7 +338,8 @@ def movement(draft):
             value = draft.let("y", draft.apply(BINARY, value, draft.tensor("other", columns, rows)))
     elif kind in ("cat", "stack", "interleave"):
         other = draft.tensor("other", rows, draft.pick(COLUMNS) if kind == "cat" else columns)
-        value = draft.let("y", {"cat": f"torch.cat([{value}, {other}], dim=1)", "stack": f"torch.stack([{value}, {other}], dim=1)",
+        value = draft.let("y", {"cat": f"torch.cat([{value}, {other}], dim=1)",
+                                "stack": f"torch.stack([{value}, {other}], dim=1)",
                                 "interleave": f"torch.stack([{value}, {other}], dim=-1).reshape({rows}, {2 * columns})"}[kind])
     elif kind == "flip":
         value = draft.let("y", f"torch.flip({value}, dims=[{draft.pick((0, 1))}])")
@@ -367,7 +379,8 @@ def matmul(draft):
     if draft.chance(0.5) and kind != "bmm":
         value = draft.let("y", draft.apply(BINARY, value, draft.tensor("residual", m, n)))
     if draft.chance(0.25):
-        value = draft.let("y", draft.pick((f"torch.softmax({value}, dim=-1)", f"{value}.sum(dim=-1)", f"torch.amax({value}, dim=-1)")))
+        value = draft.let("y", draft.pick((f"torch.softmax({value}, dim=-1)", f"{value}.sum(dim=-1)",
+                                           f"torch.amax({value}, dim=-1)")))
     return value
 
 

@@ -4,7 +4,6 @@ The compiler asks the CUDA runtime and Triton's driver what the device can do, a
 `fake_device` answers for an H100, and `compile_to_source` traces a function over tensors without data.
 """
 import contextlib
-import re
 from types import SimpleNamespace
 from unittest import mock
 

@@ -132,7 +132,8 @@ class FileWriter:
         layout = text.layout
         values = {}
         for axis, made in layout.axes.items():
-            if made.size in text_sizes(text) or any("{" + made.size + "}" in each for each in [*layout.grid, *layout.blocks.values()]):
+            texts = [*layout.grid, *layout.blocks.values()]
+            if made.size in text_sizes(text) or any("{" + made.size + "}" in each for each in texts):
                 values[made.size] = self._number(made.numel)
         ones = {size for size, value in values.items() if value == "1" and size not in text_sizes(text)}
         self._assign({size: value for size, value in values.items() if size not in ones})
@@ -151,7 +152,8 @@ class FileWriter:
         """Lines for the sizes that an earlier launch has not assigned yet."""
         texts = list(values.values())
         shape = re.fullmatch(r"(\w+)\.shape\[0\]", texts[0]) if len(texts) == 2 else None
-        if shape and texts[1] == f"{shape[1]}.shape[1]" and self._rank(shape[1]) == 2 and not values.items() & self.assigned.items():
+        is_new = not values.items() & self.assigned.items()
+        if shape and is_new and texts[1] == f"{shape[1]}.shape[1]" and self._rank(shape[1]) == 2:
             self.lines.append(f"{', '.join(values)} = {shape[1]}.shape")
             values = self._noted(values)
         for name, value in values.items():

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from .captured import Unsupported
 
 AXES = ("z", "y", "x", "r0_")
-MOST_PRODUCT_K = 512
 
 
 @dataclass
@@ -75,8 +74,8 @@ def pointwise(axes, tile):
 
 def rows(axes, loops):
     """One row a program."""
-    comment = ("Each program reduces one row, BLOCK columns at a time." if loops else
-               "Each program reduces one row; BLOCK covers all of its columns.")
+    comment = ("Each program handles one row, BLOCK columns at a time." if loops else
+               "Each program handles one row; BLOCK covers all of its columns.")
     block = "512" if loops else "triton.next_power_of_2({n_cols})"
     return Layout("row", {"x": Axis("row", "", "n_rows", "", axes["x"], is_scalar=True),
                           "r0_": Axis("cols", "mask", "n_cols", "BLOCK", axes["r0_"])}, loops, comment,

@@ -47,21 +47,24 @@ def names_in(node):
 
 def drop_unused(body):
     """Removes values that nothing reads."""
-    while True:
-        used = set(itertools.chain.from_iterable(names_in(each.value) for each in each_statement(body)))
-        if not remove(body, lambda each: isinstance(each, Assign) and each.target not in used):
-            return
+    while remove(body, read_names(body)):
+        pass
 
 
-def remove(body, test):
-    """Removes the statements that fit; whether there were some."""
+def read_names(body):
+    """The names that some statement reads."""
+    return set(itertools.chain.from_iterable(names_in(each.value) for each in each_statement(body)))
+
+
+def remove(body, used):
+    """Removes assignments to names that are not used; whether there were some."""
     found = False
     for statement in list(body):
         if isinstance(statement, Loop):
-            found |= remove(statement.body, test)
+            found |= remove(statement.body, used)
             if not statement.body:
                 body.remove(statement)
-        elif test(statement):
+        elif isinstance(statement, Assign) and statement.target not in used:
             body.remove(statement)
             found = True
     return found
@@ -182,7 +185,9 @@ WORDS = {"exp": "exp", "log": "log", "sqrt": "root", "rsqrt": "rstd", "sigmoid":
          "where": "chosen", "maximum": "upper", "minimum": "lower", "sum": "total", "max": "peak", "min": "least",
          "cumsum": "running", "cumprod": "running", "dot": "product", "abs": "magnitude", "argmax": "position",
          "argmin": "position", "sin": "sine", "cos": "cosine", "log1p": "log1p", "expm1": "expm1", "pow": "power"}
-OPERATORS = {ast.Mult: "scaled", ast.Add: "shifted", ast.Sub: "diff", ast.Div: "ratio", ast.Mod: "rest", ast.FloorDiv: "quotient"}
+OPERATORS = {ast.Mult: "scaled", ast.Add: "shifted", ast.Sub: "diff", ast.Div: "ratio", ast.Mod: "rest",
+             ast.FloorDiv: "quotient"}
+COUNTS = ("n_cols", "n_rows", "n_steps")  # of a reduction
 
 
 def stem_of(value):
@@ -193,7 +198,7 @@ def stem_of(value):
             return stem_of(value.func.value)
         return WORDS.get(name, "value")
     if isinstance(value, ast.BinOp):
-        if isinstance(value.op, ast.Div) and isinstance(value.right, ast.Name) and value.right.id in ("n_cols", "n_rows", "n_steps"):
+        if isinstance(value.op, ast.Div) and isinstance(value.right, ast.Name) and value.right.id in COUNTS:
             return "mean"
         same = isinstance(value.op, ast.Mult) and ast.dump(value.left) == ast.dump(value.right)
         return "square" if same else OPERATORS.get(type(value.op), "value")
