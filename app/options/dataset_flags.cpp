@@ -30,7 +30,8 @@ void add_build_sources(CLI::App& app, DatasetBuildFlags& flags) {
       "form to fetch; auto: a wheel without binaries, else the sdist, else any wheel [auto]")
       ->type_name("auto|wheel|sdist")
       ->group(group);
-  app.add_option("--pairs", flags.pairs, "folders of hand-written pairs: NAME.cu beside NAME.py")
+  app.add_option("--pairs", flags.pairs,
+                 "folders of pairs: NAME.cu beside NAME.py, or the output of `dataset synth`")
       ->type_name("DIR")
       ->group(group);
   app.add_flag("--add", flags.add_to, "include the sources of the last build in this folder")->group(group);
