@@ -17,7 +17,7 @@ constexpr std::size_t patience = 40;  // samples beside other processes before l
 // Multiples of the requested precision, as a share of a time or in milliseconds (30, 100 and 300 ns at the
 // usual 1%); the greater one counts. Beside other processes less precision is enough, and even less after
 // `patience` samples. The device is drained, which stops all other processes for seconds, only if all
-// requested samples are far from agreement.
+// requested samples are far from agreement or the host's clock contradicts every one of them.
 constexpr Precision beside_others{.share = 2, .ms = 3e-3};
 constexpr Precision at_last{.share = 2.5, .ms = 1e-2};
 constexpr Precision wild{.share = 5, .ms = 3e-2};
@@ -73,7 +73,8 @@ async::Task<Outcome<>> ReplayTimer::sample_all() {
     const bool ends = is_enough(makes_do_with_less() && !long_call) ||
                       (all && (device_.is_alone() || !(long_call || is_wild())));
     if (ends && (device_.is_alone() || !clocks_disagree())) break;
-    if (!device_.is_alone() && (long_call || all || ends)) {
+    // Clocks that disagree early are mostly delays by neighbours, which further samples outlive.
+    if (!device_.is_alone() && (long_call || all)) {
       turn.give_back();  // a waiting attempt holds a share of the device
       co_await device_.drain();
       limit = async::Deadline::in(replay_timing_limit);  // the wait for the device does not count

@@ -298,8 +298,24 @@ TEST(HostClock, ThatWaitsForABusyHostChangesNothing) {
   EXPECT_EQ(verdict.timing.kernel_samples_ms.size(), 12U);
 }
 
+TEST(HostClock, ThatNeighboursDelayForLongCostsSamplesAndNoDrainedDevice) {
+  VerdictWorld world;
+  world.settings.timing_trials = 100;
+  int turn = 0;
+  world.fake.when("replayer", Body::Replay, replays([&](const auto&, wire::ReplayedT& facts) {
+                    if (++turn < 60) facts.host_ms += 0.3;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
+  EXPECT_DOUBLE_EQ(verdict.speedup.value_or(0), 2);
+  // After a drained device the samples would start anew.
+  EXPECT_GT(verdict.timing.kernel_samples_ms.size(), 20U);
+  EXPECT_LT(verdict.timing.kernel_samples_ms.size(), 100U);
+}
+
 TEST(HostClock, ThatDisagreesBesideNeighboursIsReadAgainAloneOnTheDevice) {
   VerdictWorld world;
+  world.settings.timing_trials = 12;
   int turn = 0;
   world.fake.when("replayer", Body::Replay, replays([&](const auto&, wire::ReplayedT& facts) {
                     if (++turn < 40) facts.host_ms += 0.3;
