@@ -11,15 +11,13 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/error.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
+#include "base/http/connection_state.h"
 #include "base/http/url.h"
 
 namespace kw::http {
@@ -126,14 +124,6 @@ Result<std::shared_ptr<TlsContext>> make_server_tls_context(const std::string& c
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-
-struct Connection::State {
-  explicit State(async::Loop& loop) : tcp(loop) {}
-  explicit State(asio::ip::tcp::socket accepted) : tcp(std::move(accepted)) {}
-
-  boost::beast::tcp_stream tcp;
-  std::optional<asio::ssl::stream<boost::beast::tcp_stream&>> tls;
-};
 
 namespace {
 

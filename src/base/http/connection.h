@@ -81,8 +81,11 @@ class Connection {
   // Resets the connection.
   void reset();
 
- private:
   struct State;
+  // Its streams, for a protocol that reads and writes them itself (connection_state.h).
+  State& state() { return *state_; }
+
+ private:
   std::unique_ptr<State> state_;
 };
 

@@ -272,6 +272,13 @@ Request RequestParser::take() {
           {}};
 }
 
+std::string RequestParser::take_rest() {
+  auto left = state_->bytes.data();
+  std::string rest(static_cast<const char*>(left.data()), left.size());
+  state_->bytes.consume(rest.size());
+  return rest;
+}
+
 ParseFault RequestParser::next() {
   state_->restart(nullptr);
   // An idle connection keeps no buffer.

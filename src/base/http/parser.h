@@ -67,6 +67,8 @@ class RequestParser {
   std::string problem() const;
   Request head() const;  // once has_head(): without the body
   Request take();
+  // After take(): the bytes behind the request, for another protocol on the connection.
+  std::string take_rest();
   // After take(): begins the next request, whose first bytes may have arrived.
   ParseFault next();
 

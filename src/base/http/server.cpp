@@ -74,7 +74,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   tcp::acceptor acceptor;
   asio::steady_timer clock;
   std::uint16_t port = 0;
-  std::size_t held_bytes = 0;  // of the requests of all sessions
+  ServerTotalsPtr totals = std::make_shared<ServerTotals>();
   std::list<Served> serving;
   std::size_t turned_away = 0;
   std::map<asio::ip::address, std::size_t> from_address;  // those not turned away
@@ -124,7 +124,7 @@ void Server::State::start(tcp::socket socket) {
   // A client that expects TLS cannot read a plain response.
   if (refused_with != 0 && (tls || turned_away >= kTurnedAwayAtOnce)) return;
   auto& served = serving.emplace_front();
-  served.session = std::make_unique<Session>(std::move(socket), from.to_string(), options, held_bytes);
+  served.session = std::make_unique<Session>(loop, std::move(socket), from.to_string(), options, totals);
   served.from = counted;
   served.refused_with = refused_with;
   if (refused_with != 0)
@@ -155,7 +155,8 @@ async::Task<> Server::State::serve(std::shared_ptr<State> state, Served* served)
 
 async::Task<> Server::State::keep_time(std::shared_ptr<State> state) {
   const ServerOptions& options = state->options;
-  auto shortest = std::min({options.head_timeout, options.body_timeout, options.idle_timeout});
+  auto shortest = std::min(
+      {options.head_timeout, options.body_timeout, options.idle_timeout, options.socket_quiet_timeout});
   auto step = std::clamp<std::chrono::milliseconds>(shortest / 4, 5ms, 1s);
   while (!state->stopped) {
     error_code ignored;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,8 @@
 #include "base/async/loop.h"
 #include "base/core/result.h"
 #include "base/http/message.h"
+#include "base/http/served_names.h"
+#include "base/http/web_socket.h"
 
 namespace kw::http {
 
@@ -31,6 +34,9 @@ class Responder {
   virtual bool gone() const = 0;
   // Ends when gone() becomes true; a long poll waits for this and for its event.
   virtual async::Task<> until_gone() = 0;
+  // Makes the connection a WebSocket, which lasts until the handler returns; nothing else can be sent then.
+  // An error: the refusal that the handler is to send.
+  virtual async::Task<std::expected<WebSocket*, RequestError>> upgrade(const Request& request);
 };
 
 // PEM files: the certificate chain, and its key without a passphrase. Both empty: plain HTTP.
@@ -55,6 +61,11 @@ struct ServerOptions {
   std::chrono::milliseconds idle_timeout{300'000};
   // The longest wait for a client that does not read its response.
   std::chrono::milliseconds write_timeout{300'000};
+  // WebSockets. A message has the limits of a body. A silent client gets a ping after half of the idle
+  // timeout; the quiet timeout is for a client that answers pings and sends no message.
+  std::size_t max_sockets = 1024;
+  std::chrono::milliseconds socket_idle_timeout{60'000};
+  std::chrono::milliseconds socket_quiet_timeout{3'600'000};
   ServerTls tls{};
   // Called after a request's header, before its body: a response refuses the request, so that the body of an
   // unauthorised client takes no memory.

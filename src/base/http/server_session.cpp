@@ -13,6 +13,11 @@ namespace kw::http {
 using namespace std::chrono_literals;
 using async::Deadline;
 
+// For servers that are no sockets: tests, and a handler behind another protocol.
+async::Task<std::expected<WebSocket*, RequestError>> Responder::upgrade(const Request&) {
+  co_return std::unexpected(RequestError{426, "upgrade_required", "this server has no WebSockets"});
+}
+
 namespace {
 
 // The interval of polls for events without a notification.
@@ -29,10 +34,13 @@ struct Manner {
   std::chrono::milliseconds write_timeout{0};
 };
 
+using Upgrade = std::function<async::Task<Session::Upgraded>(const Request& request, bool is_11)>;
+
 class Answering : public Responder {
  public:
-  Answering(Connection& connection, Manner manner)
+  Answering(Connection& connection, Manner manner, Upgrade upgrade)
       : connection_(connection),
+        upgrade_(std::move(upgrade)),
         keep_(manner.keep_alive),
         chunks_(manner.chunks),
         to_head_(manner.to_head),
@@ -78,11 +86,23 @@ class Answering : public Responder {
     connection_.reset();
   }
 
-  bool gone() const override { return broken_ || connection_.hung_up(); }
+  async::Task<std::expected<WebSocket*, RequestError>> upgrade(const Request& request) override {
+    if (began_ || broken_) co_return std::unexpected(RequestError{500, "internal", "the answer has begun"});
+    auto upgraded = co_await upgrade_(request, chunks_);
+    if (!upgraded) co_return std::unexpected(std::move(upgraded.error()));
+    began_ = finished_ = true;  // the connection carries no more HTTP
+    keep_ = false;
+    socket_ = std::move(*upgraded);
+    if (!socket_) co_return std::unexpected(RequestError{400, "invalid", "the handshake is not valid"});
+    co_return socket_.get();
+  }
+
+  bool gone() const override { return socket_ ? socket_->gone() : broken_ || connection_.hung_up(); }
 
   // Polls after the first wait: unread bytes of a next request or of TLS keep the socket readable, and a wait
   // would not notice the end of the connection.
   async::Task<> until_gone() override {
+    if (socket_) co_return co_await socket_->until_gone();
     auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     auto goes_on = [&] {
       return cancellation.cancelled() == boost::asio::cancellation_type::none && !gone();
@@ -126,6 +146,8 @@ class Answering : public Responder {
   }
 
   Connection& connection_;
+  Upgrade upgrade_;
+  std::shared_ptr<ServerSocket> socket_;
   bool keep_;
   bool chunks_;
   bool to_head_;
@@ -163,20 +185,22 @@ async::Task<> answer(const Handler& handler, const Request& request, Answering& 
 
 }  // namespace
 
-Session::Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options,
-                 std::size_t& held_bytes)
-    : connection_(std::move(accepted)),
+Session::Session(async::Loop& loop, boost::asio::ip::tcp::socket accepted, std::string peer,
+                 const ServerOptions& options, ServerTotalsPtr totals)
+    : loop_(loop),
+      connection_(std::make_shared<Connection>(std::move(accepted))),
       peer_(std::move(peer)),
       options_(options),
-      held_by_all_(held_bytes),
+      totals_(std::move(totals)),
       parser_({kHeaderBytes, options.max_body_bytes}) {}
 
 bool Session::exceeds_memory() const {
-  return options_.max_request_bytes > 0 && held_ > kHeaderBytes && held_by_all_ > options_.max_request_bytes;
+  return options_.max_request_bytes > 0 && held_ > kHeaderBytes &&
+         totals_->held_bytes > options_.max_request_bytes;
 }
 
 void Session::release() {
-  held_by_all_ -= std::exchange(held_, 0);
+  totals_->held_bytes -= std::exchange(held_, 0);
 }
 
 std::chrono::milliseconds Session::time_for(Awaited what) const {
@@ -192,10 +216,11 @@ void Session::await(Awaited what) {
 }
 
 void Session::end_overdue(async::SteadyClock::time_point now) {
+  if (socket_) return socket_->end_overdue(now);
   if (now < limit_.at) return;
   limit_ = Deadline::never();
   is_overdue_ = true;
-  connection_.cancel();
+  connection_->cancel();
 }
 
 // False if the connection ends or fails.
@@ -203,11 +228,11 @@ async::Task<bool> Session::take_bytes(ParseFault& fault) {
   bool is_silent = parser_.idle();
   await(is_silent ? Awaited::request : parser_.has_head() ? Awaited::body : Awaited::header);
   // Waits for a plain connection without a buffer; under TLS, OpenSSL may already hold received bytes.
-  if (is_silent && !connection_.secure() && co_await connection_.wait_readable()) co_return false;
-  auto read = co_await connection_.read(parser_.space(), Deadline::never());
+  if (is_silent && !connection_->secure() && co_await connection_->wait_readable()) co_return false;
+  auto read = co_await connection_->read(parser_.space(), Deadline::never());
   if (!read.error) {
     held_ += read.bytes;
-    held_by_all_ += read.bytes;
+    totals_->held_bytes += read.bytes;
     fault = parser_.took(read.bytes);
   }
   if (read.error && is_overdue_ && !is_silent) co_await refuse(408);
@@ -226,7 +251,7 @@ async::Task<bool> Session::receive() {
         co_return false;
       }
     if (parser_.expects_continue() && !std::exchange(told_to_go_on, true) &&
-        co_await connection_.write("HTTP/1.1 100 Continue\r\n\r\n", options_.write_timeout))
+        co_await connection_->write("HTTP/1.1 100 Continue\r\n\r\n", options_.write_timeout))
       co_return false;
     if (!co_await take_bytes(fault)) co_return false;
     if (fault == ParseFault::none && exceeds_memory()) {
@@ -252,12 +277,21 @@ async::Task<> Session::refuse_with(Response response) {
   response.headers.push_back({"Connection", "close"});
   std::string text =
       head_text(fmt::format("HTTP/1.1 {} {}", response.status, reason(response.status)), response.headers);
-  if (co_await connection_.write(text + response.body, kLinger)) co_return;
-  connection_.end_writing();
+  if (co_await connection_->write(text + response.body, kLinger)) co_return;
+  connection_->end_writing();
   std::array<char, 4096> unread;
   auto deadline = Deadline::in(kLinger);
-  while (!(co_await connection_.read(unread, deadline)).error && !deadline.passed()) {
+  while (!(co_await connection_->read(unread, deadline)).error && !deadline.passed()) {
   }
+}
+
+async::Task<Session::Upgraded> Session::upgrade(const Request& request, bool is_11) {
+  if (auto refusal = ServerSocket::refusal_of(request, is_11, options_, *totals_))
+    co_return std::unexpected(std::move(*refusal));
+  auto socket = std::make_shared<ServerSocket>(loop_, connection_, parser_.take_rest(), options_, totals_);
+  if (!co_await socket->accept(request)) co_return nullptr;
+  socket_ = std::move(socket);
+  co_return socket_;
 }
 
 async::Task<> Session::turn_away(int status) {
@@ -266,20 +300,22 @@ async::Task<> Session::turn_away(int status) {
 
 async::Task<> Session::serve(const Handler& handler, std::shared_ptr<TlsContext> tls) {
   await(Awaited::request);  // the limit includes the TLS handshake
-  if (tls && co_await connection_.accept_tls(std::move(tls))) co_return;
+  if (tls && co_await connection_->accept_tls(std::move(tls))) co_return;
   while (co_await receive()) {
     bool keep_alive = parser_.keep_alive();
     bool chunks = parser_.chunks();
     Request request = parser_.take();
     request.peer = peer_;
-    Answering responder(connection_, {keep_alive, chunks, request.method == "HEAD", options_.write_timeout});
+    Answering responder(*connection_, {keep_alive, chunks, request.method == "HEAD", options_.write_timeout},
+                        [this](const Request& of, bool is_11) { return upgrade(of, is_11); });
     co_await answer(handler, request, responder);
+    if (socket_) co_await socket_->finish();
     release();
     if (!responder.reusable()) break;
     has_served_ = true;
   }
-  co_await connection_.say_goodbye(kLinger);
-  connection_.close();
+  co_await connection_->say_goodbye(kLinger);
+  connection_->close();
 }
 
 }  // namespace kw::http

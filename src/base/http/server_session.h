@@ -6,14 +6,15 @@
 #include "base/http/connection.h"
 #include "base/http/parser.h"
 #include "base/http/server.h"
+#include "base/http/server_socket.h"
 
 namespace kw::http {
 
 class Session {
  public:
-  // `held_bytes`: of the requests of all sessions. It and the options must outlive the session.
-  Session(boost::asio::ip::tcp::socket accepted, std::string peer, const ServerOptions& options,
-          std::size_t& held_bytes);
+  // The loop and the options must outlive the session.
+  Session(async::Loop& loop, boost::asio::ip::tcp::socket accepted, std::string peer,
+          const ServerOptions& options, ServerTotalsPtr totals);
   ~Session() { release(); }
   Session(const Session&) = delete;
 
@@ -25,7 +26,10 @@ class Session {
   // Ends the wait for a client that exceeds its time limit. The server calls it periodically: a timer per
   // wait would be the largest cost of a small request.
   void end_overdue(async::SteadyClock::time_point now);
-  void close() { connection_.close(); }
+  void close() { connection_->close(); }
+
+  // The WebSocket; null: the client got an error of the handshake.
+  using Upgraded = std::expected<std::shared_ptr<ServerSocket>, RequestError>;
 
  private:
   // The part of a request that the session waits for.
@@ -33,6 +37,7 @@ class Session {
 
   async::Task<bool> receive();
   async::Task<bool> take_bytes(ParseFault& fault);
+  async::Task<Upgraded> upgrade(const Request& request, bool is_11);
   async::Task<> refuse(int status);
   async::Task<> refuse_with(Response response);
   void await(Awaited what);
@@ -40,12 +45,14 @@ class Session {
   void release();
   std::chrono::milliseconds time_for(Awaited what) const;
 
-  Connection connection_;
+  async::Loop& loop_;
+  std::shared_ptr<Connection> connection_;
   std::string peer_;
   const ServerOptions& options_;
-  std::size_t& held_by_all_;
+  ServerTotalsPtr totals_;
   std::size_t held_ = 0;  // bytes of this session's request
   RequestParser parser_;
+  std::shared_ptr<ServerSocket> socket_;  // after an upgrade
   Awaited awaited_ = Awaited::nothing;
   async::Deadline limit_;
   bool is_overdue_ = false;
