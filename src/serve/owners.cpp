@@ -193,24 +193,25 @@ Caller KeyRing::caller_of(const http::Headers& headers) const {
   return caller;
 }
 
-const KeyRing::Member* KeyRing::member_of(std::string_view owner) const {
-  auto found = std::ranges::find(members_, owner,
+template <typename Members>
+auto KeyRing::member_in(Members& members, std::string_view owner) -> decltype(members.data()) {
+  auto found = std::ranges::find(members, owner,
                                  [](const Member& each) { return std::string_view(each.rules->name); });
-  return found == members_.end() ? nullptr : &*found;
+  return found == members.end() ? nullptr : &*found;
 }
 
 OwnerRulesPtr KeyRing::rules_of(std::string_view owner) const {
-  const Member* member = member_of(owner);
+  const Member* member = member_in(members_, owner);
   return member ? member->rules : nullptr;
 }
 
 int KeyRing::seconds_to_wait(const OwnerRules& owner, http::RateLimit::Time now) {
-  auto* member = const_cast<Member*>(member_of(owner.name));
+  Member* member = member_in(members_, owner.name);
   return member ? member->rate.seconds_to_wait("", now) : 0;
 }
 
 bool KeyRing::is_spent(const OwnerRules& owner, http::RateLimit::Time now) const {
-  const Member* member = member_of(owner.name);
+  const Member* member = member_in(members_, owner.name);
   return member != nullptr && member->rate.is_spent("", now);
 }
 

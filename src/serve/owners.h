@@ -62,7 +62,9 @@ class KeyRing {
     OwnerRulesPtr rules;
     http::RateLimit rate;
   };
-  const Member* member_of(std::string_view owner) const;
+  // Null: there is no such owner.
+  template <typename Members>
+  static auto member_in(Members& members, std::string_view owner) -> decltype(members.data());
 
   bool needs_key_;
   http::KeyCheck operator_key_;

@@ -79,7 +79,8 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
             {options.conversations, options.conversation_bytes, options.conversation_ttl, options.retention},
             {.protocol = [this] { return verifier ? verifier->protocol() : std::string(); },
              .wrote = [this](const std::optional<Error>& failed) { wrote(failed); },
-             .rules = [this](std::string_view owner) { return keys.rules_of(owner); }}) {}
+             .rules = [this](std::string_view owner) { return keys.rules_of(owner); }}),
+        draining(loop) {}
 
   FindTask finder() const;
   void add_endpoints();
@@ -93,8 +94,10 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
   std::optional<ApiError> refusal_of_head(const http::Request& head, const Routes::Found& found,
                                           const Caller& caller) const;
+  std::optional<ApiError> refusal_of_rate(const http::Request& request, const Caller& caller);
   std::optional<ApiError> refusal_of(const http::Request& request, const Routes::Found& found,
                                      std::string_view path, const Caller& caller);
+  std::optional<ApiError> admit_another(const http::Request& request, const Caller& first);
   async::Task<http::Response> response_to(const http::Request& request, http::Responder& responder,
                                           Caller caller);
   void log_request(const http::Request& request, const http::Response& response, double ms,
@@ -116,6 +119,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   Ledger ledger;
   async::Workbench workbench;
   Conversations conversations;
+  async::Event draining;
   Routes routes;
   ServiceSetup facts;
   verify::Verifier* verifier = nullptr;
@@ -206,7 +210,7 @@ void Service::State::add_endpoints() {
                          .health = [this] { return health_response(); },
                          .metrics = [this] { return metrics_text(); }});
   add_kernelgym(routes);
-  add_dialects(routes, {workbench, options.tasks});
+  add_dialects(routes, {workbench, options.tasks, conversations, draining});
 }
 
 ApiError too_often(const OwnerRules& rules, int wait_s) {
@@ -232,14 +236,26 @@ std::optional<ApiError> Service::State::refusal_of_head(const http::Request& hea
   return {};
 }
 
-std::optional<ApiError> Service::State::refusal_of(const http::Request& request, const Routes::Found& found,
-                                                   std::string_view path, const Caller& caller) {
-  if (found.route != nullptr && found.route->open) return {};
+std::optional<ApiError> Service::State::refusal_of_rate(const http::Request& request, const Caller& caller) {
   if (caller.rules)
     if (int wait_s = keys.seconds_to_wait(*caller.rules, async::SteadyClock::now()); wait_s > 0)
       return too_often(*caller.rules, wait_s);
   if (int wait_s = rate.seconds_to_wait(request.peer, async::SteadyClock::now()); wait_s > 0)
     return ApiError{429, "too_many_requests", "this address sends too many requests", "", wait_s};
+  return {};
+}
+
+// A session of a WebSocket outlives its first request: the key is looked at again with each message.
+std::optional<ApiError> Service::State::admit_another(const http::Request& request, const Caller& first) {
+  const Caller caller = keys.caller_of(request.headers);
+  if (!caller.is_known || caller.rules != first.rules) return wrong_key();
+  return refusal_of_rate(request, caller);
+}
+
+std::optional<ApiError> Service::State::refusal_of(const http::Request& request, const Routes::Found& found,
+                                                   std::string_view path, const Caller& caller) {
+  if (found.route != nullptr && found.route->open) return {};
+  if (auto refusal = refusal_of_rate(request, caller)) return refusal;
   if (found.route != nullptr && caller.rules && !found.route->for_owners)
     return ApiError{403, "forbidden", "this path needs the operator's key"};
   if (found.route != nullptr) return {};
@@ -269,6 +285,7 @@ async::Task<http::Response> Service::State::response_to(const http::Request& req
   OwnedEvaluations own(ledger, call.owner, call.rules);
   call.evaluations = call.owner.empty() ? static_cast<EvaluationBackend*>(&ledger) : &own;
   call.find_task = tasks_for(finder(), call.rules);
+  call.admit_another = [&] { return admit_another(request, caller); };
   try {
     co_return co_await found.route->endpoint(call);
   } catch (const std::exception& error) {
@@ -375,6 +392,7 @@ async::Task<> Service::drain(std::chrono::milliseconds patience) {
   state->log.line("draining", {{"running", state->ledger.running()}, {"queued", state->ledger.queued()}});
   state->health.drain();
   state->conversations.drain();
+  state->draining.set();
   co_await state->ledger.drain(async::Deadline::in(patience));
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/async/wait.h"
 #include "base/async/workbench.h"
 #include "base/http/message.h"
 #include "serve/evaluation.h"
@@ -18,6 +19,8 @@
 #include "types/verdict.h"
 
 namespace kw::service {
+
+class Conversations;
 
 // What became of one evaluation.
 struct Judged {
@@ -28,11 +31,13 @@ struct Judged {
   bool is_final = true;            // not judged: the same request again changes nothing
 };
 
-// What the endpoints of a dialect use beside the Call. The workbench must outlive them; a null catalogue has
-// no tasks.
+// What the endpoints of a dialect use beside the Call, and what must outlive them; a null catalogue has no
+// tasks.
 struct DialectParts {
   async::Workbench& workbench;
   TaskCataloguePtr tasks;
+  Conversations& conversations;
+  async::Event& draining;  // the service is ending: sessions of WebSockets end
 };
 
 struct Dialect {

@@ -1,5 +1,5 @@
 // OpenEnv over HTTP: every request has an environment of its own, so that an episode is one step with one
-// completion, and the action names its task. Conversations over several turns: POST /v1/conversations.
+// completion, and the action names its task. Episodes of several turns have a WebSocket: openenv_socket.cpp.
 #include <fmt/format.h>
 
 #include "base/core/crypto.h"
@@ -7,6 +7,7 @@
 #include "loop/refine/prompt.h"
 #include "serve/conversation_json.h"
 #include "serve/dialects/dialect.h"
+#include "serve/dialects/openenv.h"
 #include "serve/endpoints.h"
 #include "serve/evaluation_json.h"
 #include "types/trace.h"
@@ -15,7 +16,6 @@ namespace kw::service {
 namespace {
 
 namespace json = boost::json;
-using namespace std::chrono_literals;
 
 Answered<std::vector<json::object>> read_step(const json::object& theirs) {
   const json::object* action = object_at(theirs, "action");
@@ -42,7 +42,8 @@ http::Response answer_step(const json::object&, const std::vector<Judged>& judge
                                          {"done", one.is_final}});
 }
 
-// The task of a reset: the named one; else the seed chooses, or chance.
+}  // namespace
+
 Answered<KnownTaskPtr> chosen_task(const DialectParts& parts, const Call& call, const json::object& body) {
   if (given(body, "task_id"))
     return call.find_task(string_at(body, "task_id").value_or(""),
@@ -64,6 +65,8 @@ Answered<KnownTaskPtr> chosen_task(const DialectParts& parts, const Call& call, 
   }
   return usable[place];
 }
+
+namespace {
 
 http::Response reset_openenv(const DialectParts& parts, const Call& call) {
   auto body = call.request.body.empty() ? Answered<json::object>(json::object{}) : json_body(call);
@@ -91,9 +94,11 @@ json::object object_schema(json::object properties, json::array required) {
 }
 
 http::Response openenv_schema() {
-  json::object action = object_schema({{"task_id", text_property("a task of this service")},
-                                       {"completion", text_property("the model's whole answer")}},
-                                      {"task_id", "completion"});
+  json::object action = object_schema(
+      {{"completion", text_property("the model's whole answer")},
+       {"task_id", text_property("a task of this service; over a WebSocket that of the episode")},
+       {"episode_id", text_property("over a WebSocket: the episode, after a new connection")}},
+      {"completion"});
   json::object observation = object_schema({{"evaluation", text_property("the id of the evaluation")},
                                             {"verdict", {{"type", {"object", "null"}}}},
                                             {"not_judged", {{"type", {"string", "null"}}}}},
@@ -137,14 +142,14 @@ void add_openenv_others(Routes& routes, const DialectParts& parts) {
               false, true});
   routes.add(
       {"GET", "/openenv/health", [&routes](const Call& call) { return openenv_health(routes, call); }, true});
+  add_openenv_sockets(routes, parts);
 }
 
 }  // namespace
 
-// OpenEnv's client waits 60 s for a step.
 const Dialect openenv{.name = "openenv",
                       .path = "/openenv/step",
-                      .patience = 55s,
+                      .patience = openenv_patience,
                       .patience_key = "timeout_s",
                       .read = read_step,
                       .answer = answer_step,
