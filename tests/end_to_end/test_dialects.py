@@ -9,6 +9,7 @@ import pytest
 
 from . import killing
 from .served import KEY, Served
+from .web_socket import WebSocket
 
 PROMPT = "<|im_start|>user\nWrite a kernel.<|im_end|>\n<|im_start|>assistant\n"
 RIGHT = f"<triton>\n{killing.KERNEL.format(added=1)}\n</triton>"
@@ -99,6 +100,28 @@ def test_openenv(service):
     assert (step["reward"], step["done"], step["observation"]["verdict"]["status"]) == (0.3, True, "correct")
     step = ask(service, "/openenv/step", {"action": {**action, "task_id": "broken"}})[1]
     assert (step["reward"], step["done"]) == (None, True) and step["observation"]["not_judged"]
+
+
+def test_openenv_over_a_websocket(service):
+    with WebSocket(service.port, "/openenv/ws") as stranger:
+        assert stranger.status == 401
+    with WebSocket(service.port, "/openenv/ws", KEY) as lost:
+        first = lost.ask("reset", task_id="add/one")["data"]
+        episode = first["observation"]["episode_id"]
+        assert "reference_impl" in first["observation"]["messages"][-1]["content"] and first["reward"] is None
+        wrong = lost.ask("step", completion=WRONG)["data"]
+        assert (wrong["reward"], wrong["done"]) == (0, False) and wrong["observation"]["messages"]
+        lost.say({"type": "step", "data": {"completion": RIGHT}})
+    with WebSocket(service.port, "/ws", KEY) as client:
+        assert client.ask("reset", episode_id=episode)["data"]["observation"]["episode_id"] == episode
+        right = client.ask("step", completion=RIGHT)["data"]
+        assert (right["reward"], right["done"], right["observation"]["turn"]) == (0.3, True, 2)
+        assert client.ask("state")["data"]["step_count"] == 2
+        client.ask("reset", task_id="broken")
+        broken = client.ask("step", completion=RIGHT)["data"]
+        assert (broken["reward"], broken["done"]) == (None, True) and broken["observation"]["not_judged"]
+        assert client.ask("reset", task_id="none")["data"]["code"] == "VALIDATION_ERROR"
+        assert client.ask("close") == 1000
 
 
 def test_a_fault_of_the_task_is_no_reward(service):
