@@ -1,13 +1,16 @@
 // A WebSocket client that makes its frames itself, so that a test can send any bytes.
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/read_until.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -50,7 +53,10 @@ inline std::string frame(Frame::Op op, std::string payload, FrameForm form = {})
 
 class SocketClient {
  public:
-  explicit SocketClient(async::Loop& loop) : socket_(loop) {}
+  // With a context: over TLS.
+  explicit SocketClient(async::Loop& loop, boost::asio::ssl::context* tls = nullptr) : socket_(loop) {
+    if (tls) tls_.emplace(socket_, *tls);
+  }
 
   // Sends the handshake with these headers more; `answer` is the head of what came, and its body unless the
   // upgrade was taken.
@@ -65,13 +71,13 @@ class SocketClient {
   async::Task<> connect(std::uint16_t port) {
     co_await socket_.async_connect({boost::asio::ip::address_v4::loopback(), port},
                                    boost::asio::use_awaitable);
+    if (tls_)
+      co_await tls_->async_handshake(boost::asio::ssl::stream_base::client, boost::asio::use_awaitable);
   }
 
   async::Task<> take_answer() {
-    boost::system::error_code error;
-    auto end = co_await boost::asio::async_read_until(
-        socket_, boost::asio::dynamic_buffer(bytes_), "\r\n\r\n",
-        boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    while (!bytes_.contains("\r\n\r\n") && co_await fill(bytes_.size() + 1)) continue;
+    const std::size_t end = std::min(bytes_.size(), bytes_.find("\r\n\r\n") + 4);
     answer = bytes_.substr(0, end);
     bytes_.erase(0, end);
     if (answer.starts_with("HTTP/1.1 101 ")) co_return;
@@ -84,8 +90,11 @@ class SocketClient {
   // False: the server has closed.
   async::Task<bool> say(std::string bytes) {
     boost::system::error_code error;
-    co_await boost::asio::async_write(socket_, boost::asio::buffer(bytes),
-                                      boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    auto done = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    if (tls_)
+      co_await boost::asio::async_write(*tls_, boost::asio::buffer(bytes), done);
+    else
+      co_await boost::asio::async_write(socket_, boost::asio::buffer(bytes), done);
     co_return !error;
   }
 
@@ -119,15 +128,20 @@ class SocketClient {
 
  private:
   async::Task<bool> fill(std::size_t bytes) {
+    if (bytes_.size() >= bytes) co_return true;
     boost::system::error_code error;
-    if (bytes_.size() < bytes)
-      co_await boost::asio::async_read(socket_, boost::asio::dynamic_buffer(bytes_),
-                                       boost::asio::transfer_at_least(bytes - bytes_.size()),
-                                       boost::asio::redirect_error(boost::asio::use_awaitable, error));
+    auto done = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    auto into = boost::asio::dynamic_buffer(bytes_);
+    const auto least = boost::asio::transfer_at_least(bytes - bytes_.size());
+    if (tls_)
+      co_await boost::asio::async_read(*tls_, into, least, done);
+    else
+      co_await boost::asio::async_read(socket_, into, least, done);
     co_return !error;
   }
 
   boost::asio::ip::tcp::socket socket_;
+  std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;
   std::string bytes_;
 };
 

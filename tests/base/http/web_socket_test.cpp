@@ -188,6 +188,40 @@ TEST(WebSockets, FramesThatBreakTheProtocolAreClosed) {
   world.until_connections(0);
 }
 
+TEST(WebSockets, ControlFramesThatBreakTheProtocolAreClosed) {
+  SocketWorld world;
+  EXPECT_EQ(world.code_after(frame(Frame::ping, "part", {.is_last = false})), 1002);
+  EXPECT_EQ(world.code_after(frame(static_cast<Frame::Op>(3), "reserved")), 1002);
+  EXPECT_EQ(world.code_after(frame(static_cast<Frame::Op>(11), "reserved")), 1002);
+  EXPECT_EQ(world.code_after(frame(Frame::close, "x")), 1002) << "half a code";
+  EXPECT_EQ(world.code_after(frame(Frame::close, "\x03\xed")), 1002) << "1005 is never sent";
+  EXPECT_EQ(world.code_after(frame(Frame::close, "\x03\xe8\xff")), 1002) << "why is no UTF-8";
+  EXPECT_EQ(world.code_after(std::string("\x81\xfe\x00\x01maskx", 9)), 1002) << "a length in too many bytes";
+  EXPECT_EQ(world.code_after("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xffmask"), 1009) << "a length of 64 bits";
+  EXPECT_EQ(world.code_after(frame(Frame::text, "a", {.is_last = false}) + frame(Frame::text, "b")), 1002)
+      << "a message within another";
+  world.until_connections(0);
+}
+
+TEST(WebSockets, AClientThatIsCutInTheMiddleHoldsNothing) {
+  SocketWorld world({.max_request_bytes = 300'000});
+  const std::string part(200'000, 'm');
+  for (const std::string& bytes :
+       {frame_head(Frame::text, 1'000'000) + part, frame(Frame::text, part, {.is_last = false}),
+        frame(Frame::text, "think") + frame(Frame::text, part), std::string("\x81", 1),
+        frame_head(Frame::ping, 100) + "half", frame_head(Frame::close, 100)}) {
+    world.run([&](SocketWorld&, SocketClient& client) -> async::Task<> {
+      co_await client.say(bytes);
+      client.close();
+    });
+    world.until_connections(0);
+  }
+  world.run([&](SocketWorld&, SocketClient& client) -> async::Task<> {
+    co_await client.send(part);
+    EXPECT_EQ((co_await client.next()).payload, "heard: " + part);
+  });
+}
+
 TEST(WebSockets, AMessageThatTricklesIsClosed) {
   SocketWorld world({.body_timeout = 40ms});
   EXPECT_EQ(world.code_after("\x81"), 1008) << "one byte of a frame";
@@ -305,6 +339,46 @@ TEST(WebSockets, AClientThatDoesNotReadIsCut) {
   });
   EXPECT_FALSE(was_sent);
   world.until_connections(0);
+}
+
+TEST(WebSockets, OverTlsTheyAreTheSame) {
+  const Certificate made = make_certificate("127.0.0.1");
+  const TemporaryFile certificate(made.certificate);
+  const TemporaryFile key(made.key);
+  SocketWorld world({.tls = {certificate.path(), key.path()}});
+  boost::asio::ssl::context trusting(boost::asio::ssl::context::tls_client);
+  auto with_client = [&](auto script) {
+    kw::test::run_task(world.loop, [](auto* in, auto* tls, auto act) -> async::Task<bool> {
+      SocketClient client(in->loop, tls);
+      co_await client.open(in->server->port());
+      EXPECT_THAT(client.answer, StartsWith("HTTP/1.1 101 "));
+      co_await act(client);
+      co_return true;
+    }(&world, &trusting, std::move(script)));
+    world.until_connections(0);
+  };
+  with_client([](SocketClient& client) -> async::Task<> {
+    const std::string large(200'000, 'x');
+    co_await client.say(frame(Frame::text, "a") + frame(Frame::text, large));
+    EXPECT_EQ((co_await client.next()).payload, "heard: a");
+    EXPECT_EQ((co_await client.next()).payload, "heard: " + large);
+    co_await client.say(frame(Frame::text, "think") + frame(Frame::ping, "?"));
+    EXPECT_EQ((co_await client.next()).op, Frame::pong);
+    client.close();
+  });
+  with_client([](SocketClient& client) -> async::Task<> {
+    co_await client.send("go away");
+    EXPECT_EQ((co_await client.next()).code(), 1001);
+  });
+  with_client([](SocketClient& client) -> async::Task<> {
+    co_await client.say(frame(Frame::close, "\x03\xe8"));
+    EXPECT_EQ((co_await client.next()).code(), 1000);
+    EXPECT_EQ((co_await client.next()).op, Frame::none);
+  });
+  with_client([](SocketClient& client) -> async::Task<> {
+    co_await client.say(frame(Frame::text, "not masked", {.is_masked = false}));
+    EXPECT_EQ((co_await client.next()).code(), 1002);
+  });
 }
 
 TEST(WebSockets, TheEndOfTheServerEndsThem) {
