@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -67,8 +68,14 @@ class ContextBuilder {
   ContextBuilder(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit)
       : modules_(modules), files_(files), file_(file), unit_(unit) {}
 
+  // Also satisfies what the launcher needs, and leaves it out of the context.
+  void serve(const LauncherPlace& launcher) { launcher_ = launcher; }
+
   Context build() {
     for (const std::string& path : unit_.uses) want({.file = file_, .path = path});
+    if (launcher_)
+      for (const std::string& path : files_[launcher_->file]->python.statements[launcher_->statement].uses)
+        want({.file = launcher_->file, .path = path});
     satisfy();
     for (const Decorator& decorator : unit_.decorators) decorate(decorator);
     return write();
@@ -150,7 +157,8 @@ class ContextBuilder {
     std::set<std::size_t> pieces;
     bool own = false;
     for (std::size_t statement : statements) {
-      if (found.file == file_ && overlap(all[statement].span, unit_.unit.source.span)) {
+      bool is_launcher = launcher_ && found.file == launcher_->file && statement == launcher_->statement;
+      if (is_launcher || (found.file == file_ && overlap(all[statement].span, unit_.unit.source.span))) {
         own = true;
         continue;
       }
@@ -298,6 +306,7 @@ class ContextBuilder {
   const Files& files_;
   std::size_t file_;
   const PendingUnit& unit_;
+  std::optional<LauncherPlace> launcher_;
   std::deque<Need> needs_;
   Gathered got_;
   std::size_t most_bytes_ = longest_context;
@@ -307,6 +316,13 @@ class ContextBuilder {
 
 Context context_of(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit) {
   return ContextBuilder(modules, files, file, unit).build();
+}
+
+Context context_with_launcher(const Modules& modules, const Files& files, std::size_t file,
+                              const PendingUnit& unit, const LauncherPlace& launcher) {
+  ContextBuilder builder(modules, files, file, unit);
+  builder.serve(launcher);
+  return builder.build();
 }
 
 namespace {

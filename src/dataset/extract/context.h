@@ -20,6 +20,16 @@ struct Context {
   bool uses_kernels = false;          // some of it is a kernel or launches one
 };
 
+// A definition at module level that launches a kernel.
+struct LauncherPlace {
+  std::size_t file = 0;
+  std::size_t statement = 0;
+};
+
+// The code that the unit and its launcher need together, without the two.
+Context context_with_launcher(const Modules& modules, const Files& files, std::size_t file,
+                              const PendingUnit& unit, const LauncherPlace& launcher);
+
 Context context_of(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit);
 
 // Resolves names of CUDA units in their own file, and launches across the origin.

@@ -1,6 +1,7 @@
 #include "dataset/extract/cuda_parse.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 
 #include "base/core/text.h"
@@ -273,6 +274,50 @@ std::vector<corpus::Span> parse_cuda(const syntax::Tree& tree, ParsedFile& file)
   auto tops = CudaFile(tree, file).run();
   find_cuda_launches(tree, file);
   return tops;
+}
+
+namespace {
+
+constexpr std::string_view kernel_mark = "__global__";
+
+// The reason why the mark at the offset begins no unit; empty where it begins none that could be one.
+std::string why_lost(Node root, std::string_view code, std::size_t at) {
+  const auto begin = static_cast<std::uint32_t>(at);
+  const auto end = static_cast<std::uint32_t>(at + kernel_mark.size());
+  Node node{ts_node_descendant_for_byte_range(root.raw(), begin, end), code};
+  if (is_one_of(node.type(), {"comment", "string_content", "string_literal", "raw_string_content"}))
+    return {};
+  bool broken = false;
+  for (; !node.is_null(); node = Node{ts_node_parent(node.raw()), code}) {
+    if (node.type().starts_with("preproc_arg") || node.is("preproc_def")) return "it is part of a macro";
+    if (node.is("declaration") && !node.has_error()) return {};
+    if (node.is("function_definition")) {
+      if (node.has_error()) return "its code does not parse";
+      return cuda_function_name(node).empty() ? "its name is made by a macro"
+                                              : "it is a method or has no body";
+    }
+    broken = broken || node.is("ERROR");
+  }
+  return broken ? "the code around it does not parse" : "it is no function definition";
+}
+
+}  // namespace
+
+std::vector<std::string> lost_cuda_kernels(const syntax::Tree& tree, const ParsedFile& file) {
+  std::vector<std::string> lost;
+  std::string_view code = file.source.bytes;
+  for (std::size_t at = code.find(kernel_mark); at != code.npos; at = code.find(kernel_mark, at + 1)) {
+    bool word = (at > 0 && is_word(code[at - 1])) ||
+                (at + kernel_mark.size() < code.size() && is_word(code[at + kernel_mark.size()]));
+    bool found = std::ranges::any_of(file.units, [&](const PendingUnit& unit) {
+      return unit.unit.source.span.begin <= at && at < unit.unit.source.span.end;
+    });
+    if (word || found) continue;
+    std::string why = why_lost(tree.root(), code, at);
+    auto line = 1 + std::ranges::count(code.substr(0, at), '\n');
+    if (!why.empty()) lost.push_back("line " + std::to_string(line) + ": " + why);
+  }
+  return lost;
 }
 
 namespace {

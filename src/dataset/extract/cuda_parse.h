@@ -26,6 +26,9 @@ std::vector<std::string> cuda_uses(Node node, std::string_view code);
 // methods of classes, which are not self-contained.
 std::vector<corpus::Span> parse_cuda(const syntax::Tree& tree, ParsedFile& file);
 
+// Kernels that did not become units of the file, with the reason: "line 12: ...". Not declarations.
+std::vector<std::string> lost_cuda_kernels(const syntax::Tree& tree, const ParsedFile& file);
+
 void find_cuda_launches(const syntax::Tree& tree, ParsedFile& file);
 
 }  // namespace kw::harvest

@@ -18,6 +18,7 @@
 #include "dataset/extract/modules.h"
 #include "dataset/extract/python_parse.h"
 #include "dataset/extract/source_walk.h"
+#include "dataset/extract/statements.h"
 
 namespace kw::harvest {
 namespace {
@@ -83,6 +84,20 @@ std::string refusal(std::string_view bytes) {
   return {};
 }
 
+// Statements in the file's head are about all of its units, others about the unit that they are in or stand
+// directly before.
+void state_origin(corpus::Unit& unit, const Statements& statements, std::string_view bytes) {
+  constexpr std::size_t longest_gap = 400;
+  unit.generator = statements.generator;
+  for (const Provenance& each : statements.provenance) {
+    const corpus::Span own = unit.source.span;
+    bool before = each.span.end <= own.begin && own.begin - each.span.end <= longest_gap &&
+                  bytes.substr(each.span.end, own.begin - each.span.end).find("\n\n\n") == bytes.npos;
+    bool within = own.begin <= each.span.begin && each.span.end <= own.end;
+    if (each.of_file || within || before) unit.provenance.push_back(each.text);
+  }
+}
+
 // Sets the fields of a unit that depend on its file.
 void complete(PendingUnit& pending, const ParsedFile& file, const std::vector<corpus::Span>& tops,
               const Options& options) {
@@ -115,13 +130,14 @@ void mark_kernels(ParsedFile& file) {
 ParseOutcome parse(corpus::SourceFile source, Language language, const Options& options) {
   ParseOutcome outcome;
   if (outcome.reason = refusal(source.bytes); !outcome.reason.empty()) return outcome;
-  if (language == Language::none) return {.file = nullptr, .reason = "of no language that is read"};
+  if (language == Language::none)
+    return {.file = nullptr, .reason = "of no language that is read", .lost = {}};
   auto file = std::make_shared<ParsedFile>();
   file->source = std::move(source);
   file->language = language;
   bool python = language == Language::python;
   syntax::Tree tree(file->source.bytes, python ? syntax::Grammar::python : syntax::Grammar::cuda);
-  if (tree.is_null()) return {.file = nullptr, .reason = "takes too long"};
+  if (tree.is_null()) return {.file = nullptr, .reason = "takes too long", .lost = {}};
   outcome.has_error = tree.has_error();
   std::vector<corpus::Span> tops;
   if (python) {
@@ -132,8 +148,13 @@ ParseOutcome parse(corpus::SourceFile source, Language language, const Options& 
     for (const Top& top : file->python.tops) tops.push_back(top.span);
   } else {
     tops = parse_cuda(tree, *file);
+    outcome.lost = lost_cuda_kernels(tree, *file);
   }
-  for (PendingUnit& unit : file->units) complete(unit, *file, tops, options);
+  const Statements statements = statements_of(file->source.bytes, language);
+  for (PendingUnit& unit : file->units) {
+    complete(unit, *file, tops, options);
+    state_origin(unit.unit, statements, file->source.bytes);
+  }
   outcome.file = std::move(file);
   return outcome;
 }
@@ -168,6 +189,12 @@ class Launches {
     return found == found_.end() ? std::vector<corpus::Launch>{} : found->second;
   }
 
+  // The first function at module level that launches the unit.
+  std::optional<LauncherPlace> launcher_of(std::size_t file, std::size_t unit) const {
+    auto found = launchers_.find({file, unit});
+    return found == launchers_.end() ? std::nullopt : std::optional(found->second);
+  }
+
  private:
   using Key = std::pair<std::size_t, std::string>;
 
@@ -180,7 +207,23 @@ class Launches {
       for (std::size_t unit : kernels_.at(key)) {
         auto& launches = found_[{key.first, unit}];
         if (launches.size() < most_triton_kernel_launches) launches.push_back(pending.launch);
+        if (auto place = launcher_at(file, pending.span)) launchers_.try_emplace({key.first, unit}, *place);
       }
+  }
+
+  // The function at module level around the launch.
+  std::optional<LauncherPlace> launcher_at(std::size_t file, corpus::Span launch) const {
+    const Python& python = files_[file]->python;
+    std::span statements(python.statements.data(), python.of_module);
+    auto after = std::ranges::upper_bound(statements, launch.begin, {},
+                                          [](const Statement& statement) { return statement.span.begin; });
+    if (after == statements.begin()) return {};
+    const Statement& around = *std::prev(after);
+    if (!around.is_definition || around.span.end < launch.end) return {};
+    std::string_view text = files_[file]->source.bytes;
+    text = text.substr(around.span.begin, around.span.end - around.span.begin);
+    if (text.starts_with("class ") || text.find("\nclass ") != text.npos) return {};
+    return LauncherPlace{file, static_cast<std::size_t>(std::distance(statements.begin(), after)) - 1};
   }
 
   void find(std::size_t file, const std::string& path, std::set<Key>& kernels) const {
@@ -220,7 +263,19 @@ class Launches {
   const Files& files_;
   std::map<Key, std::vector<std::size_t>> kernels_;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<corpus::Launch>> found_;
+  std::map<std::pair<std::size_t, std::size_t>, LauncherPlace> launchers_;
 };
+
+corpus::Launcher launcher(const Modules& modules, const Files& files, std::size_t file,
+                          const PendingUnit& unit, const LauncherPlace& place) {
+  Context context = context_with_launcher(modules, files, file, unit, place);
+  const Statement& statement = files[place.file]->python.statements[place.statement];
+  std::set<std::string> licences(context.licences.begin(), context.licences.end());
+  if (place.file != file) licences.insert(files[place.file]->source.licence.spdx);
+  return {.text = dedented(files[place.file]->source.bytes, statement.span),
+          .context = std::move(context.text),
+          .context_licences = {licences.begin(), licences.end()}};
+}
 
 void link_python(const Modules& modules, const Files& files, std::size_t file, const Launches& launches,
                  std::vector<corpus::Unit>& units) {
@@ -234,6 +289,8 @@ void link_python(const Modules& modules, const Files& files, std::size_t file, c
     unit.helpers = std::move(context.helpers);
     unit.missing = std::move(context.missing);
     unit.launches = launches.of(file, i);
+    if (auto place = launches.launcher_of(file, i))
+      unit.launcher = launcher(modules, files, file, pending, *place);
     units.push_back(std::move(unit));
   }
 }

@@ -35,6 +35,7 @@ struct ParseOutcome {
   std::shared_ptr<const ParsedFile> file;  // null where it cannot be parsed
   std::string reason;                      // then: "takes too long", "not UTF-8"
   bool has_error = false;                  // parts of it are no valid code
+  std::vector<std::string> lost;  // CUDA kernels that are no units: "line 12: its code does not parse"
 };
 
 // May be called from several threads.

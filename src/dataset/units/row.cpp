@@ -60,9 +60,12 @@ BOOST_DESCRIBE_STRUCT(Labels, (),
                        atomics, autotune, self_contained, clear_argument_shapes))
 BOOST_DESCRIBE_STRUCT(Argument, (), (name, text))
 BOOST_DESCRIBE_STRUCT(Launch, (), (caller, caller_text, grid, arguments))
+BOOST_DESCRIBE_STRUCT(Launcher, (), (text, context, context_licences))
+BOOST_DESCRIBE_STRUCT(Difficulty, (), (operations, lines, tokens, occurrences, autotune))
 BOOST_DESCRIBE_STRUCT(Unit, (),
                       (id, kind, name, source, licence, text, signature_bytes, region, region_begin, context,
-                       context_licences, helpers, missing, decorators, parameters, launches, calls, doc))
+                       context_licences, helpers, missing, decorators, parameters, launches, calls, doc,
+                       launcher, generator, provenance))
 
 }  // namespace kw::corpus
 
@@ -172,6 +175,10 @@ json::object metadata(const Row& row) {
           {"cluster", text_or_null(row.cluster)},
           {"leakage", std::move(leakage)},
           {"labels", to_json(row.labels)},
+          {"target", to_string(row.target)},
+          {"generator", text_or_null(row.generator)},
+          {"provenance", struct_json::written(row.provenance)},
+          {"difficulty", fields_of(row.difficulty)},
           {"tokens", struct_json::written(row.tokens)},
           {"split", row.split},
           {"hole", struct_json::written(row.hole)},
@@ -207,6 +214,10 @@ Result<Row> row_from_json(const json::object& object) {
   read_member(object, "cluster", row.cluster);
   read_member(object, "leakage", row.leakage);
   read_member(object, "labels", row.labels);
+  read_member(object, "target", row.target);
+  read_member(object, "generator", row.generator);
+  read_member(object, "provenance", row.provenance);
+  read_member(object, "difficulty", row.difficulty);
   read_member(object, "tokens", row.tokens);
   read_member(object, "split", row.split);
   read_member(object, "hole", row.hole);

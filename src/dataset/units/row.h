@@ -44,12 +44,26 @@ struct Labels {
   bool clear_argument_shapes = false;
 };
 
-// How a hole was cut: prefix + middle + suffix are the bytes [region.begin, region.end) of the file.
+// The hardware that code is written for. Neutral: nothing in it says.
+BOOST_DEFINE_ENUM_CLASS(Target, neutral, nvidia, amd, intel, ascend, kunlunxin, cambricon, mthreads, iluvatar,
+                        metax, hygon, enflame, tsingmicro, sunrise, aipu, arm)
+
+// How a hole was cut. Spans count the file's bytes; a kernel that is indented there has no indentation in the
+// row.
 struct Hole {
   std::string node;       // "body", "block", "expression", "call"
-  std::string rendering;  // "plain", "psm", "spm"
-  Span region;
-  Span middle;
+  std::string rendering;  // "plain", "psm", "spm", "instruction"
+  Span region;            // of the kernel
+  Span middle;            // of the completion
+};
+
+// Measures of what a completion asks for.
+struct Difficulty {
+  std::uint64_t operations = 0;   // kinds of operations in it: exp, sum, atomics, matrix product, ...
+  std::uint64_t lines = 0;        // with code
+  std::uint64_t tokens = 0;       // estimated
+  std::uint64_t occurrences = 0;  // of an equal hole in the kernels of the build; 0: not counted
+  bool autotune = false;          // the kernel is autotuned
 };
 
 // The evidence that two pieces implement one function in two languages.
@@ -73,6 +87,10 @@ struct Row {
   std::string cluster;       // id of the cluster's kept row; empty: in none
   std::vector<Leak> leakage;
   Labels labels;
+  Target target = Target::neutral;
+  std::string generator;                // as of the unit
+  std::vector<std::string> provenance;  // as of the unit
+  Difficulty difficulty;
   std::optional<std::int64_t> tokens;
   std::string split = "train";  // or "validation"
   std::optional<Hole> hole;

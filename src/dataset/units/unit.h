@@ -85,6 +85,13 @@ struct Launch {
   std::vector<Argument> arguments;
 };
 
+// The function at module level that launches a kernel, and the code that the two need together.
+struct Launcher {
+  std::string text;     // empty: no such function
+  std::string context;  // as Unit::context, without kernel and launcher
+  std::vector<std::string> context_licences;
+};
+
 struct Unit {
   std::string id;  // SHA-1 over origin name, path, block, span and text
   UnitKind kind = UnitKind::triton;
@@ -108,6 +115,10 @@ struct Unit {
   std::vector<Launch> launches;
   std::vector<std::string> calls;  // names that the text calls, sorted, each once
   std::string doc;                 // docstring, or the comment before it
+
+  Launcher launcher;
+  std::string generator;                // the program that made the file, as its head says; empty: says none
+  std::vector<std::string> provenance;  // "Adapted from https://...", of the file's head or of the unit
 };
 
 }  // namespace kw::corpus

@@ -1,0 +1,60 @@
+// The statements of a piece of code that was put together, and the parts of a function that a reader of one
+// place in it can do without.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dataset/extract/harvest.h"
+
+namespace kw::harvest {
+
+// A decorator line of a definition, with the names that it needs.
+struct DecoratorPart {
+  corpus::Span span;  // with its newline
+  std::vector<std::string> uses;
+};
+
+// A top-level statement. Names are without attributes: "tl" of "tl.load".
+struct CodePart {
+  corpus::Span span;  // from the first decorator
+  bool is_import = false;
+  std::vector<std::string> defines;
+  std::vector<std::string> uses;  // without those of decorators
+  std::vector<DecoratorPart> decorators;
+};
+
+struct CodeParts {
+  std::vector<CodePart> parts;
+  bool parses = false;  // without an error
+};
+
+CodeParts code_parts(std::string_view code, Language language);
+
+// A name that Python itself defines.
+bool is_builtin_name(std::string_view name);
+
+// Whether the whole text is valid code.
+bool parses(std::string_view code, Language language);
+
+// Names that the Python code uses at module level or deeper and nothing in it defines, no builtins; sorted.
+// A relative import is named as written ("from ..utils").
+std::vector<std::string> undefined_names(std::string_view python);
+
+// The Python code without decorators whose names nothing in it defines.
+std::string without_unknown_decorators(std::string_view python);
+
+// A part of a function that can be left out: whole lines, replaced by `instead`. A function without some of
+// its parts is still valid code.
+struct SparePart {
+  corpus::Span span;
+  std::string instead;       // a comment line, or an empty block
+  std::size_t distance = 0;  // bytes between it and the hole
+};
+
+// Statements beside those that contain the hole, the nearest first; bodies of branches that the hole is not
+// in. `function` is the text of one function without indentation, decorators included.
+std::vector<SparePart> spare_parts(std::string_view function, corpus::Span hole, Language language);
+
+}  // namespace kw::harvest
