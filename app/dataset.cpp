@@ -165,9 +165,14 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
   fmt::print("{} rows in {}: {}\n", facts.rows.rows, out.string(), in_words(facts.rows.kinds));
   fmt::print("units: {}\n", in_words(facts.units));
   dataset::Counts refused;
-  for (const dataset::SourceFacts& source : facts.sources)
+  dataset::Counts hardware;
+  for (const dataset::SourceFacts& source : facts.sources) {
     for (const auto& [licence, count] : source.licence_refused) refused[licence] += count;
+    for (const auto& [target, count] : source.hardware_refused) hardware[target] += count;
+  }
   fmt::print("left out for their licence: {}\n", in_words(refused));
+  fmt::print("left out for their hardware: {}\n", in_words(hardware));
+  fmt::print("rows left out: {}\n", in_words(facts.rows_left_out));
   fmt::print("duplicates: {} equal, {} equal but for names, {} near ones in {} clusters, {} equal rows\n",
              duplicates.exact_units, duplicates.renamed_units, duplicates.near_units, duplicates.clusters,
              duplicates.exact_rows);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "dataset/licence/licence.h"
@@ -176,6 +177,22 @@ labels::CompileOptions compile_options(const DatasetBuildFlags& flags, const Dat
   return options;
 }
 
+std::string hardware_words(const dataset::BuildSettings& settings) {
+  std::string words;
+  for (corpus::Target target : settings.hardware)
+    words += (words.empty() ? "" : " ") + std::string(to_string(target));
+  return words;
+}
+
+std::set<corpus::Target> hardware_of(const std::vector<std::string>& words) {
+  const bool all = std::ranges::find(words, "all") != words.end();
+  std::set<corpus::Target> targets;
+  for (std::string_view word : enum_words<corpus::Target>)
+    if (all || std::ranges::find(words, word) != words.end())
+      targets.insert(*from_string<corpus::Target>(word));
+  return targets;
+}
+
 boost::json::object parameters_of(const dataset::BuildSettings& settings) {
   const near::Parameters& near = settings.near;
   return {{"near_duplicates",
@@ -192,10 +209,14 @@ boost::json::object parameters_of(const dataset::BuildSettings& settings) {
             {"held", settings.hold_flagged}}},
           {"holes",
            {{"a_kind", settings.fim.blocks},
-            {"least_middle_bytes", settings.fim.least_middle_bytes},
-            {"longest_row_bytes", settings.fim.longest_row_bytes},
+            {"shortest_completion", settings.fim.shortest_completion},
+            {"max_tokens", settings.fim.max_tokens},
+            {"equal_completions", settings.most_equal_completions},
+            {"body", to_string(settings.fim.body)},
+            {"rendering", to_string(settings.fim.rendering)},
             {"cuda", settings.cuda_fim},
             {"seed", settings.seed}}},
+          {"hardware", hardware_words(settings)},
           {"pairs", {{"least_confidence", settings.match.least_confidence}}},
           {"split", {{"validation_share", settings.validation_share}}}};
 }
@@ -203,10 +224,12 @@ boost::json::object parameters_of(const dataset::BuildSettings& settings) {
 // Without paths and numbers of threads, which do not change the rows.
 std::string made_by(const DatasetBuildFlags& flags, const dataset::BuildSettings& settings) {
   return fmt::format(
-      "kernelwright dataset build --fim {} --holes {} --near-threshold {} --validation {} --seed {}{}{}{}",
-      to_string(flags.fim), flags.holes, flags.near.threshold, flags.validation_share, flags.seed,
-      settings.licences.any ? " --any-licence" : "", flags.compile ? "" : " --no-compile",
-      flags.hold_flagged ? " --hold-flagged" : "");
+      "kernelwright dataset build --fim {} --body {} --max-tokens {} --shortest-completion {} "
+      "--equal-completions {} --hardware {} --holes {} --near-threshold {} --validation {} --seed {}{}{}{}",
+      to_string(flags.fim), to_string(flags.body), flags.max_tokens, flags.shortest_completion,
+      flags.equal_completions, hardware_words(settings), flags.holes, flags.near.threshold,
+      flags.validation_share, flags.seed, settings.licences.any ? " --any-licence" : "",
+      flags.compile ? "" : " --no-compile", flags.hold_flagged ? " --hold-flagged" : "");
 }
 
 }  // namespace
@@ -241,6 +264,11 @@ Result<dataset::BuildSettings> build_settings(const DatasetBuildFlags& flags, co
   settings.near = near_of(flags.near);
   settings.leak = leak_of(flags.leak);
   settings.fim.rendering = flags.fim;
+  settings.fim.body = flags.body;
+  settings.fim.max_tokens = flags.max_tokens;
+  settings.fim.shortest_completion = flags.shortest_completion;
+  settings.most_equal_completions = flags.equal_completions;
+  if (!flags.hardware.empty()) settings.hardware = hardware_of(flags.hardware);
   settings.fim.blocks = settings.fim.expressions = settings.fim.calls = static_cast<unsigned>(flags.holes);
   settings.fim.seed = flags.seed;
   settings.match.least_confidence = flags.least_confidence;

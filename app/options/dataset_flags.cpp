@@ -61,7 +61,31 @@ void add_licences(CLI::App& app, DatasetBuildFlags& flags) {
 void add_rows(CLI::App& app, DatasetBuildFlags& flags) {
   const std::string group = "Rows";
   add_word<pairs::Rendering>(app, "--fim", flags.fim,
-                             "order of a row's parts: psm, spm, both, or mixed by the row's hash [mixed]")
+                             "order of a row's parts: psm, spm, both, or mixed by the row's hash [psm]")
+      ->type_name("WORD")
+      ->group(group);
+  add_word<pairs::Body>(app, "--body", flags.body,
+                        "form of the row of a kernel's body: plain, fim, both, or instruction [plain]")
+      ->type_name("WORD")
+      ->group(group);
+  add_parsed<std::uint64_t>(app, "--max-tokens", flags.max_tokens, whole(64, 1'000'000),
+                            "tokens of a fill-in-the-middle row with its context, estimated; as the recipe's "
+                            "data.max_length [1024]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed<std::uint64_t>(app, "--shortest-completion", flags.shortest_completion, whole(1, 1'000'000),
+                            "minimum bytes of a fill-in-the-middle completion [32]")
+      ->type_name("N")
+      ->group(group);
+  add_parsed<std::uint64_t>(app, "--equal-completions", flags.equal_completions, whole(1, 1'000'000'000),
+                            "maximum number of fill-in-the-middle rows with the same completion [2]")
+      ->type_name("N")
+      ->group(group);
+  std::vector<std::string> hardware = words_of<corpus::Target>();
+  hardware.emplace_back("all");
+  limit_to(
+      app.add_option("--hardware", flags.hardware, "hardware whose code is taken, or all [neutral nvidia]"),
+      hardware)
       ->type_name("WORD")
       ->group(group);
   add_parsed<std::uint64_t>(app, "--holes", flags.holes, whole(0, 100),

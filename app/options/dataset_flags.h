@@ -63,8 +63,13 @@ struct DatasetBuildFlags {
   bool any_licence = false;
   std::vector<std::string> licences;
   std::vector<std::string> stated;  // NAME=SPDX
-  pairs::Rendering fim = pairs::Rendering::mixed;
+  pairs::Rendering fim = pairs::Rendering::psm;
+  pairs::Body body = pairs::Body::plain;
   std::uint64_t holes = 1;
+  std::uint64_t max_tokens = 1'024;
+  std::uint64_t shortest_completion = 32;
+  std::uint64_t equal_completions = 2;
+  std::vector<std::string> hardware;
   bool cuda_fim = false;
   double least_confidence = 0.6;
   bool compile = true;

@@ -63,6 +63,7 @@ const Listed listed[] = {
     {"verdict.schema.json", "/$defs/fact_source", all<FactSource>()},
     {"dataset_row.schema.json", "/properties/kind", all<corpus::RowKind>()},
     {"dataset_row.schema.json", "/$defs/place/properties/kind", all<corpus::OriginKind>()},
+    {"dataset_row.schema.json", "/properties/target", all<corpus::Target>()},
     {"dataset_row.schema.json", "/$defs/labels/properties/compile", all<corpus::CompileLabel>()},
     {"score.schema.json", "/properties/scored/properties/turns", all<scoring::Turns>()},
     {"score.schema.json", "/properties/review/properties/reviews/items/properties/label", all<ReviewLabel>()},

@@ -1,9 +1,11 @@
 """`dataset build`: a small set of packages, from the command line to every file of the folder."""
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pyarrow.parquet
@@ -61,23 +63,43 @@ def test_csv_metadata_json_and_parquet_hold_the_same_rows(built):
     assert [row["completion"] for row in table] == [row["completion"] for row in rows]
 
 
-def test_a_hole_and_its_sides_are_the_bytes_of_the_file(built, world):
+def code_of(row):
+    """A row's prompt and completion, put together."""
+    prompt, completion = row["prompt"], row["completion"]
+    if row["hole"]["rendering"] == "plain":
+        return prompt + completion
+    before, after = prompt.removeprefix("<|fim_prefix|>").removesuffix("<|fim_middle|>").split("<|fim_suffix|>")
+    return before + completion + after
+
+
+def test_a_hole_is_the_bytes_of_the_file_and_its_row_is_valid_code(built, world):
     out, _ = built
     seen = 0
     for row in dataset.lines(out / "fim.jsonl"):
+        ast.parse(code_of(row))
         hole, source = row["hole"], row["source"]
         if source["name"] != "package" or source["block"] is not None:
             continue
         data = (world / "package" / source["path"]).read_bytes()
         begin, end = hole["middle"]
         assert data[begin:end].decode() == row["completion"]
-        if hole["rendering"] != "plain":
-            first, last = hole["region"]
-            prefix, suffix = data[first:begin].decode(), data[end:last].decode()
-            assert row["prompt"] in (f"<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>",
-                                     f"<|fim_suffix|>{suffix}<|fim_prefix|>{prefix}<|fim_middle|>")
-            seen += 1
-    assert seen > 3
+        seen += hole["rendering"] == "psm"
+    assert seen > 2
+
+
+def test_code_for_other_hardware_is_left_out_unless_asked_for(world, run):
+    root = world / "chips"
+    dataset.write(root / "tree", {"LICENSE": dataset.MIT, "ops/scale.py": dataset.SCALE,
+                                  "ops/_ascend/scale.py": dataset.SCALE.replace("scale", "npu_scale").replace("> 0", "> 3")})
+    common = ("--no-compile", "--no-tokens", *OPTIONS)
+    code, stdout, stderr = run("dataset", "build", root / "tree", "--out", root / "default", *common)
+    assert code == 0, stderr
+    assert "left out for their hardware: 1 ascend" in stdout
+    assert {row["target"] for row in dataset.lines(root / "default/fim.jsonl")} == {"neutral"}
+    assert [row["target"] for row in dataset.lines(root / "default/left_out.jsonl")] == ["ascend"]
+    code, _, stderr = run("dataset", "build", root / "tree", "--out", root / "asked", *common, "--hardware", "ascend")
+    assert code == 0, stderr
+    assert {row["target"] for row in dataset.lines(root / "asked/fim.jsonl")} == {"ascend"}
 
 
 def test_of_equal_renamed_and_nearly_equal_kernels_one_is_kept(built):
@@ -205,7 +227,9 @@ def test_a_benchmark_problem_in_a_row_is_flagged_and_waits_if_asked(world, run):
     root = world / "leaky"
     kernel = dataset.SCALE.replace("scale", "leaky_scale")
     stolen = dataset.BENCHMARK.replace("Model", "Projection").replace("gate", "door").replace("width", "breadth")
-    dataset.write(root / "tree", {"LICENSE": dataset.MIT, "leaky.py": stolen + kernel})
+    inside = textwrap.indent(stolen[stolen.index("class "):], "    ")
+    leaky = kernel.replace("    out = torch.empty(", inside + "    out = torch.empty(")
+    dataset.write(root / "tree", {"LICENSE": dataset.MIT, "leaky.py": leaky})
     common = ("--no-compile", "--no-tokens", "--against", world / "KernelBench", *OPTIONS)
     code, _, stderr = run("dataset", "build", root / "tree", "--out", root / "kept", *common)
     assert code == 0, stderr

@@ -17,7 +17,9 @@ def row(**given):
     return {"prompt": "def add(x):\n", "completion": "    return x", "id": "0" * 40, "kind": "fim", "unit": None,
             "source": place(), "licence": {"spdx": None, "evidence": None},
             "hashes": {"sha1": "0" * 40, "renamed_sha1": None}, "duplicate_of": None, "cluster": None, "leakage": [],
-            "labels": {"compile": "not_tried", "compile_reason": None, "compiled_for": [], **labels}, "tokens": None,
+            "labels": {"compile": "not_tried", "compile_reason": None, "compiled_for": [], **labels}, "target": "neutral",
+            "generator": None, "provenance": [],
+            "difficulty": {"operations": 0, "lines": 0, "tokens": 0, "occurrences": 0, "autotune": False}, "tokens": None,
             "split": "train", "hole": None, "pair": None, "verdict": None} | given
 
 
@@ -30,6 +32,8 @@ def full_row(**given):
         "unit": "a" * 40, "kind": "cu2triton", "tokens": 12, "cluster": "b" * 40,
         "source": place(version="1.2", commit="c" * 40, sha256="d" * 64, url="https://example.org/k", stars=7, block=block),
         "licence": {"spdx": "MIT", "evidence": "LICENSE"}, "leakage": [leak],
+        "target": "nvidia", "generator": "KernelGen", "provenance": ["Adapted from https://example.org/k"],
+        "difficulty": {"operations": 3, "lines": 9, "tokens": 70, "occurrences": 2, "autotune": True},
         "hole": {"node": "body", "rendering": "psm", "region": [0, 40], "middle": [12, 30]},
         "pair": {"confidence": 0.75, "reasons": ["name: add"], "other": place(path="csrc/add.cu", block=block),
                  "other_licence": {"spdx": "Apache-2.0", "evidence": "SPDX tag, line 1"}},

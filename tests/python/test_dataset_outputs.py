@@ -161,16 +161,17 @@ def test_numbers_stand_in_the_order_of_the_rows(trained, tmp_path):
     from tokenizers import Tokenizer
     rows = [*some_rows(1100), dataset_rows.row(prompt="", completion="")]
     assert count(tmp_path, rows, "--tokenizer", trained[0])[0] == 0
-    numbers = [int(line) for line in (tmp_path / "counts").read_text().splitlines()]
+    numbers = [tuple(map(int, line.split())) for line in (tmp_path / "counts").read_text().splitlines()]
     tokenizer = Tokenizer.from_file(str(trained[0]))
-    assert numbers == [sum(len(tokenizer.encode(row[name]).ids) for name in ("prompt", "completion")) for row in rows]
-    assert numbers[-1] == 0
+    sizes = [[len(tokenizer.encode(row[name]).ids) for name in ("prompt", "completion")] for row in rows]
+    assert numbers == [(prompt + completion, prompt) for prompt, completion in sizes]
+    assert numbers[-1] == (0, 0)
 
 
 def test_a_mark_of_a_hole_is_one_token(trained, tmp_path):
     count(tmp_path, [dataset_rows.row(prompt="<|fim_prefix|><|fim_suffix|><|fim_middle|>", completion="")],
           "--tokenizer", trained[0])
-    assert (tmp_path / "counts").read_text() == "3\n"
+    assert (tmp_path / "counts").read_text() == "3 3\n"
 
 
 def test_a_tokenizer_that_cuts_and_pads_counts_all_the_same(trained, tmp_path):
@@ -238,7 +239,9 @@ def histogram(*buckets):
 def analysis(**rows):
     lengths = {name: histogram(1, 2, 3) for name in ("prompt_characters", "completion_characters", "tokens")}
     return {"rows": {"count": 6, "kinds": {"fim": 6}, "licences": {"MIT": 6}, "sources": {"one": 6}, "labels": {},
-                     "compile": {"compilable": 1}, "lengths": lengths} | rows,
+                     "compile": {"compilable": 1}, "lengths": lengths, "holes": {"body": 6},
+                     "over_limit": {"1024": {"longer": 2, "dropped": 1}, "4096": {"longer": 0, "dropped": 0}}} | rows,
+            "targets": {"neutral": 3, "ascend": 1}, "parameters": {"hardware": "neutral nvidia"},
             "units": {"triton": 4}, "units_compile": {}, "tokenizer": {"name": "a BPE", "why_null": None},
             "duplicates": {"exact_units": 1, "renamed_units": 0, "near_units": 1}}
 
@@ -257,7 +260,7 @@ def test_the_same_facts_give_the_same_pictures(tmp_path):
     pytest.importorskip("matplotlib")
     for name, how in (("a", call), ("b", call_alone)):
         status, line, errors = draw(tmp_path / name, analysis(), how)
-        assert (status, len(line["figures"])) == (0, 8), errors
+        assert (status, len(line["figures"])) == (0, 11), errors
     first = pictures(tmp_path / "a")
     assert first == pictures(tmp_path / "b")
     assert all(picture.startswith(b"\x89PNG") and b"matplotlib" not in picture for picture in first.values())
@@ -268,10 +271,17 @@ def test_a_build_without_rows_and_odd_names_has_pictures_too(tmp_path):
     nothing = {"count": 0, "kinds": {}, "licences": {}, "sources": {}, "compile": {},
                "lengths": {name: empty_histogram() for name in ("prompt_characters", "completion_characters", "tokens")}}
     odd = {f"$\\frac{{{number}$ 漢 \n\x1b" * 9: number for number in range(60)}
-    status, line, errors = draw(tmp_path, analysis(**nothing) | {"units": {}})
-    assert (status, len(line["figures"])) == (0, 8), errors
+    status, line, errors = draw(tmp_path, analysis(**nothing) | {"units": {}, "targets": {}})
+    assert (status, len(line["figures"])) == (0, 10), errors
     status, line, errors = draw(tmp_path, analysis(licences=odd))
-    assert (status, len(line["figures"])) == (0, 8), errors
+    assert (status, len(line["figures"])) == (0, 11), errors
+
+
+def test_there_is_no_chart_of_what_was_not_done(tmp_path):
+    pytest.importorskip("matplotlib")
+    status, line, errors = draw(tmp_path, analysis(compile={"not_tried": 1}) | {"tokenizer": {"name": None, "why_null": "no"}})
+    assert status == 0, errors
+    assert not {"lengths_tokens.png", "over_limit.png", "labels_compile.png"} & set(line["figures"])
 
 
 def test_over_twenty_names_become_one_bar():

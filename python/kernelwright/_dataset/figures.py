@@ -94,8 +94,15 @@ def labels(facts):
     return [(words[name], compile_counts.get(name, 0)) for name in words]
 
 
+def over_limit(rows):
+    """How many rows a recipe with that data.max_length drops, and how many it cuts."""
+    return [(f"{what} at {grouped(int(limit))} tokens", count)
+            for limit, each in sorted(rows["over_limit"].items(), key=lambda item: int(item[0]))
+            for what, count in (("dropped", each["dropped"]), ("cut", each["longer"] - each["dropped"]))]
+
+
 def sheets(plot, facts):
-    """(file name, picture) of every question."""
+    """(file name, picture) of every question that the build asked."""
     rows = facts["rows"]
     whole = rows["count"]
     of_rows = f"of {grouped(whole)} rows"
@@ -107,19 +114,29 @@ def sheets(plot, facts):
 
     characters = [("prompt", rows["lengths"]["prompt_characters"]), ("completion", rows["lengths"]["completion_characters"])]
     yield "lengths_characters", lengths(plot, "Lengths in characters", of_rows, characters)
-    tokens = facts["tokenizer"]["name"]
-    yield "lengths_tokens", lengths(plot, "Lengths in tokens", f"{of_rows}; {tokens}",
-                                    [("prompt and completion", rows["lengths"]["tokens"])])
+    if tokens := facts["tokenizer"]["name"]:
+        yield "lengths_tokens", lengths(plot, "Lengths in tokens", f"{of_rows}; {tokens}",
+                                        [("prompt and completion", rows["lengths"]["tokens"])])
+        yield "over_limit", bars(plot, "Rows over data.max_length", of_rows, over_limit(rows),
+                                 lambda value: f"{grouped(value)}  {share(value, whole)}")
     yield "licences", counted("Rows by licence", rows["licences"])
     yield "sources", counted("Rows by source", rows["sources"])
     yield "kinds", counted("Rows by kind", rows["kinds"])
+    yield "holes", counted("Rows by hole", rows["holes"])
+    found = facts["targets"]
+    functions = sum(found.values())
+    taken = set(facts["parameters"].get("hardware", "").split())
+    yield "targets", bars(plot, "Functions by hardware", f"of {grouped(functions)} found; blue: taken", ranked(found),
+                          lambda value: f"{grouped(value)}  {share(value, functions)}",
+                          [BLUE if name in taken else GREY for name, _ in ranked(found)])
     units, found = duplicates(facts)
     yield "duplicates", bars(plot, "Duplicates", f"of {grouped(units)} units found", found,
                              lambda value: f"{grouped(value)}  {share(value, units)}", [BLUE, GREY, GREY, GREY])
     compiled = labels(facts)
     kernels = sum(count for _, count in compiled)
-    yield "labels_compile", bars(plot, "Does it compile?", f"of {grouped(kernels)} kernels with rows", compiled,
-                                 lambda value: f"{grouped(value)}  {share(value, kernels)}", [BLUE, GREY, GREY, GREY])
+    if any(count for name, count in compiled if name != "not tried"):
+        yield "labels_compile", bars(plot, "Does it compile?", f"of {grouped(kernels)} kernels with rows", compiled,
+                                     lambda value: f"{grouped(value)}  {share(value, kernels)}", [BLUE, GREY, GREY, GREY])
     does = {name.replace("_", " "): count for name, count in rows["labels"].items()}
     yield "labels", counted("What the kernels do", does)
 

@@ -22,6 +22,7 @@ BLOCK = [("index", "int"), ("language", "text"), ("begin", "int"), ("end", "int"
 LABELS = [("compile", "text"), ("compile_reason", "text"), ("compiled_for", "texts"), ("masked_loads", "truth"),
           ("boundary_check", "truth"), ("shared_memory", "truth"), ("atomics", "truth"), ("autotune", "truth"),
           ("self_contained", "truth"), ("clear_argument_shapes", "truth")]
+DIFFICULTY = [("operations", "int"), ("lines", "int"), ("tokens", "int"), ("occurrences", "int"), ("autotune", "truth")]
 HOLE = [("node", "text"), ("rendering", "text"), ("region_begin", "int"), ("region_end", "int"), ("middle_begin", "int"),
         ("middle_end", "int")]
 
@@ -33,6 +34,7 @@ def named(prefix, columns):
 COLUMNS = [("prompt", "text"), ("completion", "text"), ("id", "text"), ("kind", "text"), ("unit", "text"),
            *named("source", PLACE), *named("block", BLOCK), ("licence", "text"), ("licence_evidence", "text"),
            ("renamed_sha1", "text"), ("duplicate_of", "text"), ("cluster", "text"), ("leakage", "leaks"), *LABELS,
+           ("target", "text"), ("generator", "text"), ("provenance", "texts"), *named("difficulty", DIFFICULTY),
            ("tokens", "int"), ("split", "text"), *named("hole", HOLE), ("pair_confidence", "number"),
            ("pair_reasons", "texts"), *named("pair_other", PLACE), *named("pair_other_block", BLOCK),
            ("pair_other_licence", "text"), ("pair_other_licence_evidence", "text"), ("verdict", "text")]
@@ -85,6 +87,7 @@ def flat(row):
     hashes = out.pop("hashes")
     out["renamed_sha1"] = hashes["renamed_sha1"]
     out.update(out.pop("labels"))
+    spread(out, "difficulty", out.pop("difficulty"))
     spread(out, "hole", out.pop("hole"))
     if pair := out.pop("pair"):
         out |= {"pair_confidence": pair["confidence"], "pair_reasons": pair["reasons"]}

@@ -2,11 +2,12 @@
 
 python -I tokens.py count ROWS.jsonl OUT (--tokenizer FILE | --train SIZE --train-out FILE) [--sample-mb MB]
 
-OUT has one line for each row, in the order of the rows: tokens of prompt and of completion, each encoded separately and
-without marks that a tokenizer would add. Without a tokenizer's file (tokenizer.json) a byte-level BPE of at most SIZE
-entries is trained on the rows, or on a sample of them if they have more than MB (10^6 bytes) of text, and written to FILE;
-equal rows give equal files. The last line of standard output is {"tokenizer", "vocabulary", "trained_on_bytes", "rows",
-"tokens"}; trained_on_bytes is null without training. An error is one line, {"error": {"what", "remedy"}}, and exit 2.
+OUT has one line for each row, in the order of the rows: the tokens of prompt and completion together, a space, and those
+of the prompt, each text encoded separately and without marks that a tokenizer would add. Without a tokenizer's file
+(tokenizer.json) a byte-level BPE of at most SIZE entries is trained on the rows, or on a sample of them if they have more
+than MB (10^6 bytes) of text, and written to FILE; equal rows give equal files. The last line of standard output is
+{"tokenizer", "vocabulary", "trained_on_bytes", "rows", "tokens"}; trained_on_bytes is null without training. An error is
+one line, {"error": {"what", "remedy"}}, and exit 2.
 """
 import argparse
 import json
@@ -133,10 +134,9 @@ def count(path, out, tokenizer):
         with open(neighbour, "w", encoding="ascii", newline="\n") as lines:
             for batch in batches(path):
                 sizes = [len(each.ids) for each in tokenizer.encode_batch_fast(batch, add_special_tokens=False)]
-                numbers = [prompt + completion for prompt, completion in zip(sizes[::2], sizes[1::2])]
-                lines.writelines(f"{number}\n" for number in numbers)
-                totals[0] += len(numbers)
-                totals[1] += sum(numbers)
+                lines.writelines(f"{prompt + completion} {prompt}\n" for prompt, completion in zip(sizes[::2], sizes[1::2]))
+                totals[0] += len(sizes) // 2
+                totals[1] += sum(sizes)
     replace(out, write)
     return totals
 

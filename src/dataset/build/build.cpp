@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <map>
+#include <string>
+#include <unordered_set>
 
 #include "base/core/files.h"
 #include "dataset/build/build_summary.h"
@@ -88,6 +92,8 @@ class Build {
                                [&](const std::string& spdx) { return is_allowed(spdx); });
   }
 
+  bool is_wanted(const UnitCard& card) const { return settings_.hardware.contains(card.target); }
+
   // A refused unit with an allowed licence needs code under other licences.
   std::string refusal(const UnitCard& card) const {
     if (is_allowed(card.spdx)) return "needs code under another licence";
@@ -99,12 +105,21 @@ class Build {
     for (std::uint32_t i = 0; i < gathered_.size(); ++i) {
       auto added = units_.add(
           gathered_[i].files.units, i, settings_.licences.of(gathered_[i].name),
-          [this](const corpus::Unit& unit) { return may_be_used(unit); }, settings_.threads);
+          [this](const corpus::Unit& unit, const UnitCard& card) {
+            return is_wanted(card) && may_be_used(unit);
+          },
+          settings_.threads);
       if (!added) return added;
       SourceFacts& source = gathered_[i].facts;
       auto [first, last] = units_.of_source(i);
-      for (std::size_t k = first; k < last; ++k)
-        if (const UnitCard& card = units_.cards()[k]; !card.allowed) ++source.licence_refused[refusal(card)];
+      for (std::size_t k = first; k < last; ++k) {
+        const UnitCard& card = units_.cards()[k];
+        if (card.kind != UnitKind::torch) ++facts_.targets[std::string(to_string(card.target))];
+        if (!is_wanted(card))
+          ++source.hardware_refused[std::string(to_string(card.target))];
+        else if (!card.allowed)
+          ++source.licence_refused[refusal(card)];
+      }
       facts_.sources.push_back(source);
     }
     clock.items() = units_.cards().size();
@@ -152,7 +167,9 @@ class Build {
     if (!file) return std::unexpected(file.error());
     RowSink sink(settings_, *review_, *benchmarks_, std::move(*file));
     UnitWorld world{units_, fates_, leaks_};
-    if (auto added = add_fim_rows(world, settings_, watch_, sink); !added) return added;
+    auto fim = add_fim_rows(world, settings_, watch_, sink);
+    if (!fim) return std::unexpected(fim.error());
+    without_rows_ = std::move(*fim);
     auto pairs = add_pair_rows(world, static_cast<std::uint32_t>(gathered_.size()), settings_, sink);
     if (!pairs) return std::unexpected(pairs.error());
     facts_.cuda_pairs = pairs->cuda;
@@ -161,6 +178,8 @@ class Build {
     facts_.sources.insert(facts_.sources.end(), pairs->hand_made.begin(), pairs->hand_made.end());
     if (auto added = add_trace_rows(sources_.runs, settings_, sink, facts_); !added) return added;
     if (auto done = sink.finish(); !done) return done;
+    with_rows_ = sink.units();
+    facts_.rows_left_out = sink.left_out();
     facts_.duplicates.exact_rows = sink.exact();
     facts_.rows.review = sink.reviewed();
     if (sink.held() > 0)
@@ -218,11 +237,12 @@ class Build {
     StageClock clock(facts_.stages, "write");
     if (watch_.progress) watch_.progress("write", 0, 0);
     if (auto w = write_left_out(units_, fates_, staging_->folder()); !w) return std::unexpected(w.error());
-    if (auto w = join_skipped(); !w) return std::unexpected(w.error());
+    if (auto w = write_skipped(); !w) return std::unexpected(w.error());
     return write_rows(rows_, counts_, settings_, staging_->folder(), facts_);
   }
 
-  Result<> join_skipped() {
+  // Files that were not read, then kernels without a row.
+  Result<> write_skipped() {
     auto all = NewFile::create(staging_->folder() / "skipped.jsonl");
     if (!all) return std::unexpected(all.error());
     for (const Gathered& gathered : gathered_) {
@@ -231,7 +251,30 @@ class Build {
       });
       if (!copied) return copied;
     }
+    for (std::uint32_t i = 0; i < fates_.size(); ++i) {
+      auto line = kernel_without_row(i);
+      if (!line) return std::unexpected(line.error());
+      if (line->empty()) continue;
+      if (auto written = all->write(*line); !written) return written;
+    }
     return all->finish();
+  }
+
+  // A line of skipped.jsonl; empty for a unit with a row, for a duplicate, and for what is in left_out.jsonl.
+  Result<std::string> kernel_without_row(std::uint32_t number) {
+    const UnitCard& card = units_.cards()[number];
+    const bool kernel = card.kind == UnitKind::triton || card.kind == UnitKind::cuda_kernel;
+    if (!kernel || fates_[number].fate != Fate::kept || with_rows_.contains(card.id)) return {};
+    auto unit = units_.at(number);
+    if (!unit) return std::unexpected(unit.error());
+    auto why = without_rows_.find(number);
+    std::string detail = why != without_rows_.end() ? why->second : "no pair of it, and no --cuda-fim";
+    ++facts_.kernels_without_rows[detail];
+    return boost::json::serialize(boost::json::object{{"origin", unit->source.origin.name},
+                                                      {"path", unit->source.path},
+                                                      {"reason", "kernel without a row"},
+                                                      {"detail", card.name + ": " + detail}}) +
+           "\n";
   }
 
   const BuildSettings& settings_;
@@ -245,6 +288,8 @@ class Build {
   UnitStore units_;
   std::vector<UnitFate> fates_;
   UnitLeaks leaks_;
+  std::map<std::uint32_t, std::string> without_rows_;  // units, with the reason
+  std::unordered_set<std::string> with_rows_;          // ids of units
   fs::path rows_;
   fs::path counts_;
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,12 @@ struct BuildSettings {
   unsigned threads = 1;
   std::uint64_t memory_bytes = std::uint64_t{2} << 30;
   LicenceRule licences;
+  std::set<corpus::Target> hardware{corpus::Target::neutral, corpus::Target::nvidia};  // of units with rows
   collect::Limits limits;
   near::Parameters near;
   leak::Thresholds leak;
   pairs::FimOptions fim;
+  std::uint64_t most_equal_completions = 2;  // fill-in-the-middle rows with the same completion
   pairs::MatchOptions match;
   labels::CompileOptions labels;
   PythonTools python;

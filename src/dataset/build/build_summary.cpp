@@ -91,7 +91,7 @@ void state_licence(SourceFacts& facts, const corpus::Licence& stated) {
   facts.licences.erase(unknown);
 }
 
-void add(RowFacts& facts, const corpus::Row& row) {
+void add(RowFacts& facts, const corpus::Row& row, std::optional<std::int64_t> prompt_tokens) {
   ++facts.rows;
   ++facts.kinds[std::string(to_string(row.kind))];
   ++facts.sources[source_name(row.source.origin)];
@@ -101,6 +101,10 @@ void add(RowFacts& facts, const corpus::Row& row) {
     ++facts.nodes[row.hole->node];
     ++facts.renderings[row.hole->rendering];
   }
+  ++facts.targets[std::string(to_string(row.target))];
+  if (!row.generator.empty()) ++facts.generators[row.generator];
+  for (const std::string& statement : std::set(row.provenance.begin(), row.provenance.end()))
+    ++facts.provenance[statement];
   count_kernel(facts, row);
   count_labels(facts.labels, row.labels);
   count_leaks(facts.leaks, row.leakage);
@@ -108,7 +112,14 @@ void add(RowFacts& facts, const corpus::Row& row) {
   if (row.pair && !row.verdict.empty()) ++facts.judged_pairs;
   facts.prompt_characters.add(characters(row.prompt));
   facts.completion_characters.add(characters(row.completion));
+  if (row.difficulty.tokens > 0) facts.completion_tokens.add(row.difficulty.tokens);
   if (row.tokens) facts.tokens.add(static_cast<std::uint64_t>(std::max<std::int64_t>(*row.tokens, 0)));
+  if (!row.tokens || !prompt_tokens) return;
+  for (auto& [limit, counts] : facts.limits) {
+    // The trainer adds a token that ends the text, and cuts at the limit.
+    if (*row.tokens + 1 > static_cast<std::int64_t>(limit)) ++counts.longer;
+    if (*prompt_tokens >= static_cast<std::int64_t>(limit)) ++counts.dropped;
+  }
 }
 
 void Histogram::add(std::uint64_t value) {
@@ -195,7 +206,15 @@ json::object to_json(const SourceFacts& facts) {
           {"units", to_json(facts.units)},
           {"licences", to_json(facts.licences)},
           {"licence_evidence", std::move(evidence)},
-          {"licence_refused", to_json(facts.licence_refused)}};
+          {"licence_refused", to_json(facts.licence_refused)},
+          {"hardware_refused", to_json(facts.hardware_refused)}};
+}
+
+json::object limits_json(const RowFacts& facts) {
+  json::object limits;
+  for (const auto& [limit, counts] : facts.limits)
+    limits[std::to_string(limit)] = json::object{{"longer", counts.longer}, {"dropped", counts.dropped}};
+  return limits;
 }
 
 json::object to_json(const RowFacts& facts) {
@@ -206,6 +225,10 @@ json::object to_json(const RowFacts& facts) {
           {"sources", to_json(facts.sources)},
           {"licences", to_json(facts.licences)},
           {"splits", to_json(facts.splits)},
+          {"targets", to_json(facts.targets)},
+          {"generators", to_json(facts.generators)},
+          {"provenance", to_json(facts.provenance)},
+          {"over_limit", limits_json(facts)},
           {"compile", to_json(facts.compile)},
           {"labels", to_json(facts.labels)},
           {"leaks", to_json(facts.leaks)},
@@ -213,6 +236,7 @@ json::object to_json(const RowFacts& facts) {
           {"verdicts", to_json(facts.verdicts)},
           {"lengths", json::object{{"prompt_characters", to_json(facts.prompt_characters)},
                                    {"completion_characters", to_json(facts.completion_characters)},
+                                   {"completion_tokens", to_json(facts.completion_tokens)},
                                    {"tokens", to_json(facts.tokens)}}}};
 }
 
@@ -310,6 +334,9 @@ json::object to_json(const BuildSummary& facts) {
                                                  {"why_null", clean_or_null(facts.tokens_why_null)}}},
                       {"sources", std::move(sources)},
                       {"units", to_json(facts.units)},
+                      {"targets", to_json(facts.targets)},
+                      {"rows_left_out", to_json(facts.rows_left_out)},
+                      {"kernels_without_rows", to_json(facts.kernels_without_rows)},
                       {"units_compile", to_json(facts.units_compile)},
                       {"compile_reasons", to_json(facts.compile_reasons)},
                       {"duplicates", struct_json::fields_of(facts.duplicates)},

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -36,6 +37,7 @@ struct SourceFacts {
   Counts licences;                                 // of files with units
   std::map<std::string, Counts> licence_evidence;  // licence → evidence → files with units
   Counts licence_refused;                          // units left out, by licence; "unknown" among them
+  Counts hardware_refused;                         // units left out, by the hardware that they are for
   bool from_state = false;                         // unchanged since the last build, not read again
 };
 
@@ -67,6 +69,9 @@ struct RowFacts {
   Counts sources;     // by origin
   Counts licences;
   Counts splits;
+  Counts targets;                  // by hardware
+  Counts generators;               // of machine-made code, by the program that made it
+  Counts provenance;               // by statement: "Adapted from https://..."
   Counts compile;                  // of kernels with rows: compilable, fails, signature_unknown, not_tried
   Counts labels;                   // how many rows have each
   Counts leaks;                    // flagged rows by relation and against: "benchmark KernelBench"
@@ -76,6 +81,13 @@ struct RowFacts {
   Histogram prompt_characters;
   Histogram completion_characters;
   Histogram tokens;
+  Histogram completion_tokens;  // estimated
+  // Rows whose tokens do not fit: by the limit, and within it those whose prompt alone fills it.
+  struct Limit {
+    std::uint64_t longer = 0;
+    std::uint64_t dropped = 0;
+  };
+  std::map<std::uint64_t, Limit> limits{{1'024, {}}, {4'096, {}}};
   std::unordered_set<std::uint64_t> kernels;  // counted in `compile` already
 };
 
@@ -94,6 +106,9 @@ struct BuildSummary {
   std::uint64_t cuda_pairs = 0;       // real ones, written
   std::uint64_t cuda_pairs_weak = 0;  // seen, under the confidence asked for
   std::uint64_t torch_pairs = 0;
+  Counts targets;                  // kernels and device functions found, by hardware
+  Counts rows_left_out;            // rows that were not made, by reason
+  Counts kernels_without_rows;     // as skipped.jsonl lists them, by reason
   bool has_figures = false;        // drawn in figs/
   boost::json::object parameters;  // of dedup, leakage, FIM, labels
   std::vector<std::string> warnings;
@@ -108,8 +123,8 @@ void add(SourceFacts& facts, const corpus::Licence& licence);
 // Counts the files of unknown licence under the stated one; an empty one changes nothing.
 void state_licence(SourceFacts& facts, const corpus::Licence& stated);
 
-// Adds the row to the counts.
-void add(RowFacts& facts, const corpus::Row& row);
+// Adds the row to the counts. `prompt_tokens` are those of row.tokens that the prompt has.
+void add(RowFacts& facts, const corpus::Row& row, std::optional<std::int64_t> prompt_tokens = {});
 
 // The facts as in ANALYSIS.json: equal for equal input.
 boost::json::object to_json(const BuildSummary& facts);

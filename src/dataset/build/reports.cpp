@@ -112,13 +112,14 @@ std::string warnings(const BuildSummary& facts) {
 }
 
 std::string sources(const BuildSummary& facts) {
-  Table table{.heads = {"source", "kind", "files taken", "of", "units", "left out for licence", "rows"}};
+  Table table{.heads = {"source", "kind", "files taken", "of", "units", "left out for licence",
+                        "for hardware", "rows"}};
   for (const SourceFacts& source : facts.sources) {
     std::string name = source_name(source.origin);
-    table.rows.push_back({table_cell(name), std::string(to_string(source.origin.kind)),
-                          grouped(source.tally.files_taken), grouped(source.tally.files_seen),
-                          grouped(sum(source.units)), grouped(sum(source.licence_refused)),
-                          grouped(count_of(facts.rows.sources, name))});
+    table.rows.push_back(
+        {table_cell(name), std::string(to_string(source.origin.kind)), grouped(source.tally.files_taken),
+         grouped(source.tally.files_seen), grouped(sum(source.units)), grouped(sum(source.licence_refused)),
+         grouped(sum(source.hardware_refused)), grouped(count_of(facts.rows.sources, name))});
   }
   return "\n## Sources\n" + markdown(table) +
          fmt::format("\nUnits found: {}. More on each source: PROVENANCE.md.\n", in_words(facts.units));
@@ -127,8 +128,28 @@ std::string sources(const BuildSummary& facts) {
 std::string rows(const BuildSummary& facts) {
   const RowFacts& rows = facts.rows;
   return "\n## Rows\n" + shares("kind", rows.kinds, rows.rows) + shares("hole", rows.nodes, rows.rows) +
-         shares("rendering", rows.renderings, rows.rows) + shares("licence", rows.licences, rows.rows) +
-         shares("source", rows.sources, rows.rows) + shares("split", rows.splits, rows.rows);
+         shares("rendering", rows.renderings, rows.rows) + shares("hardware", rows.targets, rows.rows) +
+         shares("made by a program", rows.generators, rows.rows) +
+         shares("licence", rows.licences, rows.rows) + shares("source", rows.sources, rows.rows) +
+         shares("split", rows.splits, rows.rows);
+}
+
+std::string left_out(const BuildSummary& facts) {
+  Counts hardware;
+  for (const SourceFacts& source : facts.sources)
+    for (const auto& [target, count] : source.hardware_refused) hardware[target] += count;
+  std::string text = fmt::format(
+      "\n## Left out\n\nFunctions found, by the hardware that they are for: {}. Units left out for other "
+      "hardware: "
+      "{}.\n",
+      in_words(facts.targets, 20), in_words(hardware, 20));
+  Table rows{.heads = {"rows not made", "count"}};
+  for (const auto& [reason, count] : ranked(facts.rows_left_out, 20))
+    rows.rows.push_back({table_cell(reason), grouped(count)});
+  Table kernels{.heads = {"kernels without a row (skipped.jsonl)", "count"}};
+  for (const auto& [reason, count] : ranked(facts.kernels_without_rows, 20))
+    kernels.rows.push_back({table_cell(reason), grouped(count)});
+  return text + markdown(rows) + markdown(kernels);
 }
 
 std::string pairs(const BuildSummary& facts) {
@@ -204,6 +225,18 @@ std::string range(const Histogram& histogram, double share) {
   return low >= high ? grouped(low) : fmt::format("{}–{}", grouped(low), grouped(high));
 }
 
+// What a recipe with that data.max_length does with the rows.
+std::string over_limit(const RowFacts& rows) {
+  Table table{
+      .heads = {"data.max_length", "rows dropped: the prompt fills it", "share", "rows cut", "share"}};
+  for (const auto& [limit, counts] : rows.limits) {
+    const std::uint64_t cut = counts.longer - counts.dropped;
+    table.rows.push_back({grouped(limit), grouped(counts.dropped), percent(counts.dropped, rows.rows),
+                          grouped(cut), percent(cut, rows.rows)});
+  }
+  return markdown(table);
+}
+
 std::string lengths(const BuildSummary& facts) {
   Table table{.heads = {"", "least", "10%", "median", "90%", "99%", "most", "mean"}};
   auto add = [&](const char* name, const Histogram& h) {
@@ -213,8 +246,10 @@ std::string lengths(const BuildSummary& facts) {
   };
   add("prompt, characters", facts.rows.prompt_characters);
   add("completion, characters", facts.rows.completion_characters);
+  add("completion, tokens (estimated)", facts.rows.completion_tokens);
   add("prompt and completion, tokens", facts.rows.tokens);
   std::string text = "\n## Lengths\n" + markdown(table);
+  if (!facts.tokenizer.empty()) text += over_limit(facts.rows);
   if (!facts.tokenizer.empty()) return text + fmt::format("\nTokens of {}.\n", table_cell(facts.tokenizer));
   return text + fmt::format("\nTokens were not counted: {}.\n", facts.tokens_why_null.empty()
                                                                     ? "not asked for"
@@ -233,8 +268,8 @@ std::string made(const BuildSummary& facts) {
 }  // namespace
 
 std::string analysis_markdown(const BuildSummary& facts) {
-  return head(facts) + warnings(facts) + sources(facts) + rows(facts) + pairs(facts) + duplicates(facts) +
-         leakage(facts) + labels(facts) + lengths(facts) + made(facts);
+  return head(facts) + warnings(facts) + sources(facts) + rows(facts) + left_out(facts) + pairs(facts) +
+         duplicates(facts) + leakage(facts) + labels(facts) + lengths(facts) + made(facts);
 }
 
 namespace {
@@ -292,7 +327,9 @@ constexpr std::string_view columns =
     "\n## Columns\n\n`prompt` and `completion` are the texts. Metadata columns: `source_*` and `block_*` "
     "(source, path, bytes), `licence` with `licence_evidence`, `duplicate_of`, `cluster`, `leakage` (the "
     "texts that the row resembles, with spans), `compile` and properties of the kernel (`masked_loads`, "
-    "`autotune` and others), `tokens`, `split`, `hole_*` for holes, `pair_*` for pairs, and `verdict` (JSON "
+    "`autotune` and others), `target` (the hardware that it is for), `generator` (of machine-made code), "
+    "`provenance`, `difficulty_*`, `tokens`, `split`, `hole_*` for holes, `pair_*` for pairs, and `verdict` "
+    "(JSON "
     "text) for traces.\n";
 
 }  // namespace
@@ -345,6 +382,8 @@ std::string files(const SourceFacts& source) {
   if (!tally.skipped.empty()) text += fmt::format("- files passed over: {}\n", in_words(tally.skipped, 20));
   if (!source.licence_refused.empty())
     text += fmt::format("- units left out for their licence: {}\n", in_words(source.licence_refused, 20));
+  if (!source.hardware_refused.empty())
+    text += fmt::format("- units left out for their hardware: {}\n", in_words(source.hardware_refused, 20));
   return text;
 }
 
@@ -371,7 +410,15 @@ std::string provenance_markdown(const BuildSummary& facts) {
       counted(facts.sources.size(), "source"));
   for (const SourceFacts& source : facts.sources)
     text += origin(source) + files(source) + licence_counts(source);
-  return text;
+  if (facts.rows.provenance.empty()) return text;
+  text +=
+      "\n## Code that its files say was taken from elsewhere\n\nThe licence of such a row is that of its "
+      "file; the "
+      "statement is in the row's `provenance`.\n";
+  Table table{.heads = {"statement", "rows"}};
+  for (const auto& [statement, count] : facts.rows.provenance)
+    table.rows.push_back({table_cell(statement), grouped(count)});
+  return text + markdown(table);
 }
 
 }  // namespace kw::dataset

@@ -69,6 +69,7 @@ RowSink::RowSink(const BuildSettings& settings, const Review& review, const leak
 void RowSink::add(corpus::Row row) {
   if (!outcome_) return;
   if (row.id.empty()) row.id = corpus::row_key(row.prompt, row.completion);
+  units_.insert(row.unit);
   if (!ids_.insert(row.id).second) {
     ++exact_;
     return;

@@ -43,6 +43,12 @@ class RowSink {
   std::uint64_t held() const { return held_; }
   const std::vector<Flagged>& flagged() const { return flagged_; }
   std::uint64_t bytes() const { return bytes_; }
+  // Units of which a row was added, pairs' second units among them.
+  const std::unordered_set<std::string>& units() const { return units_; }
+  // A row that could not be made; the reason is counted.
+  void leave_out(const std::string& why, std::uint64_t rows = 1) { left_out_[why] += rows; }
+  const Counts& left_out() const { return left_out_; }
+  void note_unit(const std::string& id) { units_.insert(id); }
 
  private:
   corpus::Row look(corpus::Row row) const;
@@ -53,6 +59,8 @@ class RowSink {
   const leak::Index& benchmarks_;
   JsonlWriter rows_;
   std::unordered_set<std::string> ids_;
+  std::unordered_set<std::string> units_;
+  Counts left_out_;
   std::uint64_t exact_ = 0;
   std::uint64_t held_ = 0;
   std::uint64_t bytes_ = 0;

@@ -26,7 +26,7 @@ namespace json = boost::json;
 namespace {
 
 // Increase it when the extraction of units changes, so that old state is not used.
-constexpr int reading_version = 2;
+constexpr int reading_version = 3;
 
 // One line per file; lists links without following them.
 Result<std::string> tree_digest(const fs::path& root) {
@@ -286,6 +286,8 @@ Read parse_document(const corpus::SourceFile& file, documents::Form form) {
     corpus::SourceFile piece{file.origin, file.path, std::move(block.block), std::move(block.code),
                              file.licence};
     read.outcomes.push_back(harvest::parse(std::move(piece), language, {}));
+    for (const std::string& lost : read.outcomes.back().lost)
+      read.skipped.push_back(skipped(file, "kernel not read", lost));
   }
   return read;
 }
@@ -298,6 +300,7 @@ Read parse_file(corpus::SourceFile file) {
   corpus::SourceFile head{file.origin, file.path, {}, {}, {}};
   auto outcome = harvest::parse(std::move(file), language, {});
   if (!outcome.file) read.skipped.push_back(skipped(head, "unparsable", outcome.reason));
+  for (const std::string& lost : outcome.lost) read.skipped.push_back(skipped(head, "kernel not read", lost));
   read.outcomes.push_back(std::move(outcome));
   return read;
 }

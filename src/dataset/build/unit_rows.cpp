@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <chrono>
+#include <expected>
 #include <filesystem>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/core/json.h"
 #include "dataset/build/ordered.h"
@@ -77,6 +79,8 @@ void mark(const UnitWorld& world, std::uint32_t number, Row& row) {
   const UnitFate& fate = world.fates[number];
   std::uint32_t kept = fate.fate == Fate::kept ? number : fate.kept_as;
   row.labels = world.units.cards()[number].labels;
+  row.target = world.units.cards()[number].target;
+  row.difficulty.autotune = row.labels.autotune;
   row.split = world.leaks.validation[kept] ? "validation" : "train";
   if (fate.fate != Fate::kept || fate.has_cluster) row.cluster = world.units.cards()[kept].id;
   if (auto leaks = world.leaks.leaks.find(kept); leaks != world.leaks.leaks.end())
@@ -139,10 +143,15 @@ class PairMaker {
       std::uint32_t from = numbers[match.from];
       std::uint32_t to = numbers[match.to];
       if (!seen_.emplace(stands_for(from), stands_for(to)).second) continue;
-      Row row = pairs::pair_row((*units)[match.from], (*units)[match.to], match);
-      mark(world_, to, row);
+      auto row = make((*units)[match.from], (*units)[match.to], match);
+      if (!row) {
+        sink_.leave_out("pair: " + row.error());
+        continue;
+      }
+      mark(world_, to, *row);
+      sink_.note_unit(world_.units.cards()[to].id);
       ++(cuda ? tally.cuda : tally.torch);
-      sink_.add(std::move(row));
+      sink_.add(std::move(*row));
     }
     return {};
   }
@@ -157,6 +166,10 @@ class PairMaker {
     source.origin.name = pairs_name(folder);
     const corpus::Licence stated = settings_.licences.of(source.origin.name);
     for (Row& row : *rows) {
+      if (!pairs::parses(row)) {
+        sink_.leave_out(fmt::format("pair: {} does not parse", row.source.path));
+        continue;
+      }
       if (row.licence.spdx.empty()) row.licence = stated;
       if (row.pair->other_licence.spdx.empty()) row.pair->other_licence = stated;
       count_pair(row, source);
@@ -170,6 +183,19 @@ class PairMaker {
   }
 
  private:
+  // The launcher may need files that the kernel does not.
+  std::expected<Row, std::string> make(const Unit& from, const Unit& to, const pairs::Match& match) const {
+    for (const std::string& spdx : to.launcher.context_licences)
+      if (!settings_.licences.any && !licence::allowed(spdx, settings_.licences.allow))
+        return std::unexpected("the launcher needs code under another licence");
+    auto row = pairs::pair_row(from, to, match);
+    if (!row) return row;
+    row->generator = to.generator;
+    row->provenance = from.provenance;
+    row->provenance.insert(row->provenance.end(), to.provenance.begin(), to.provenance.end());
+    return row;
+  }
+
   // A pair has two files, each with its licence.
   static void count_pair(const Row& row, SourceFacts& source) {
     ++source.units["pair"];
@@ -197,33 +223,103 @@ class PairMaker {
 
 }  // namespace
 
-Result<> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
-                      RowSink& sink) {
-  using Made = Result<std::vector<Row>>;
+namespace {
+
+// How many kernels have each hole. A hole that many kernels have teaches little.
+Result<pairs::Occurrences> count_holes(const UnitWorld& world, const std::vector<std::uint32_t>& numbers,
+                                       const BuildSettings& settings) {
+  using Keys = Result<std::vector<std::uint64_t>>;
+  pairs::Occurrences occurrences;
   Result<> outcome;
+  Ordered<std::uint32_t, Keys> pool(
+      settings.threads,
+      [&](std::uint32_t number) -> Keys {
+        auto unit = world.units.at(number);
+        if (!unit) return std::unexpected(unit.error());
+        return pairs::hole_keys(*unit, settings.fim);
+      },
+      [&](Keys keys) {
+        if (!keys) outcome = std::unexpected(keys.error());
+        if (!keys) return;
+        for (std::uint64_t key : *keys) ++occurrences[key];
+      });
+  for (std::uint32_t number : numbers) pool.push(number);
+  pool.finish();
+  if (!outcome) return std::unexpected(outcome.error());
+  return occurrences;
+}
+
+// The rows of one unit, or why there are none.
+struct MadeRows {
+  std::uint32_t number = 0;
+  std::string unit;
+  pairs::FimRows fim;
+};
+
+class FimAdder {
+ public:
+  FimAdder(const BuildSettings& settings, RowSink& sink) : settings_(settings), sink_(sink) {}
+
+  WithoutRows without;
+
+  void add(MadeRows made) {
+    std::string why = made.fim.left_out.empty() ? "no hole is worth a row" : made.fim.left_out.begin()->first;
+    for (const auto& [reason, rows] : made.fim.left_out) sink_.leave_out(reason, rows);
+    bool any = false;
+    for (Row& row : made.fim.rows) {
+      if (++equal_[pairs::hole_key(row.completion)] > settings_.most_equal_completions) {
+        why = "other rows have the same completion";
+        sink_.leave_out(why);
+        continue;
+      }
+      any = true;
+      sink_.add(std::move(row));
+    }
+    if (!any) without[made.number] = why;
+  }
+
+ private:
+  const BuildSettings& settings_;
+  RowSink& sink_;
+  std::unordered_map<std::uint64_t, std::uint64_t> equal_;  // completions seen
+};
+
+}  // namespace
+
+Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
+                                 RowSink& sink) {
+  const auto numbers = best_first(world, settings.cuda_fim);
+  auto occurrences = count_holes(world, numbers, settings);
+  if (!occurrences) return std::unexpected(occurrences.error());
+  using Made = Result<MadeRows>;
+  Result<> outcome;
+  FimAdder adder(settings, sink);
   Ordered<std::uint32_t, Made> pool(
       settings.threads,
       [&](std::uint32_t number) -> Made {
         auto unit = world.units.at(number);
         if (!unit) return std::unexpected(unit.error());
-        auto rows = pairs::fim_rows(*unit, settings.fim);
-        for (Row& row : rows) mark(world, number, row);
-        return rows;
+        MadeRows made{number, unit->id, pairs::fim_rows(*unit, settings.fim, *occurrences)};
+        for (Row& row : made.fim.rows) {
+          mark(world, number, row);
+          row.generator = unit->generator;
+          row.provenance = unit->provenance;
+        }
+        return made;
       },
-      [&](Made rows) {
-        if (!rows) outcome = std::unexpected(rows.error());
-        if (!rows) return;
-        for (Row& row : *rows) sink.add(std::move(row));
+      [&](Made made) {
+        if (!made) outcome = std::unexpected(made.error());
+        if (made) adder.add(std::move(*made));
       });
   std::uint64_t done = 0;
-  auto numbers = best_first(world, settings.cuda_fim);
   for (std::uint32_t number : numbers) {
     if (watch.stop && watch.stop()) return fail("interrupted");
     if (watch.progress) watch.progress("rows", ++done, numbers.size());
     pool.push(number);
   }
   pool.finish();
-  return outcome;
+  if (!outcome) return std::unexpected(outcome.error());
+  return std::move(adder.without);
 }
 
 Result<PairTally> add_pair_rows(const UnitWorld& world, std::uint32_t sources, const BuildSettings& settings,

@@ -1,6 +1,10 @@
 // Labels units by compilation, and makes rows from units and runs: holes, language pairs, verified answers.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 #include "base/core/result.h"
 #include "dataset/build/build.h"
 #include "dataset/build/row_sink.h"
@@ -21,9 +25,13 @@ struct UnitWorld {
   const UnitLeaks& leaks;
 };
 
-// Self-contained units with clear shapes first, then in the order of the sources.
-Result<> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
-                      RowSink& sink);
+// Kernels of which no row was made, by their numbers, with the reason.
+using WithoutRows = std::map<std::uint32_t, std::string>;
+
+// Self-contained units with clear shapes first, then in the order of the sources. Of equal completions, only
+// the first few are kept.
+Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& settings, const Watch& watch,
+                                 RowSink& sink);
 
 struct PairTally {
   std::uint64_t cuda = 0;

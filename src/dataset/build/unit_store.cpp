@@ -14,6 +14,7 @@
 #include "dataset/build/jsonl.h"
 #include "dataset/build/ordered.h"
 #include "dataset/labels/labels.h"
+#include "dataset/labels/target.h"
 #include "dataset/units/row.h"
 
 namespace kw::dataset {
@@ -36,6 +37,7 @@ UnitCard card_of(const corpus::Unit& unit) {
   card.text_bytes = static_cast<std::uint32_t>(unit.text.size());
   card.stars = unit.source.origin.stars.value_or(-1);
   card.labels = labels::read_labels(unit);
+  card.target = labels::target_of(unit);
   return card;
 }
 
@@ -48,6 +50,7 @@ Result<corpus::Unit> UnitStore::unit_of(std::string_view line, const File& file)
   if (!unit || file.licence.spdx.empty()) return unit;
   if (unit->licence.spdx.empty()) unit->licence = file.licence;
   std::ranges::replace(unit->context_licences, std::string(), file.licence.spdx);
+  std::ranges::replace(unit->launcher.context_licences, std::string(), file.licence.spdx);
   return unit;
 }
 
@@ -68,7 +71,7 @@ Result<> UnitStore::add(const std::filesystem::path& units, std::uint32_t source
         card.source = source;
         card.begin = line.begin;
         card.length = static_cast<std::uint32_t>(line.text.size());
-        card.allowed = allowed(*unit);
+        card.allowed = allowed(*unit, card);
         return card;
       },
       [&](Made card) {

@@ -24,7 +24,8 @@ struct UnitCard {
   std::uint32_t length = 0;
   std::string name;
   std::string spdx;
-  bool allowed = false;   // by the rule about licences
+  bool allowed = false;  // by the rules about licences and hardware
+  corpus::Target target = corpus::Target::neutral;
   std::string text_sha1;  // of the text as it is
   std::string key;        // SHA-1 of the normalised text
   std::string renamed_sha1;
@@ -35,7 +36,7 @@ struct UnitCard {
 
 class UnitStore {
  public:
-  using Allowed = std::function<bool(const corpus::Unit&)>;
+  using Allowed = std::function<bool(const corpus::Unit&, const UnitCard&)>;
 
   // Reads the source's units once; calls `allowed` for each, possibly in several threads. `licence` is the
   // licence of its files that declare none; empty: unknown.

@@ -89,7 +89,13 @@ struct Kind {
   std::map<std::string, Side> sides;  // by split
 };
 
-// Reads the token counts, one per line; without a file, each count is empty.
+// The tokens of a row, and of its prompt.
+struct TokensOfRow {
+  std::optional<std::int64_t> all;
+  std::optional<std::int64_t> prompt;
+};
+
+// Reads the token counts, two per line; without a file, each count is empty.
 class Counted {
  public:
   static Result<Counted> open(const fs::path& path) {
@@ -101,16 +107,20 @@ class Counted {
     return counted;
   }
 
-  Result<std::optional<std::int64_t>> next() {
-    if (!lines_) return std::nullopt;
+  Result<TokensOfRow> next() {
+    if (!lines_) return TokensOfRow{};
     auto line = lines_->next();
     if (!line) return std::unexpected(line.error());
-    std::int64_t value = 0;
     if (!*line) return fail("fewer token counts than rows");
     const std::string& text = (*line)->text;
-    if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc())
-      return fail("the token counts have a line that is not a number");
-    return value;
+    const char* end = text.data() + text.size();
+    std::int64_t all = 0;
+    std::int64_t prompt = 0;
+    auto first = std::from_chars(text.data(), end, all);
+    if (first.ec != std::errc() || first.ptr == end ||
+        std::from_chars(first.ptr + 1, end, prompt).ec != std::errc())
+      return fail("the token counts have a line without two numbers");
+    return TokensOfRow{all, prompt};
   }
 
  private:
@@ -121,8 +131,8 @@ class Writer {
  public:
   Writer(fs::path folder, BuildSummary& facts) : folder_(std::move(folder)), facts_(facts) {}
 
-  Result<> add(const corpus::Row& row) {
-    dataset::add(facts_.rows, row);
+  Result<> add(const corpus::Row& row, std::optional<std::int64_t> prompt_tokens) {
+    dataset::add(facts_.rows, row, prompt_tokens);
     auto side = side_of(row);
     if (!side) return std::unexpected(side.error());
     if (auto w = (*side)->csv.write(table::csv_record({row.prompt, row.completion})); !w) return w;
@@ -225,8 +235,8 @@ Result<std::vector<CardConfig>> write_rows(const fs::path& rows, const fs::path&
     if (!row) return std::unexpected(row.error());
     auto tokens = counted->next();
     if (!tokens) return std::unexpected(tokens.error());
-    row->tokens = *tokens;
-    return writer.add(*row);
+    row->tokens = tokens->all;
+    return writer.add(*row, tokens->prompt);
   });
   if (!read) return std::unexpected(read.error());
   return writer.finish(settings.python);
@@ -248,6 +258,7 @@ Result<> write_left_out(const UnitStore& units, const std::vector<UnitFate>& fat
                              {"kind", to_string(card.kind)},
                              {"source", corpus::to_json(unit->source)},
                              {"licence", corpus::to_json(unit->licence)}};
+    if (!is_duplicate) line["target"] = to_string(card.target);
     if (is_duplicate) {
       line["duplicate_of"] = units.cards()[fates[i].kept_as].id;
       line["how"] = to_string(fates[i].fate);

@@ -7,6 +7,7 @@
 
 #include "base/core/text.h"
 #include "dataset/extract/harvest.h"
+#include "dataset/pairs/token_estimate.h"
 
 namespace kw::pairs {
 namespace {
@@ -142,46 +143,47 @@ bool cuts_a_character(std::string_view region, Span middle) {
   return continues(middle.begin) || continues(middle.end);
 }
 
-bool is_worth_it(const corpus::Unit& unit, Span function, Span middle, const FimOptions& options) {
-  if (middle.begin < function.begin || middle.end > function.end || middle.begin >= middle.end) return false;
-  if (middle == function || cuts_a_character(unit.region, middle)) return false;
-  std::string_view text = std::string_view(unit.region).substr(middle.begin, middle.end - middle.begin);
-  return trim(text).size() >= options.least_middle_bytes && holds_code(text, language_of(unit.kind));
+// Beside other context, a hole of at most half a row is learnt best. A text that the kernel has twice would
+// be copied, not learnt.
+bool is_worth_it(const corpus::Unit& unit, std::string_view text, const Cut& cut, const FimOptions& options) {
+  const Span middle = cut.middle;
+  if (middle.begin >= middle.end || middle.end > text.size() || cuts_a_character(text, middle)) return false;
+  const std::string_view completion = text.substr(middle.begin, middle.end - middle.begin);
+  if (trim(completion).size() < options.shortest_completion) return false;
+  const std::size_t first = text.find(trim(completion));
+  if (text.find(trim(completion), first + 1) != text.npos) return false;
+  if (cut.node != "body" && estimated_tokens(completion) > options.max_tokens / 2) return false;
+  return holds_code(completion, language_of(unit.kind));
 }
 
 bool has_middle(const std::vector<Cut>& cuts, Span middle) {
   return std::ranges::any_of(cuts, [&](const Cut& cut) { return cut.middle == middle; });
 }
 
-std::size_t line_start_from(std::string_view text, std::size_t at) {
-  if (at == 0 || text[at - 1] == '\n') return at;
-  std::size_t end = text.find('\n', at);
-  return end == std::string_view::npos ? text.size() : end + 1;
-}
-
-std::size_t line_start_before(std::string_view text, std::size_t at) {
-  if (at >= text.size()) return text.size();
-  std::size_t end = text.substr(0, at).rfind('\n');
-  return end == std::string_view::npos ? 0 : end + 1;
-}
-
 }  // namespace
 
-std::vector<Cut> choose_cuts(const corpus::Unit& unit, Span function, const FimOptions& options) {
-  std::uint64_t start = hash_of(unit.id, options.seed);
-  std::vector<Cut> all;
-  std::vector<harvest::HoleSpan> holes = {
-      {.node = "body", .middle = {function.begin + unit.signature_bytes, function.end}}};
-  for (harvest::HoleSpan& hole : harvest::hole_spans(unit.region, function, language_of(unit.kind)))
+std::vector<Cut> possible_cuts(const corpus::Unit& unit, const KernelCode& kernel,
+                               const FimOptions& options) {
+  const std::uint64_t start = hash_of(unit.id, options.seed);
+  std::vector<harvest::HoleSpan> holes = {{.node = "body", .middle = {kernel.body, kernel.text.size()}}};
+  for (harvest::HoleSpan& hole :
+       harvest::hole_spans(kernel.text, {0, kernel.text.size()}, language_of(unit.kind)))
     holes.push_back(std::move(hole));
+  std::vector<Cut> all;
   for (harvest::HoleSpan& hole : holes) {
-    if (!is_worth_it(unit, function, hole.middle, options)) continue;
-    std::uint64_t place =
-        mixed((hole.middle.begin - function.begin) * 0x9e3779b97f4a7c15U + hole.middle.end - function.begin);
-    std::uint64_t hash = hash_of(hole.node, start ^ place);
-    all.push_back({.node = std::move(hole.node), .middle = hole.middle, .hash = hash});
+    if (hole.node != "body" && hole.middle.begin <= kernel.body && hole.middle.end == kernel.text.size())
+      continue;
+    const std::uint64_t place = mixed(hole.middle.begin * 0x9e3779b97f4a7c15U + hole.middle.end);
+    const std::uint64_t hash = hash_of(hole.node, start ^ place);
+    Cut cut{.node = std::move(hole.node), .middle = hole.middle, .hash = hash};
+    if (is_worth_it(unit, kernel.text, cut, options)) all.push_back(std::move(cut));
   }
-  std::ranges::sort(all, {}, [](const Cut& cut) { return std::tuple(cut.hash, cut.middle.begin); });
+  return all;
+}
+
+std::vector<Cut> choose_cuts(std::vector<Cut> all, const FimOptions& options) {
+  std::ranges::sort(all, {},
+                    [](const Cut& cut) { return std::tuple(cut.occurrences, cut.hash, cut.middle.begin); });
   const std::array<std::pair<std::string_view, unsigned>, 4> wanted = {{
       {"body", 1},
       {"block", options.blocks},
@@ -199,19 +201,6 @@ std::vector<Cut> choose_cuts(const corpus::Unit& unit, Span function, const FimO
     }
   }
   return chosen;
-}
-
-std::optional<Span> fit_region(std::string_view region, Span middle, std::size_t bytes) {
-  if (region.size() <= bytes) return Span{0, region.size()};
-  std::size_t length = middle.end - middle.begin;
-  if (length > bytes) return {};
-  std::size_t spare = bytes - length;
-  std::size_t behind = region.size() - middle.end;
-  std::size_t before = std::min(middle.begin, std::max(spare / 2, spare - std::min(spare, behind)));
-  behind = std::min(behind, spare - before);
-  Span fit{line_start_from(region, middle.begin - before), line_start_before(region, middle.end + behind)};
-  if (fit.begin > middle.begin || fit.end < middle.end) return {};
-  return fit;
 }
 
 }  // namespace kw::pairs

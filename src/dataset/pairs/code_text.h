@@ -11,6 +11,7 @@
 
 #include "dataset/extract/harvest.h"
 #include "dataset/pairs/pairs.h"
+#include "dataset/pairs/row_code.h"
 #include "dataset/units/unit.h"
 
 namespace kw::pairs {
@@ -32,19 +33,19 @@ std::string joined(std::initializer_list<std::string_view> pieces);
 // The code in a fence longer than any in it, with the language's name.
 std::string fenced(std::string_view code, std::string_view language);
 
-// Chooses the holes of a unit, and the part of its region for each row.
+// Chooses the holes of a kernel.
 struct Cut {
   std::string node;
-  corpus::Span middle;     // in the unit's region
-  std::uint64_t hash = 0;  // of the unit, the seed and the place: the source of random choices
+  corpus::Span middle;            // in the kernel's text
+  std::uint64_t hash = 0;         // of the unit, the seed and the place: the source of random choices
+  std::uint32_t occurrences = 0;  // of its text in the build; 0: not counted
 };
 
-// One body, and the numbers of blocks, expressions and calls in the options, each middle once. Of more
-// candidates, takes those with the smallest hashes.
-std::vector<Cut> choose_cuts(const corpus::Unit& unit, corpus::Span function, const FimOptions& options);
+// The body and all other holes that are worth a row.
+std::vector<Cut> possible_cuts(const corpus::Unit& unit, const KernelCode& kernel, const FimOptions& options);
 
-// The part of the region around the middle with at most `bytes` bytes: the complete region if it fits, else
-// complete lines, about equally before and after the middle. Empty if the middle's lines do not fit.
-std::optional<corpus::Span> fit_region(std::string_view region, corpus::Span middle, std::size_t bytes);
+// The body, and the numbers of blocks, expressions and calls in the options, each middle once. Of more
+// candidates, takes the rarest, then those with the smallest hashes.
+std::vector<Cut> choose_cuts(std::vector<Cut> all, const FimOptions& options);
 
 }  // namespace kw::pairs

@@ -1,127 +1,203 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
+#include <bit>
+#include <set>
 #include <utility>
 
 #include "base/core/text.h"
 #include "code/similarity/code_tokens.h"
 #include "dataset/pairs/code_text.h"
 #include "dataset/pairs/pairs.h"
+#include "dataset/pairs/profile.h"
+#include "dataset/pairs/row_code.h"
+#include "dataset/pairs/token_estimate.h"
 #include "dataset/units/row.h"
 
 namespace kw::pairs {
 namespace {
 
 using corpus::Row;
-using corpus::Span;
 using corpus::Unit;
 
 constexpr std::string_view prefix_token = "<|fim_prefix|>";
 constexpr std::string_view suffix_token = "<|fim_suffix|>";
 constexpr std::string_view middle_token = "<|fim_middle|>";
-constexpr std::size_t token_bytes = prefix_token.size() + suffix_token.size() + middle_token.size();
+constexpr std::size_t mark_tokens = 4;  // of a row, the end of the text among them
 
-[[noreturn]] void end_for_mismatch(const Unit& unit, std::string_view rendering) {
-  fmt::print(stderr,
-             "bug: the {} row of unit {} ({} in {}, bytes {} to {}) does not give back the file's bytes\n",
-             rendering, unit.id, unit.name, unit.source.path, unit.source.span.begin, unit.source.span.end);
-  std::abort();
+std::string_view middle_of(const KernelCode& kernel, const Cut& cut) {
+  return std::string_view(kernel.text).substr(cut.middle.begin, cut.middle.end - cut.middle.begin);
 }
 
-Row fim_row(const Unit& unit, corpus::Hole hole, std::string prompt, std::string completion) {
-  Row row;
-  row.id = corpus::row_key(prompt, completion);
-  row.kind = corpus::RowKind::fim;
-  row.renamed_sha1 = near::renamed_sha1(prompt + completion);
-  row.prompt = std::move(prompt);
-  row.completion = std::move(completion);
-  row.unit = unit.id;
-  row.source = unit.source;
-  row.licence = unit.licence;
-  row.hole = std::move(hole);
-  return row;
-}
-
-void add_body_row(const Unit& unit, const FimOptions& options, FimTally& tally, std::vector<Row>& rows) {
-  std::string_view text = unit.text;
-  if (unit.signature_bytes > text.size()) return void(++tally.torn);
-  std::string_view body = text.substr(unit.signature_bytes);
-  if (trim(body).size() < options.least_middle_bytes || !holds_code(body, language_of(unit.kind)))
-    return void(++tally.no_code);
-  if (unit.context.size() + text.size() + 2 > options.longest_row_bytes) return void(++tally.too_long);
-  if (holds_special_token(unit.context) || holds_special_token(text)) return void(++tally.special_tokens);
-  std::string prompt = joined({unit.context, text.substr(0, unit.signature_bytes)});
-  Span span = unit.source.span;
-  corpus::Hole hole{.node = "body",
-                    .rendering = "plain",
-                    .region = span,
-                    .middle = {span.begin + unit.signature_bytes, span.end}};
-  Row row = fim_row(unit, std::move(hole), std::move(prompt), std::string(body));
-  std::string_view signature = row.prompt;
-  signature.remove_prefix(signature.size() - unit.signature_bytes);
-  if (std::string(signature) + row.completion != unit.text) end_for_mismatch(unit, "plain");
-  rows.push_back(std::move(row));
-  ++tally.rows;
-}
-
-// The region's text, reconstructed from the row's prompt and completion.
-std::string restored(const Row& row) {
-  auto parts = parse_fim_prompt(row.prompt);
-  if (!parts || parts->prefix_first != (row.hole->rendering == "psm")) return {};
-  return fmt::format("{}{}{}", parts->prefix, row.completion, parts->suffix);
-}
-
-Row hole_row(const Unit& unit, const Cut& cut, Span region, bool prefix_first) {
-  std::string_view text = unit.region;
-  std::string_view prefix = text.substr(region.begin, cut.middle.begin - region.begin);
-  std::string_view middle = text.substr(cut.middle.begin, cut.middle.end - cut.middle.begin);
-  std::string_view suffix = text.substr(cut.middle.end, region.end - cut.middle.end);
-  std::string prompt =
-      prefix_first ? fmt::format("{}{}{}{}{}", prefix_token, prefix, suffix_token, suffix, middle_token)
-                   : fmt::format("{}{}{}{}{}", suffix_token, suffix, prefix_token, prefix, middle_token);
-  auto in_file = [&](Span span) {
-    return Span{span.begin + unit.region_begin, span.end + unit.region_begin};
-  };
-  corpus::Hole hole{.node = cut.node,
-                    .rendering = prefix_first ? "psm" : "spm",
-                    .region = in_file(region),
-                    .middle = in_file(cut.middle)};
-  Row row = fim_row(unit, std::move(hole), std::move(prompt), std::string(middle));
-  if (restored(row) != text.substr(region.begin, region.end - region.begin))
-    end_for_mismatch(unit, row.hole->rendering);
-  return row;
-}
-
-void add_rows_of(const Unit& unit, const Cut& cut, const FimOptions& options, FimTally& tally,
-                 std::vector<Row>& rows) {
-  std::optional<Span> region;
-  if (options.longest_row_bytes > token_bytes)
-    region = fit_region(unit.region, cut.middle, options.longest_row_bytes - token_bytes);
-  if (!region) return void(++tally.too_long);
-  std::string_view text = std::string_view(unit.region).substr(region->begin, region->end - region->begin);
-  if (holds_special_token(text)) return void(++tally.special_tokens);
-  bool psm = options.rendering == Rendering::psm || options.rendering == Rendering::both;
-  bool spm = options.rendering == Rendering::spm || options.rendering == Rendering::both;
-  if (options.rendering == Rendering::mixed) (cut.hash % 2 == 0 ? psm : spm) = true;
-  for (bool prefix_first : {true, false}) {
-    if (!(prefix_first ? psm : spm)) continue;
-    rows.push_back(hole_row(unit, cut, *region, prefix_first));
-    ++tally.rows;
+// Lines with more than white space, comments and lone marks.
+std::uint64_t code_lines(std::string_view text, harvest::Language language) {
+  std::uint64_t lines = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (holds_code(text.substr(0, end), language)) ++lines;
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
+  return lines;
 }
 
-// The span of the unit's text in its region; empty if the region does not contain it.
-std::optional<Span> function_in_region(const Unit& unit) {
-  if (unit.source.span.begin < unit.region_begin) return {};
-  std::size_t begin = unit.source.span.begin - unit.region_begin;
-  if (begin > unit.region.size() ||
-      std::string_view(unit.region).substr(begin, unit.text.size()) != unit.text)
-    return {};
-  return Span{begin, begin + unit.text.size()};
-}
+// A prompt and its completion, and the code that the two are together.
+struct Text {
+  std::string rendering;
+  std::string prompt;
+  std::string completion;
+  std::string whole;
+};
+
+class RowMaker {
+ public:
+  RowMaker(const Unit& unit, const KernelCode& kernel, const FimOptions& options, FimRows& made)
+      : unit_(unit), kernel_(kernel), options_(options), made_(made), language_(language_of(unit.kind)) {}
+
+  void add(const Cut& cut) {
+    if (cut.node == "body" && options_.body == Body::instruction) return add_instruction(cut);
+    if (cut.node == "body" && options_.body != Body::fim) add_plain(cut);
+    if (cut.node != "body" || options_.body == Body::fim || options_.body == Body::both) add_holes(cut);
+  }
+
+ private:
+  // The estimate is a mean: one row in a hundred has 9% more tokens.
+  std::size_t budget() const {
+    const std::size_t tokens = options_.max_tokens - options_.max_tokens / 12;
+    return tokens - std::min(tokens, mark_tokens);
+  }
+
+  void leave_out(std::string_view why) { ++made_.left_out[std::string(why)]; }
+
+  void add_plain(const Cut& cut) {
+    auto around =
+        surroundings(unit_, kernel_, {.hole = cut.middle, .tokens = budget(), .ends_with_hole = true});
+    if (!around) return leave_out(around.error());
+    std::string completion(middle_of(kernel_, cut));
+    std::string whole = around->before + completion;
+    keep(cut, {"plain", std::move(around->before), std::move(completion), std::move(whole)});
+  }
+
+  void add_holes(const Cut& cut) {
+    auto around =
+        surroundings(unit_, kernel_, {.hole = cut.middle, .tokens = budget(), .with_launcher = true});
+    if (!around) return leave_out(around.error());
+    bool psm = options_.rendering == Rendering::psm || options_.rendering == Rendering::both;
+    bool spm = options_.rendering == Rendering::spm || options_.rendering == Rendering::both;
+    if (options_.rendering == Rendering::mixed) (cut.hash % 2 == 0 ? psm : spm) = true;
+    const std::string completion(middle_of(kernel_, cut));
+    const auto& [before, after] = *around;
+    const std::string whole = before + completion + after;
+    if (psm)
+      keep(cut, {"psm", fmt::format("{}{}{}{}{}", prefix_token, before, suffix_token, after, middle_token),
+                 completion, whole});
+    if (spm)
+      keep(cut, {"spm", fmt::format("{}{}{}{}{}", suffix_token, after, prefix_token, before, middle_token),
+                 completion, whole});
+  }
+
+  // The signature stands in the prompt and in the completion.
+  void add_instruction(const Cut& cut) {
+    const std::string request =
+        fmt::format("Write the {} `{}`. Its signature and the code that it uses:\n\n",
+                    language_ == harvest::Language::cuda ? "CUDA function" : "Triton kernel", unit_.name);
+    const std::string_view signature = std::string_view(kernel_.text).substr(0, kernel_.body);
+    const std::size_t fixed = estimated_tokens(request) + estimated_tokens(signature) + mark_tokens;
+    const std::size_t tokens = budget() - std::min(budget(), fixed);
+    auto around =
+        surroundings(unit_, kernel_, {.hole = cut.middle, .tokens = tokens, .ends_with_hole = true});
+    if (!around) return leave_out(around.error());
+    // The kernel as the prompt shows it: decorators, signature.
+    std::size_t begin =
+        around->before.rfind(kernel_.text.substr(kernel_.definition, kernel_.body - kernel_.definition));
+    const std::string_view shown = around->before;
+    while (begin > 0) {
+      const std::size_t line = begin < 2 ? 0 : shown.rfind('\n', begin - 2) + 1;
+      if (trim(shown.substr(line, begin - line)).empty()) break;
+      begin = line;
+    }
+    std::string completion = around->before.substr(begin) + std::string(middle_of(kernel_, cut));
+    std::string prompt =
+        request + fenced(around->before, language_ == harvest::Language::cuda ? "cuda" : "python");
+    std::string whole = around->before.substr(0, begin) + completion;
+    keep(cut, {"instruction", std::move(prompt), std::move(completion), std::move(whole)});
+  }
+
+  void keep(const Cut& cut, Text text) {
+    if (!harvest::parses(text.whole, language_)) return leave_out(does_not_parse);
+    Row row;
+    row.id = corpus::row_key(text.prompt, text.completion);
+    row.kind = corpus::RowKind::fim;
+    row.renamed_sha1 = near::renamed_sha1(text.prompt + text.completion);
+    row.prompt = std::move(text.prompt);
+    row.completion = std::move(text.completion);
+    row.unit = unit_.id;
+    row.source = unit_.source;
+    row.licence = unit_.licence;
+    row.hole = corpus::Hole{.node = cut.node,
+                            .rendering = std::move(text.rendering),
+                            .region = unit_.source.span,
+                            .middle = {unit_.source.span.begin + kernel_.in_unit(cut.middle.begin),
+                                       unit_.source.span.begin + kernel_.in_unit(cut.middle.end)}};
+    row.difficulty = {.operations = static_cast<std::uint64_t>(std::popcount(operations_in(row.completion))),
+                      .lines = code_lines(row.completion, language_),
+                      .tokens = estimated_tokens(row.completion),
+                      .occurrences = cut.occurrences};
+    made_.rows.push_back(std::move(row));
+  }
+
+  const Unit& unit_;
+  const KernelCode& kernel_;
+  const FimOptions& options_;
+  FimRows& made_;
+  harvest::Language language_;
+};
 
 }  // namespace
+
+std::uint64_t hole_key(std::string_view completion) {
+  // FNV-1a over the words: runs of white space count as one space.
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  bool space = false;
+  for (char c : trim(completion)) {
+    const bool is_space = c == ' ' || (c >= '\t' && c <= '\r');
+    if (is_space && space) continue;
+    space = is_space;
+    hash = (hash ^ static_cast<unsigned char>(is_space ? ' ' : c)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+std::vector<std::uint64_t> hole_keys(const Unit& unit, const FimOptions& options) {
+  if (unit.kind == corpus::UnitKind::torch) return {};
+  auto kernel = kernel_code(unit);
+  if (!kernel) return {};
+  std::set<std::uint64_t> keys;
+  for (const Cut& cut : possible_cuts(unit, *kernel, options)) keys.insert(hole_key(middle_of(*kernel, cut)));
+  return {keys.begin(), keys.end()};
+}
+
+FimRows fim_rows(const Unit& unit, const FimOptions& options, const Occurrences& occurrences) {
+  FimRows made;
+  if (unit.kind == corpus::UnitKind::torch) return made;
+  auto leave_out = [&](std::string_view why) {
+    ++made.left_out[std::string(why)];
+    return std::move(made);
+  };
+  if (holds_special_token(unit.context) || holds_special_token(unit.text) ||
+      holds_special_token(unit.launcher.text))
+    return leave_out(special_token);
+  auto kernel = kernel_code(unit);
+  if (!kernel) return leave_out(does_not_parse);
+  std::vector<Cut> cuts = possible_cuts(unit, *kernel, options);
+  for (Cut& cut : cuts)
+    if (auto found = occurrences.find(hole_key(middle_of(*kernel, cut))); found != occurrences.end())
+      cut.occurrences = found->second;
+  if (std::ranges::none_of(cuts, [](const Cut& cut) { return cut.node == "body"; }))
+    ++made.left_out[std::string(no_code)];
+  RowMaker maker(unit, *kernel, options, made);
+  for (const Cut& cut : choose_cuts(std::move(cuts), options)) maker.add(cut);
+  return made;
+}
 
 std::optional<FimPrompt> parse_fim_prompt(std::string_view prompt) {
   FimPrompt parts;
@@ -138,21 +214,6 @@ std::optional<FimPrompt> parse_fim_prompt(std::string_view prompt) {
   parts.prefix = parts.prefix_first ? first : second;
   parts.suffix = parts.prefix_first ? second : first;
   return parts;
-}
-
-std::vector<Row> fim_rows(const Unit& unit, const FimOptions& options, FimTally* tally) {
-  std::vector<Row> rows;
-  if (unit.kind == corpus::UnitKind::torch) return rows;
-  FimTally unread;
-  FimTally& counted = tally != nullptr ? *tally : unread;
-  add_body_row(unit, options, counted, rows);
-  std::optional<Span> function = function_in_region(unit);
-  if (!function) {
-    ++counted.torn;
-    return rows;
-  }
-  for (const Cut& cut : choose_cuts(unit, *function, options)) add_rows_of(unit, cut, options, counted, rows);
-  return rows;
 }
 
 }  // namespace kw::pairs

@@ -11,34 +11,52 @@
 
 #include "base/core/files.h"
 #include "base/core/json.h"
+#include "base/core/text.h"
 #include "base/rows/rows.h"
 #include "code/similarity/code_tokens.h"
+#include "dataset/extract/code_parts.h"
 #include "dataset/licence/licence.h"
 #include "dataset/pairs/code_text.h"
+#include "dataset/pairs/row_code.h"
 #include "dataset/units/row.h"
 
 namespace kw::pairs {
 namespace {
 
-// Whether the text is a top-level function: its body is indented by one step only.
-bool stands_alone(std::string_view text) {
-  if (!text.starts_with("def ") && !text.starts_with("@") && !text.starts_with("async def ")) return false;
-  std::size_t open = text.find('(');
-  std::size_t first = open == std::string_view::npos ? open : text.find_first_not_of(" \t\r\n", open + 1);
-  if (first == std::string_view::npos) return false;
-  std::string_view parameters = text.substr(first);
-  return !parameters.starts_with("self") && !parameters.starts_with("ctx") && !parameters.starts_with("cls");
+using harvest::Language;
+
+// The unit's text without the indentation that it has in the file; as it is where it is no function.
+std::string flat_text(const corpus::Unit& unit) {
+  auto kernel = kernel_code(unit);
+  return kernel ? std::move(kernel->text) : unit.text;
 }
 
-// The launcher's imports that the context lacks. The context only has the kernel's.
-std::string imports_for(std::string_view launcher, const std::string& context) {
-  std::string imports;
-  for (std::string_view module : {"math", "torch", "triton"}) {
-    std::string line = fmt::format("import {}\n", module);
-    if (launcher.find(fmt::format("{}.", module)) == std::string_view::npos) continue;
-    if (!context.starts_with(line) && context.find("\n" + line) == std::string::npos) imports += line;
+// Why Python cannot run as it is; empty where it can.
+std::string lacks(std::string_view code) {
+  if (!harvest::parses(code, Language::python)) return std::string(does_not_parse);
+  const auto names = harvest::undefined_names(code);
+  return names.empty() ? "" : fmt::format("nothing defines {}", shorten(names.front(), 80));
+}
+
+// The kernel, its launcher and all that the two need.
+std::expected<std::string, std::string> program_of(const corpus::Unit& unit) {
+  if (unit.launcher.text.empty()) return std::unexpected("no function at module level launches the kernel");
+  std::string code = joined({unit.launcher.context, flat_text(unit), unit.launcher.text});
+  if (!code.ends_with('\n')) code += '\n';
+  code = harvest::without_unknown_decorators(code);
+  if (std::string why = lacks(code); !why.empty()) return std::unexpected("the rewrite: " + why);
+  return code;
+}
+
+std::expected<std::string, std::string> reference_of(const corpus::Unit& unit) {
+  std::string code = joined({unit.context, flat_text(unit)});
+  if (unit.kind == corpus::UnitKind::torch) {
+    code = harvest::without_unknown_decorators(code);
+    if (std::string why = lacks(code); !why.empty()) return std::unexpected("the reference: " + why);
+  } else if (!harvest::parses(code, Language::cuda)) {
+    return std::unexpected("the reference: " + std::string(does_not_parse));
   }
-  return imports;
+  return code;
 }
 
 }  // namespace
@@ -51,24 +69,21 @@ std::string torch_prompt(std::string_view code) {
   return "Rewrite this PyTorch code with a Triton kernel.\n\n" + fenced(code, "python");
 }
 
-std::string with_launcher(const corpus::Unit& unit) {
-  for (const corpus::Launch& launch : unit.launches) {
-    if (!stands_alone(launch.caller_text)) continue;
-    // Does not add a launcher that the context already contains.
-    if (unit.context.find(launch.caller_text) != std::string::npos) break;
-    return joined(
-        {imports_for(launch.caller_text, unit.context), unit.context, unit.text, launch.caller_text});
-  }
-  return joined({unit.context, unit.text});
+bool parses(const corpus::Row& pair) {
+  return harvest::parses(pair.completion, Language::python);
 }
 
-corpus::Row pair_row(const corpus::Unit& from, const corpus::Unit& to, const Match& match) {
+std::expected<corpus::Row, std::string> pair_row(const corpus::Unit& from, const corpus::Unit& to,
+                                                 const Match& match) {
+  auto reference = reference_of(from);
+  if (!reference) return std::unexpected(reference.error());
+  auto program = program_of(to);
+  if (!program) return std::unexpected(program.error());
   corpus::Row row;
   bool cuda = from.kind != corpus::UnitKind::torch;
-  std::string code = joined({from.context, from.text});
   row.kind = cuda ? corpus::RowKind::cu2triton : corpus::RowKind::torch2triton;
-  row.prompt = cuda ? cuda_prompt(code) : torch_prompt(code);
-  row.completion = with_launcher(to);
+  row.prompt = cuda ? cuda_prompt(*reference) : torch_prompt(*reference);
+  row.completion = std::move(*program);
   row.id = corpus::row_key(row.prompt, row.completion);
   row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
   row.unit = from.id;

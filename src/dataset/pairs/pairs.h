@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/core/result.h"
@@ -19,30 +22,40 @@ namespace kw::pairs {
 // Converts units to rows.
 BOOST_DEFINE_ENUM_CLASS(Rendering, mixed, psm, spm, both)
 
+// How the row of a kernel's body is written: signature and then the body; a hole with the special tokens; the
+// first two; a request to write the kernel.
+BOOST_DEFINE_ENUM_CLASS(Body, plain, fim, both, instruction)
+
 struct FimOptions {
-  Rendering rendering = Rendering::mixed;  // mixed: one of the two per hole, by the hole's hash
-  unsigned blocks = 1;                     // maximum number of holes of this kind per unit
+  Rendering rendering = Rendering::psm;  // mixed: one of the two per hole, by the hole's hash
+  Body body = Body::plain;
+  unsigned blocks = 1;  // maximum number of holes of this kind per unit
   unsigned expressions = 1;
   unsigned calls = 1;
-  std::size_t least_middle_bytes = 8;
-  std::size_t longest_row_bytes = 65'536;  // prompt and completion together
+  std::size_t shortest_completion = 32;  // bytes, without white space at its ends
+  std::size_t max_tokens = 1'024;        // of a row; the estimate keeps a margin below it
   std::uint64_t seed = 0;
 };
 
-// Counts of made and omitted rows; accumulates over units.
-struct FimTally {
-  std::uint64_t rows = 0;
-  std::uint64_t special_tokens = 0;  // omitted: the text contains <|...|>
-  std::uint64_t too_long = 0;        // omitted: over longest_row_bytes
-  std::uint64_t no_code = 0;         // omitted bodies: too short, or docstring and comments only
-  std::uint64_t torn = 0;            // units whose region does not contain their text: no holes
+// How many kernels of a build have a hole with this text, by hole_key().
+using Occurrences = std::unordered_map<std::uint64_t, std::uint32_t>;
+
+// Equal for texts that differ in white space only.
+std::uint64_t hole_key(std::string_view completion);
+
+// The keys of all holes that a unit's rows may be cut from, each once.
+std::vector<std::uint64_t> hole_keys(const corpus::Unit& unit, const FimOptions& options);
+
+// The rows of one unit, and what is left out: by reason, how many.
+struct FimRows {
+  std::vector<corpus::Row> rows;
+  std::map<std::string, std::uint64_t> left_out;
 };
 
-// The rows of a Triton or CUDA unit: signature and context → body, then holes from the syntax tree. In each,
-// prefix + middle + suffix is compared with the region's bytes; a mismatch is a bug and ends the program.
-// Equal unit, options and seed give equal rows.
-std::vector<corpus::Row> fim_rows(const corpus::Unit& unit, const FimOptions& options,
-                                  FimTally* tally = nullptr);
+// The rows of a Triton or CUDA unit: its body, then holes from the syntax tree; of these the rarest first, by
+// the counts. Every row is put together and parsed; one that does not parse is left out. Equal unit, options
+// and counts give equal rows.
+FimRows fim_rows(const corpus::Unit& unit, const FimOptions& options, const Occurrences& occurrences = {});
 
 // The parts of a prompt that fim_rows() writes with the special tokens; views of the prompt.
 struct FimPrompt {
@@ -71,19 +84,18 @@ std::vector<Match> match_cuda(const std::vector<corpus::Unit>& units, const Matc
 // PyTorch references with Triton rewrites.
 std::vector<Match> match_torch(const std::vector<corpus::Unit>& units, const MatchOptions& options);
 
-// Prompt: a sentence and the fenced source. Completion: the Triton unit with its context and its launcher,
-// without a fence.
-corpus::Row pair_row(const corpus::Unit& from, const corpus::Unit& to, const Match& match);
+// Prompt: a sentence and the fenced source. Completion: the Triton unit with its launcher and all that the
+// two need, without a fence. The reason where one of the two is not self-contained: Python has names that
+// nothing defines, or code that does not parse.
+std::expected<corpus::Row, std::string> pair_row(const corpus::Unit& from, const corpus::Unit& to,
+                                                 const Match& match);
+
+// Whether a pair's completion is valid Python.
+bool parses(const corpus::Row& pair);
 
 // The texts of a pair's row.
 std::string cuda_prompt(std::string_view code);
 std::string torch_prompt(std::string_view code);
-
-// The kernel with its context and the function that launches it, so that it can be called. If the launcher
-// is a method or top-level code, context and kernel only. Adds `import torch`, `triton` or `math` in front
-// if the launcher needs it and the context lacks it; does not search for other functions that the launcher
-// calls.
-std::string with_launcher(const corpus::Unit& unit);
 
 // The rows of a folder with NAME.cu beside NAME.py, or NAME_cuda.cu beside NAME_triton.py, by name; whole
 // files, with the prompts of pair_row(), and confidence 1. Licence and source come from NAME.json

@@ -32,6 +32,14 @@ std::string path_of(const json::object& row) {
   return text_at(row, "source_path").value_or("");
 }
 
+// How the row's hole is written: nested in JSON lines, a column of its own in Parquet.
+std::string rendering_of(const json::object& row) {
+  const json::value* hole = row.if_contains("hole");
+  if (const json::object* facts = hole ? hole->if_object() : nullptr)
+    return string_at(*facts, "rendering").value_or("");
+  return text_at(row, "hole_rendering").value_or("");
+}
+
 std::string filled(const Hole& hole, std::string_view middle) {
   return fmt::format("{}{}{}", hole.prefix, middle, hole.suffix);
 }
@@ -137,7 +145,7 @@ std::optional<Hole> hole_of(const json::object& row, std::string_view prompt) {
   if (auto parts = pairs::parse_fim_prompt(prompt)) {
     hole.prefix = parts->prefix;
     hole.suffix = parts->suffix;
-  } else if (text_at(row, "kind") == "fim") {
+  } else if (text_at(row, "kind") == "fim" && rendering_of(row) != "instruction") {
     hole.prefix = prompt;
     hole.is_plain = true;
   } else {

@@ -34,7 +34,7 @@ TEST(Analysis, SaysWhatThereIsInItsFirstLines) {
   std::string text = analysis_markdown(small_facts());
   EXPECT_THAT(text.substr(0, 300),
               HasSubstr("1 row (1 fim) from 1 source; 1 for training, 0 for validation"));
-  EXPECT_THAT(text, HasSubstr("| kernels 1.2 | wheel | 7 | 12,345 | 8 | 4 | 1 |"));
+  EXPECT_THAT(text, HasSubstr("| kernels 1.2 | wheel | 7 | 12,345 | 8 | 4 | 0 | 1 |"));
 }
 
 TEST(Analysis, WarningsStandBeforeTheTables) {

@@ -44,23 +44,5 @@ TEST(Fenced, NoLineOfTheCodeClosesTheFence) {
   EXPECT_EQ(fenced("```\n", "python"), "````python\n```\n````\n");
 }
 
-TEST(FitRegion, AllOfItWhereItFits) {
-  EXPECT_EQ(fit_region("a\nb\nc\n", {2, 3}, 6), (corpus::Span{0, 6}));
-}
-
-TEST(FitRegion, WholeLinesOnBothSides) {
-  EXPECT_EQ(fit_region("aa\nbb\ncc\ndd\nee\n", {6, 8}, 9), (corpus::Span{3, 12}));
-}
-
-TEST(FitRegion, WhatOneSideLacksTheOtherGets) {
-  EXPECT_EQ(fit_region("aa\nbb\ncc\ndd\nee\n", {0, 2}, 9), (corpus::Span{0, 9}));
-  EXPECT_EQ(fit_region("aa\nbb\ncc\ndd\nee\n", {12, 15}, 9), (corpus::Span{6, 15}));
-}
-
-TEST(FitRegion, NothingWhereTheMiddlesLinesDoNotFit) {
-  EXPECT_EQ(fit_region("a long line with a middle\n", {7, 11}, 8), std::nullopt);
-  EXPECT_EQ(fit_region("abcdef", {0, 5}, 4), std::nullopt);
-}
-
 }  // namespace
 }  // namespace kw::pairs

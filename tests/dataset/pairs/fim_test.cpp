@@ -3,6 +3,7 @@
 #include <set>
 
 #include "dataset/pairs/pairs.h"
+#include "dataset/pairs/row_code.h"
 #include "dataset/units/row.h"
 #include "world.h"
 
@@ -24,7 +25,29 @@ Unit scale() {
 }
 
 std::vector<Row> rows_of(const Unit& unit, Rendering rendering = Rendering::psm) {
-  return fim_rows(unit, {.rendering = rendering});
+  return fim_rows(unit, {.rendering = rendering}).rows;
+}
+
+std::uint64_t left_out(const FimRows& made, std::string_view why) {
+  auto found = made.left_out.find(std::string(why));
+  return found == made.left_out.end() ? 0 : found->second;
+}
+
+// The code that a row of a hole shows, put together.
+std::string whole(const Row& row) {
+  auto parts = parse_fim_prompt(row.prompt);
+  if (!parts) return row.prompt + row.completion;
+  return std::string(parts->prefix) + row.completion + std::string(parts->suffix);
+}
+
+// A kernel of many statements, each with another text.
+Source long_source() {
+  Source source{.text = "@triton.jit\ndef long_kernel(x_ptr, y_ptr, n):\n"};
+  for (int i = 0; i < 120; ++i) {
+    const std::string n = std::to_string(i);
+    source.text += "    value_" + n + " = tl.load(x_ptr + " + n + ", mask=n > " + n + ", other=0.0)\n";
+  }
+  return source;
 }
 
 const Row* row_with(const std::vector<Row>& rows, std::string_view node, std::string_view rendering) {
@@ -54,18 +77,20 @@ TEST(FimRows, ContextStandsBeforeTheSignature) {
 }
 
 TEST(FimRows, BodyOfOneLineIsKeptByteForByte) {
-  auto unit = test::unit_of(UnitKind::triton, "f", {.text = "def f(x): return x + 1", .signature_end = ":"});
+  auto unit =
+      test::unit_of(UnitKind::triton, "f",
+                    {.text = "def f(x): return first(x) + second(x) * third(x)", .signature_end = ":"});
   auto rows = rows_of(unit);
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].prompt, "def f(x):");
-  EXPECT_EQ(rows[0].completion, " return x + 1");
+  EXPECT_EQ(rows[0].completion, " return first(x) + second(x) * third(x)");
 }
 
-TEST(FimRows, EmptyBodyGivesNoRow) {
+TEST(FimRows, AFunctionWithoutBodyGivesNoRow) {
   auto unit = test::unit_of(UnitKind::triton, "f", {.text = "def f(x):\n"});
-  FimTally tally;
-  EXPECT_THAT(fim_rows(unit, {}, &tally), IsEmpty());
-  EXPECT_EQ(tally.no_code, 1U);
+  FimRows made = fim_rows(unit, {});
+  EXPECT_THAT(made.rows, IsEmpty());
+  EXPECT_EQ(left_out(made, no_code), 1U);
 }
 
 TEST(FimRows, BodyWithADocstringAndACommentOnlyGivesNoRow) {
@@ -76,8 +101,7 @@ TEST(FimRows, BodyWithADocstringAndACommentOnlyGivesNoRow) {
 TEST(FimRows, HolesOfAllKindsAreCut) {
   std::set<std::string> nodes;
   for (const Row& row : rows_of(scale())) nodes.insert(row.hole->node + " " + row.hole->rendering);
-  EXPECT_THAT(nodes,
-              testing::ElementsAre("block psm", "body plain", "body psm", "call psm", "expression psm"));
+  EXPECT_THAT(nodes, testing::ElementsAre("block psm", "body plain", "call psm", "expression psm"));
 }
 
 TEST(FimRows, PrefixSuffixMiddle) {
@@ -85,9 +109,9 @@ TEST(FimRows, PrefixSuffixMiddle) {
   auto rows = rows_of(unit);
   const Row* row = row_with(rows, "block", "psm");
   ASSERT_NE(row, nullptr);
-  std::string prefix = in_file(unit, {row->hole->region.begin, row->hole->middle.begin});
-  std::string suffix = in_file(unit, {row->hole->middle.end, row->hole->region.end});
-  EXPECT_EQ(row->prompt, "<|fim_prefix|>" + prefix + "<|fim_suffix|>" + suffix + "<|fim_middle|>");
+  EXPECT_THAT(row->prompt, StartsWith("<|fim_prefix|>@triton.jit\n"));
+  EXPECT_THAT(row->prompt, EndsWith("<|fim_middle|>"));
+  EXPECT_EQ(whole(*row), unit.text);
   EXPECT_EQ(row->completion, in_file(unit, row->hole->middle));
 }
 
@@ -96,9 +120,8 @@ TEST(FimRows, SuffixPrefixMiddle) {
   auto rows = rows_of(unit, Rendering::spm);
   const Row* row = row_with(rows, "call", "spm");
   ASSERT_NE(row, nullptr);
-  std::string prefix = in_file(unit, {row->hole->region.begin, row->hole->middle.begin});
-  std::string suffix = in_file(unit, {row->hole->middle.end, row->hole->region.end});
-  EXPECT_EQ(row->prompt, "<|fim_suffix|>" + suffix + "<|fim_prefix|>" + prefix + "<|fim_middle|>");
+  EXPECT_THAT(row->prompt, StartsWith("<|fim_suffix|>"));
+  EXPECT_EQ(whole(*row), unit.text);
 }
 
 TEST(FimRows, BothRenderingsOfAHoleHaveOneMiddle) {
@@ -119,70 +142,147 @@ TEST(FimRows, TheSameSeedGivesTheSameRows) {
   FimOptions options{.seed = 7};
   auto first = fim_rows(scale(), options);
   auto second = fim_rows(scale(), options);
-  ASSERT_EQ(first.size(), second.size());
-  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].id, second[i].id);
+  ASSERT_EQ(first.rows.size(), second.rows.size());
+  for (std::size_t i = 0; i < first.rows.size(); ++i) EXPECT_EQ(first.rows[i].id, second.rows[i].id);
 }
 
 TEST(FimRows, AnotherSeedChoosesOtherHoles) {
-  std::set<std::string> calls;
+  std::set<std::string> expressions;
   for (std::uint64_t seed = 0; seed < 20; ++seed)
-    for (const Row& row : fim_rows(scale(), {.seed = seed}))
-      if (row.hole->node == "call") calls.insert(row.completion);
-  EXPECT_GT(calls.size(), 1U);
+    for (const Row& row : fim_rows(scale(), {.seed = seed}).rows)
+      if (row.hole->node == "expression") expressions.insert(row.completion);
+  EXPECT_GT(expressions.size(), 1U);
 }
 
 TEST(FimRows, NoMiddleIsCutTwice) {
   std::set<std::pair<std::size_t, std::size_t>> middles;
-  auto rows = fim_rows(scale(), {.rendering = Rendering::psm, .blocks = 9, .expressions = 9, .calls = 9});
+  auto rows =
+      fim_rows(scale(), {.rendering = Rendering::psm, .blocks = 9, .expressions = 9, .calls = 9}).rows;
   for (const Row& row : rows)
     if (row.hole->rendering == "psm")
       EXPECT_TRUE(middles.insert({row.hole->middle.begin, row.hole->middle.end}).second) << row.completion;
 }
 
 TEST(FimRows, ADocstringOrACommentIsNoMiddle) {
-  auto rows = fim_rows(scale(), {.rendering = Rendering::psm, .blocks = 99, .expressions = 99, .calls = 99});
+  auto rows =
+      fim_rows(scale(), {.rendering = Rendering::psm, .blocks = 99, .expressions = 99, .calls = 99}).rows;
   for (const Row& row : rows) {
     EXPECT_NE(row.completion, "\"\"\"Multiplies by a factor.\"\"\"");
     EXPECT_THAT(row.completion, Not(StartsWith("# Lanes behind")));
   }
 }
 
-TEST(FimRows, ShortMiddlesAreLeftOut) {
-  FimOptions options{.blocks = 99, .expressions = 99, .calls = 99, .least_middle_bytes = 40};
-  for (const Row& row : fim_rows(scale(), options)) EXPECT_GE(row.completion.size(), 40U);
-}
-
-TEST(FimRows, RegionIsCutAtLinesWhereItIsTooLong) {
-  Source source = test::scale_source();
-  for (int i = 0; i < 200; ++i) {
-    source.before += "before = " + std::to_string(i) + "\n";
-    source.after += "behind = " + std::to_string(i) + "\n";
-  }
-  Unit unit = test::unit_of(UnitKind::triton, "scale_kernel", source);
-  FimOptions options{.rendering = Rendering::psm, .longest_row_bytes = 900};
-  auto rows = fim_rows(unit, options);
+TEST(FimRows, ShortCompletionsAreLeftOut) {
+  FimOptions options{.blocks = 99, .expressions = 99, .calls = 99, .shortest_completion = 44};
+  auto rows = fim_rows(scale(), options).rows;
   ASSERT_GT(rows.size(), 2U);
-  for (const Row& row : rows) {
-    EXPECT_LE(row.prompt.size() + row.completion.size(), 900U);
-    if (row.hole->region.begin > unit.region_begin)
-      EXPECT_EQ(in_file(unit, {row.hole->region.begin - 1, row.hole->region.begin}), "\n");
-    EXPECT_THAT(in_file(unit, row.hole->region), EndsWith("\n"));
+  for (const Row& row : rows) EXPECT_GE(row.completion.size(), 44U);
+}
+
+TEST(FimRows, AHoleWhoseTextTheKernelHasTwiceIsLeftOut) {
+  Source source = test::scale_source();
+  source.text += "    tl.store(y_ptr + offsets, x * factor, mask=offsets < n)\n";
+  auto unit = test::unit_of(UnitKind::triton, "scale_kernel", source);
+  for (const Row& row : fim_rows(unit, {.blocks = 99, .expressions = 99, .calls = 99}).rows)
+    EXPECT_NE(row.completion, "tl.store(y_ptr + offsets, x * factor, mask=offsets < n)");
+}
+
+TEST(FimRows, TheRarestHoleIsTaken) {
+  Occurrences often;
+  const std::string load = "tl.load(x_ptr + offsets, mask=offsets < n)";
+  often[hole_key("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")] = 9;
+  often[hole_key(load)] = 2;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    auto rows = fim_rows(scale(), {.seed = seed}, often).rows;
+    const Row* row = row_with(rows, "expression", "psm");
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->completion, load);
+    EXPECT_EQ(row->difficulty.occurrences, 2U);
   }
 }
 
-TEST(FimRows, AMiddleThatDoesNotFitIsLeftOutAndCounted) {
-  FimTally tally;
-  EXPECT_THAT(fim_rows(scale(), {.longest_row_bytes = 50}, &tally), IsEmpty());
-  EXPECT_GT(tally.too_long, 1U);
+TEST(HoleKey, WhiteSpaceIsNoDifference) {
+  EXPECT_EQ(hole_key(" a  +\n\tb\n"), hole_key("a + b"));
+  EXPECT_NE(hole_key("a + b"), hole_key("ab"));
+}
+
+TEST(FimRows, ContextIsTakenNearestFirst) {
+  Unit unit = test::unit_of(UnitKind::triton, "long_kernel", long_source());
+  unit.context = "import triton\nimport triton.language as tl\n";
+  FimRows made = fim_rows(unit, {.max_tokens = 400});
+  const Row* row = row_with(made.rows, "expression", "psm");
+  ASSERT_NE(row, nullptr);
+  EXPECT_THAT(row->prompt, HasSubstr("import triton.language as tl\n"));
+  EXPECT_THAT(row->prompt, HasSubstr("def long_kernel(x_ptr, y_ptr, n):\n"));
+  EXPECT_THAT(row->prompt, HasSubstr("    # ...\n"));
+  EXPECT_THAT(whole(*row), HasSubstr("= " + row->completion));
+  EXPECT_LT(row->prompt.size() + row->completion.size(), unit.text.size() / 2);
+}
+
+TEST(FimRows, ABodyLongerThanTheLimitIsLeftOutAndCounted) {
+  Unit unit = test::unit_of(UnitKind::triton, "long_kernel", long_source());
+  FimRows made = fim_rows(unit, {.max_tokens = 400});
+  EXPECT_EQ(row_with(made.rows, "body", "plain"), nullptr);
+  EXPECT_EQ(left_out(made, long_completion), 1U);
+}
+
+TEST(FimRows, AKernelThatIsIndentedInItsFileParsesAsARow) {
+  Source source{
+      .before = "if HAS:\n    ",
+      .text =
+          "@triton.jit\n    def f(x_ptr, n):\n        y = tl.load(x_ptr + n, mask=n > 4, other=0.0)\n"
+          "        tl.store(x_ptr, y * y + 1.0, mask=n > 4)\n",
+      .after = "",
+      .signature_end = "n):\n"};
+  Unit unit = test::unit_of(UnitKind::triton, "f", source);
+  FimRows made = fim_rows(unit, {});
+  EXPECT_THAT(made.left_out, IsEmpty());
+  ASSERT_GT(made.rows.size(), 1U);
+  EXPECT_EQ(made.rows[0].prompt, "@triton.jit\ndef f(x_ptr, n):\n");
+  EXPECT_THAT(made.rows[0].completion, StartsWith("    y = tl.load("));
+  for (const Row& row : made.rows)
+    if (row.hole->node == "expression") EXPECT_EQ(in_file(unit, row.hole->middle), row.completion);
+}
+
+TEST(FimRows, DecoratorsThatNothingDefinesAreNotShown) {
+  Source source = test::scale_source();
+  source.text = "@libentry()\n" + source.text;
+  Unit unit = test::unit_of(UnitKind::triton, "scale_kernel", source);
+  for (const Row& row : rows_of(unit)) EXPECT_THAT(row.prompt, Not(HasSubstr("libentry")));
+  unit.context = "import triton\nfrom runtime import libentry\n";
+  EXPECT_THAT(rows_of(unit)[0].prompt,
+              StartsWith("import triton\nfrom runtime import libentry\n\n@libentry()\n@triton.jit\n"));
+}
+
+TEST(FimRows, ABodyMayBeAHoleOrBoth) {
+  auto hole = fim_rows(scale(), {.body = Body::fim}).rows;
+  EXPECT_EQ(row_with(hole, "body", "plain"), nullptr);
+  EXPECT_NE(row_with(hole, "body", "psm"), nullptr);
+  auto both = fim_rows(scale(), {.body = Body::both}).rows;
+  EXPECT_NE(row_with(both, "body", "plain"), nullptr);
+  EXPECT_NE(row_with(both, "body", "psm"), nullptr);
+}
+
+TEST(FimRows, ABodyMayBeAnInstruction) {
+  auto rows = fim_rows(scale(), {.body = Body::instruction}).rows;
+  const Row* row = row_with(rows, "body", "instruction");
+  ASSERT_NE(row, nullptr);
+  EXPECT_THAT(row->prompt, StartsWith("Write the Triton kernel `scale_kernel`."));
+  EXPECT_EQ(row->completion, scale().text);
+}
+
+TEST(FimRows, DifficultyCountsLinesAndOperations) {
+  auto rows = rows_of(scale());
+  EXPECT_EQ(rows[0].difficulty.lines, 4U);
+  EXPECT_GT(rows[0].difficulty.tokens, 40U);
 }
 
 TEST(FimRows, TextWithSpecialTokensIsLeftOutAndCounted) {
   Source source = test::scale_source();
   source.text += "    marker = \"<|fim_middle|>\" + tl.constexpr(1)\n";
-  FimTally tally;
-  EXPECT_THAT(fim_rows(test::unit_of(UnitKind::triton, "scale_kernel", source), {}, &tally), IsEmpty());
-  EXPECT_EQ(tally.special_tokens, 5U);
-  EXPECT_EQ(tally.rows, 0U);
+  FimRows made = fim_rows(test::unit_of(UnitKind::triton, "scale_kernel", source), {});
+  EXPECT_THAT(made.rows, IsEmpty());
+  EXPECT_EQ(left_out(made, special_token), 1U);
 }
 
 TEST(FimRows, WindowsLineEndsStay) {
@@ -190,7 +290,7 @@ TEST(FimRows, WindowsLineEndsStay) {
   source.text = "@triton.jit\r\ndef add(x, y):\r\n    z = tl.load(x + 1)\r\n    tl.store(y, z * z)\r\n";
   source.signature_end = ":\r\n";
   auto rows = rows_of(test::unit_of(UnitKind::triton, "add", source));
-  ASSERT_GT(rows.size(), 2U);
+  ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].completion, "    z = tl.load(x + 1)\r\n    tl.store(y, z * z)\r\n");
 }
 
@@ -199,7 +299,7 @@ TEST(FimRows, LettersBeyondAsciiStayWhole) {
   source.text = "def größe(ä, ö):\n    ü = tl.load(ä + 1)\n    tl.store(ö, ü * 2)  # größer, 大きい\n";
   source.after = "# ende: größe\n";
   auto unit = test::unit_of(UnitKind::triton, "größe", source);
-  for (const Row& row : fim_rows(unit, {.rendering = Rendering::both, .calls = 9}))
+  for (const Row& row : fim_rows(unit, {.rendering = Rendering::both, .calls = 9}).rows)
     EXPECT_THAT(row.prompt + row.completion, HasSubstr("ü"));
 }
 
@@ -209,7 +309,9 @@ TEST(FimRows, DecoratorsWithLambdasBelongToThePrompt) {
       "@triton.heuristics({\"EVEN\": lambda args: args[\"n\"] % 2 == 0})\n@triton.jit\n"
       "def f(x, n, EVEN: tl.constexpr):\n    y = tl.load(x + n)\n    tl.store(x, y + 1)\n";
   source.signature_end = "EVEN: tl.constexpr):\n";
-  auto rows = rows_of(test::unit_of(UnitKind::triton, "f", source));
+  Unit unit = test::unit_of(UnitKind::triton, "f", source);
+  unit.context = "import triton\n";
+  auto rows = rows_of(unit);
   EXPECT_THAT(rows[0].prompt, HasSubstr("lambda args"));
   for (const Row& row : rows) EXPECT_THAT(row.completion, Not(HasSubstr("lambda")));
 }
@@ -231,20 +333,12 @@ TEST(FimRows, CudaKernelsAreCutToo) {
                 .after = "\n",
                 .signature_end = "int n) "};
   auto rows = rows_of(test::unit_of(UnitKind::cuda_kernel, "scale", source));
-  ASSERT_GT(rows.size(), 2U);
+  ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].prompt, "__global__ void scale(float* x, int n) ");
 }
 
 TEST(FimRows, ReferencesGiveNone) {
   EXPECT_THAT(rows_of(test::unit_of(UnitKind::torch, "f", test::scale_source())), IsEmpty());
-}
-
-TEST(FimRows, ARegionOfOtherBytesGivesTheBodyOnly) {
-  Unit unit = scale();
-  unit.region[200] = '#';
-  FimTally tally;
-  EXPECT_EQ(fim_rows(unit, {}, &tally).size(), 1U);
-  EXPECT_EQ(tally.torn, 1U);
 }
 
 TEST(FimRows, RowsSayWhereTheyComeFrom) {

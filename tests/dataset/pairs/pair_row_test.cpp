@@ -11,18 +11,18 @@ using corpus::Unit;
 using corpus::UnitKind;
 using test::Function;
 
-Unit kernel(const std::string& launcher_text) {
+Unit rewrite(const std::string& launcher = "def call():\n    k[(1,)]()\n") {
   Unit unit = test::unit_of(Function{.kind = UnitKind::triton,
                                      .name = "k",
                                      .parameters = {},
                                      .text = "def k(): pass\n",
                                      .launcher = "call"});
-  unit.context = "import triton\n";
-  unit.launches[0].caller_text = launcher_text;
+  unit.signature_bytes = 8;
+  unit.launcher = {.text = launcher, .context = "import triton\n", .context_licences = {}};
   return unit;
 }
 
-Unit reference(UnitKind kind) {
+Unit original(UnitKind kind) {
   Unit unit = test::unit_of(Function{
       .kind = kind, .name = "k", .parameters = {}, .text = "void k() {}", .path = "k.cu", .launcher = {}});
   unit.licence = {.spdx = "Apache-2.0", .evidence = "LICENSE"};
@@ -30,40 +30,55 @@ Unit reference(UnitKind kind) {
 }
 
 TEST(PairRow, ThePromptIsASentenceAndTheSource) {
-  auto row = pair_row(reference(UnitKind::cuda_kernel), kernel(""), {});
-  EXPECT_EQ(row.prompt, "Rewrite this CUDA kernel in Triton.\n\n```cuda\nvoid k() {}\n```\n");
-  EXPECT_EQ(row.kind, corpus::RowKind::cu2triton);
+  auto row = pair_row(original(UnitKind::cuda_kernel), rewrite(), {});
+  ASSERT_TRUE(row.has_value()) << row.error();
+  EXPECT_EQ(row->prompt, "Rewrite this CUDA kernel in Triton.\n\n```cuda\nvoid k() {}\n```\n");
+  EXPECT_EQ(row->kind, corpus::RowKind::cu2triton);
 }
 
 TEST(PairRow, TheCompletionIsCodeThatCanBeCalled) {
-  auto row = pair_row(reference(UnitKind::cuda_kernel), kernel("def call():\n    k[(1,)]()\n"), {});
-  EXPECT_EQ(row.completion, "import triton\n\ndef k(): pass\n\ndef call():\n    k[(1,)]()\n");
+  auto row = pair_row(original(UnitKind::cuda_kernel), rewrite(), {});
+  ASSERT_TRUE(row.has_value()) << row.error();
+  EXPECT_EQ(row->completion, "import triton\n\ndef k(): pass\n\ndef call():\n    k[(1,)]()\n");
 }
 
-TEST(PairRow, TheLaunchersImportsAreThere) {
-  auto row = pair_row(reference(UnitKind::torch),
-                      kernel("def call(x):\n    y = torch.empty_like(x)\n    k[(1,)](y)\n"), {});
-  EXPECT_THAT(row.completion, testing::StartsWith("import torch\n\nimport triton\n\ndef k(): pass\n"));
+TEST(PairRow, ALauncherThatCallsWhatIsNotThereIsNoPair) {
+  auto row = pair_row(original(UnitKind::cuda_kernel), rewrite("def call(x):\n    k[grid_of(x)](x)\n"), {});
+  ASSERT_FALSE(row.has_value());
+  EXPECT_EQ(row.error(), "the rewrite: nothing defines grid_of");
 }
 
-TEST(PairRow, AMethodIsNoLauncherThatStandsAlone) {
-  auto row = pair_row(reference(UnitKind::cuda_kernel), kernel("def forward(ctx, x):\n    k[(1,)](x)\n"), {});
-  EXPECT_EQ(row.completion, "import triton\n\ndef k(): pass\n");
+TEST(PairRow, AKernelThatNoFunctionLaunchesIsNoPair) {
+  EXPECT_FALSE(pair_row(original(UnitKind::cuda_kernel), rewrite(""), {}).has_value());
+}
+
+TEST(PairRow, AReferenceThatIsNotWholeIsNoPair) {
+  Unit torch = original(UnitKind::torch);
+  torch.text = "def k(x):\n    return helper(x)\n";
+  torch.signature_bytes = 10;
+  auto row = pair_row(torch, rewrite(), {});
+  ASSERT_FALSE(row.has_value());
+  EXPECT_EQ(row.error(), "the reference: nothing defines helper");
 }
 
 TEST(PairRow, BothLicencesAreStated) {
   Match match;
   match.evidence.other_licence = {.spdx = "MIT", .evidence = "LICENSE"};
-  auto row = pair_row(reference(UnitKind::cuda_kernel), kernel(""), match);
-  EXPECT_EQ(row.licence.spdx, "Apache-2.0");
-  EXPECT_EQ(row.pair->other_licence.spdx, "MIT");
+  auto row = pair_row(original(UnitKind::cuda_kernel), rewrite(), match);
+  ASSERT_TRUE(row.has_value()) << row.error();
+  EXPECT_EQ(row->licence.spdx, "Apache-2.0");
+  EXPECT_EQ(row->pair->other_licence.spdx, "MIT");
 }
 
 TEST(PairRow, AReferenceInPyTorchIsFencedAsPython) {
-  auto row = pair_row(reference(UnitKind::torch), kernel(""), {});
-  EXPECT_EQ(row.kind, corpus::RowKind::torch2triton);
-  EXPECT_THAT(row.prompt, testing::HasSubstr("```python\n"));
-  EXPECT_EQ(row.id, corpus::row_key(row.prompt, row.completion));
+  Unit torch = original(UnitKind::torch);
+  torch.text = "def k(x):\n    return x + x\n";
+  torch.signature_bytes = 10;
+  auto row = pair_row(torch, rewrite(), {});
+  ASSERT_TRUE(row.has_value()) << row.error();
+  EXPECT_EQ(row->kind, corpus::RowKind::torch2triton);
+  EXPECT_THAT(row->prompt, testing::HasSubstr("```python\n"));
+  EXPECT_EQ(row->id, corpus::row_key(row->prompt, row->completion));
 }
 
 }  // namespace

@@ -59,6 +59,15 @@ TEST(Hole, IsNotInOtherRows) {
   EXPECT_FALSE(output_of({{"prompt", "Write a kernel."}, {"output", body}}).hole);
 }
 
+TEST(Hole, IsNotInARequestToWriteAKernel) {
+  const boost::json::object how = {{"node", "body"}, {"rendering", "instruction"}};
+  EXPECT_FALSE(output_of({{"prompt", "Write it."}, {"output", body}, {"kind", "fim"}, {"hole", how}}).hole);
+  EXPECT_FALSE(
+      output_of(
+          {{"prompt", "Write it."}, {"output", body}, {"kind", "fim"}, {"hole_rendering", "instruction"}})
+          .hole);
+}
+
 TEST(FilledHole, WithItsReferenceIsGood) {
   EXPECT_TRUE(is_good(body));
 }
