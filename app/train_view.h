@@ -12,6 +12,8 @@ namespace kw::app {
 std::string in_gib(double bytes);
 
 std::string in_words(const training::DataFacts& facts);
+// Where more than a tenth of the rows are dropped: how many, and the flag that keeps long ones. Else empty.
+std::string warning_of(const training::DataFacts& facts);
 std::string in_words(const training::Estimate& estimate);
 // "[####----]  12/200  loss 1.234  1,988 tokens/s  7.3 GiB  0:42 left"
 std::string in_words(const training::Step& step);
