@@ -171,7 +171,7 @@ class Spare {
         if (touches(child)) {
           next = next == nullptr && holds(child) ? &child : next;
         } else if (in_function) {
-          leave_out(child, is_block(node));
+          leave_out(child, is_block(node), 0);
         }
       }
       if (next == nullptr) return;
@@ -193,7 +193,8 @@ class Spare {
   bool touches(Node node) const { return node.begin() < inner_.end && inner_.begin < node.end(); }
   bool holds(Node node) const { return node.begin() <= inner_.begin && inner_.end <= node.end(); }
 
-  void leave_out(Node node, bool is_statement) {
+  void leave_out(Node node, bool is_statement, std::size_t depth) {
+    if (depth == deepest) return;
     if (is_statement) {
       add(node, std::string(indent_at(node.begin())) + marker(), true);
     } else if (is_block(node)) {
@@ -202,7 +203,7 @@ class Spare {
           false);
     } else if (is_one_of(node.type(), {"elif_clause", "else_clause", "if_statement"})) {
       // The bodies of the other branches.
-      for (const Node& child : node.named_children()) leave_out(child, false);
+      for (const Node& child : node.named_children()) leave_out(child, false, depth + 1);
     }
   }
 

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t most_statements = 64;     // of one file
 constexpr std::size_t longest_statement = 300;  // bytes
 constexpr std::size_t longest_name = 40;
+constexpr std::size_t longest_line = 1'000;  // bytes that are looked at: a line of megabytes is data
 
 // The text of a comment line or a line of a docstring, without marks. Cut at the first code.
 std::string_view bare(std::string_view line) {
@@ -95,7 +96,7 @@ Statements statements_of(std::string_view bytes, Language language) {
   const std::size_t head = head_of(bytes);
   for (std::size_t at = 0; at < bytes.size() && found.provenance.size() < most_statements;) {
     std::size_t end = line_end(bytes, at);
-    std::string_view line = bytes.substr(at, end - at);
+    std::string_view line = bytes.substr(at, std::min(end - at, longest_line));
     const bool in_head = at < head;
     if (found.generator.empty() && in_head && is_comment(line, language))
       found.generator = generator_in(bare(line));

@@ -143,6 +143,9 @@ bool cuts_a_character(std::string_view region, Span middle) {
   return continues(middle.begin) || continues(middle.end);
 }
 
+// Each hole is looked for in the whole text, so a longer one would take seconds.
+constexpr std::size_t longest_with_holes = std::size_t{1} << 18;  // bytes
+
 // Beside other context, a hole of at most half a row is learnt best. A text that the kernel has twice would
 // be copied, not learnt.
 bool is_worth_it(const corpus::Unit& unit, std::string_view text, const Cut& cut, const FimOptions& options) {
@@ -166,9 +169,10 @@ std::vector<Cut> possible_cuts(const corpus::Unit& unit, const KernelCode& kerne
                                const FimOptions& options) {
   const std::uint64_t start = hash_of(unit.id, options.seed);
   std::vector<harvest::HoleSpan> holes = {{.node = "body", .middle = {kernel.body, kernel.text.size()}}};
-  for (harvest::HoleSpan& hole :
-       harvest::hole_spans(kernel.text, {0, kernel.text.size()}, language_of(unit.kind)))
-    holes.push_back(std::move(hole));
+  if (kernel.text.size() <= longest_with_holes)
+    for (harvest::HoleSpan& hole :
+         harvest::hole_spans(kernel.text, {0, kernel.text.size()}, language_of(unit.kind)))
+      holes.push_back(std::move(hole));
   std::vector<Cut> all;
   for (harvest::HoleSpan& hole : holes) {
     if (hole.node != "body" && hole.middle.begin <= kernel.body && hole.middle.end == kernel.text.size())

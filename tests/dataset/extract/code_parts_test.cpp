@@ -89,6 +89,13 @@ TEST(SpareParts, StatementsOfCudaGoToo) {
             "void f(int n) {\n  // ...\n  if (n) {\n    a = g(2);\n  }\n}");
 }
 
+TEST(SpareParts, ALongChainOfBranchesIsNoDeepRecursion) {
+  std::string code = "void f(int n) {\n  hole(n);\n  if (n) {\n    a();\n  }";
+  for (int i = 0; i < 20'000; ++i) code += " else if (n) {\n    b();\n  }";
+  code += "\n}";
+  EXPECT_FALSE(spare_parts(code, span_of(code, "hole(n);"), Language::cuda).empty());
+}
+
 TEST(SpareParts, CodeThatDoesNotParseHasNone) {
   EXPECT_THAT(spare_parts("def f(:\n    a = 1\n    b = 2\n", {20, 21}, Language::python), IsEmpty());
 }
