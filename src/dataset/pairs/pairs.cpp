@@ -27,8 +27,8 @@ using harvest::Language;
 
 // The unit's text without the indentation that it has in the file; as it is where it is no function.
 std::string flat_text(const corpus::Unit& unit) {
-  auto kernel = kernel_code(unit);
-  return kernel ? std::move(kernel->text) : unit.text;
+  if (auto kernel = kernel_code(unit)) return std::move(kernel->text);
+  return unit.text;
 }
 
 // Why Python cannot run as it is; empty where it can.
