@@ -218,25 +218,27 @@ TEST(Conversation, IsCancelledWithItsEvaluation) {
   EXPECT_EQ(world.del(path_of("nobody")).status, 404);
 }
 
-// Before its evaluation exists, while it is submitted, and while it is judged.
-TEST(Conversation, IsCancelledAtEachPointOfItsTurn) {
+// The text of a large completion is searched for code before there is an evaluation.
+TEST(Conversation, IsCancelledBeforeItsTurnIsSubmitted) {
   TaskWorld world;
   world.verifier.hold();
-  for (int steps = 0; steps < 40; ++steps) {
+  const std::string large(3 << 20, '\n');
+  for (int steps = 0; steps < 20; ++steps) {
     std::string id = id_of(world.open_conversation());
     std::optional<Answer> sent;
     std::optional<Answer> ended;
-    json::object body{{"turn", 1}, {"completion", completion_of("right " + id)}, {"wait_s", 30}};
+    json::object body{
+        {"turn", 1}, {"completion", (steps % 2 ? large : "") + completion_of("right " + id)}, {"wait_s", 30}};
     world.begin(
         {"POST", path_of(id) + "/turns", {{"Content-Type", "application/json"}}, json::serialize(body)},
         &sent);
     world.loop.restart();
-    for (int i = 0; i < steps && !world.verifier.running; ++i) world.loop.run_one_for(1ms);
+    for (int i = 0; i < steps && world.verifier.running == 0; ++i) world.loop.run_one_for(1ms);
     world.begin({"DELETE", path_of(id)}, &ended);
     world.until([&] { return sent && ended && world.verifier.running == 0; });
     EXPECT_EQ(ended->at("stop_reason"), "cancelled") << steps;
-    EXPECT_EQ(world.get(path_of(id)).at("stop_reason"), "cancelled") << steps;
   }
+  world.settle();
   world.verifier.release();
   world.submit("last");
   world.until_state("last", "done");
