@@ -16,6 +16,12 @@ def of_call(seed):
     return int.from_bytes(_sha256(b"kernelwright call" + seed.to_bytes(8, "little")).digest()[:8], "little") >> 1
 
 
+def of_family(seed, name):
+    """The seed by which a family changes the inputs that this seed draws."""
+    return int.from_bytes(_sha256(b"kernelwright family" + name.encode() + seed.to_bytes(8, "little")).digest()[:8],
+                          "little") >> 1
+
+
 def seed_everything(seed):
     """Seed each generator that a reference or a candidate may use."""
     random.seed(seed)

@@ -6,7 +6,7 @@ import torch
 
 from ..values import dtype_name
 from .elements import Summary, at_once, difference, near, summary
-from .tolerance import Budget, Exact
+from .tolerance import Exact
 
 
 @dataclass
@@ -39,6 +39,7 @@ class Output:
     atol: float | None
     max_over: float | None
     loss: float | None  # of the reference, against float64
+    sensitivity: float | None  # of varied inputs
 
 
 @dataclass
@@ -191,7 +192,7 @@ def _all_right(leaves, rule, found):
 
 def _limits(own, precise, rule):
     """(limits, exact values) in the form that `difference` takes."""
-    rule = rule if precise is None else Budget(precise.loss)
+    rule = rule if precise is None else precise.rule(rule)
     return (rule.limits(own.dtype) if _floating(own) else None), None if precise is None else precise.values
 
 
@@ -204,14 +205,15 @@ def _add(found, name, seen, own, precise, rule):
     found.total += seen.total
     found.mismatched += seen.mismatched
     found.max_abs, found.max_rel = max(found.max_abs, seen.max_abs), max(found.max_rel, seen.max_rel)
-    rule = rule if precise is None else Budget(precise.loss)
+    rule = rule if precise is None else precise.rule(rule)
     rtol, atol = rule.of(own.dtype) if _floating(own) else (0.0, 0.0)
     if not found.error_class:
         found.rtol, found.atol = max(found.rtol, rtol), max(found.atol, atol)
     share = seen.mismatched / seen.total if seen.total else 0.0
     known = (rtol, atol, seen.max_over) if _floating(own) else (None, None, None)
     found.outputs.append(Output(name, own.dtype, tuple(own.shape), seen.max_abs, seen.max_rel, share, *known,
-                                None if precise is None else precise.loss))
+                                None if precise is None else precise.loss,
+                                None if precise is None else precise.sensitivity))
     return rtol, atol
 
 

@@ -136,6 +136,15 @@ def summary(tensor):
     return found
 
 
+def rms(tensor):
+    """The root mean square of a tensor's values."""
+    total = 0.0
+    with torch.no_grad():
+        for _, (part, *_) in _chunks(tensor, tensor, None, _CHUNK[tensor.device.type]):
+            total += _wide(part)[0].abs().square().sum().item()
+    return math.sqrt(total / max(1, tensor.numel()))
+
+
 def _real(wide):
     return wide.abs() if wide.is_complex() else wide
 

@@ -56,6 +56,11 @@ def tensors_in(values):
     return [leaf for leaf in tree_flatten(values)[0] if isinstance(leaf, torch.Tensor)]
 
 
+def facts(values):
+    """The dtype and the shape of each of these."""
+    return [(each.dtype, tuple(each.shape)) for each in tensors_in(values)]
+
+
 def cloned(values):
     """The same arguments in memory of their own; arguments that were one tensor stay one tensor."""
     known = {}

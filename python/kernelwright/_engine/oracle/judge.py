@@ -99,19 +99,22 @@ def damage(arena, plan, pristine, weights, allowed_inputs, allowed_weights, pois
     return Comparison("input_modified", f"the call changed {', '.join(names[:8])}, which the reference leaves as it is")
 
 
-def judged(prepared, arena, request, pristine, poison_seed):
-    """The JudgedT of one trial; `pristine` are its inputs, drawn again."""
+def judged(prepared, arena, request, pristine, poison_seed, answer=None):
+    """The JudgedT of one trial; `pristine` are its inputs, drawn again.
+
+    `answer` is (outputs of the reference, their limits as compare() takes them) where they are known already.
+    """
     try:
         actual = taken(request.outputs, arena, prepared.plan, request.strided)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         return _reply(Comparison("wrong_structure", f"output: {exc}"))
-    reply = _judged(prepared, arena, request, pristine, actual, poison_seed)
+    reply = _judged(prepared, arena, request, pristine, actual, poison_seed, answer)
     if request.digest:
         reply.digest = digest(each.data for each in leaves(actual) if isinstance(each, Returned))
     return reply
 
 
-def _judged(prepared, arena, request, pristine, actual, poison_seed):
+def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
     if not request.outputsOnly:
         end = max((int(ref.offset + ref.bytes) for ref in tensors_of(request.outputs) if ref.bytes),
                   default=prepared.plan.outputs_offset)
@@ -119,10 +122,10 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed):
                        prepared.changed_weights, (poison_seed, end))
         if found:
             return _reply(found)
-    expected, exact = prepared.expected(pristine, request.seed)
+    expected, exact = answer or prepared.expected(pristine, request.seed)
     devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
     found = compare(expected, actual, prepared.rule, exact, devices)
-    if found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
+    if answer is None and found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
     return _reply(found)
 
@@ -179,7 +182,7 @@ def _output(each):
     return made(wire.OutputErrorsT, output=clip(each.name, NAME_LIMIT), dtype=dtype_name(each.dtype),
                 shape=list(each.shape[:DIMENSION_LIMIT]), max_abs_error=each.max_abs, max_rel_error=each.max_rel,
                 mismatched_share=each.share, rtol=each.rtol, atol=each.atol, max_error_over_limit=each.max_over,
-                reference_loss=each.loss)
+                reference_loss=each.loss, sensitivity=each.sensitivity)
 
 
 def _real(value):

@@ -4,6 +4,7 @@ import json
 
 from .. import wire
 from ..wire import made, text
+from . import families, traits
 from . import inputs as drawing
 from .bits import same_bits
 from .certificate import ANSWERS, passing_answers
@@ -23,6 +24,7 @@ def key_of(request, source):
     facts = [text(request.taskKey), hashlib.sha256(source.encode()).hexdigest(), text(request.entryPoint),
              text(request.inputShapes), text(request.precision), request.tf32, request.moveWeights, request.initSeed,
              [int(seed) for seed in _seeds(request)], request.maxBytes, request.halvings,
+             request.varied,
              [text(tolerance.name), tolerance.rtol, tolerance.atol] if tolerance is not None else []]
     return json.dumps(facts)
 
@@ -57,16 +59,18 @@ class PreparedTask:
         given = self.draw(seeds[0])
         self.unseeded = not _same_inputs(given, self.draw(seeds[0]))
         outputs, self.changed_inputs, self.changed_weights = self.reference.probe(given, seeds[0])
+        self.output_facts, self.units = drawing.facts(outputs), []
         random = self._random(given, outputs, seeds[0])
         self.plan = Plan(given, self.reference.weights(), outputs, self.task.input_names, self.device.type == "cpu")
         self._remark()
         certified = len(_seeds(request))
         passing = passing_answers(self._sets(seeds), self.rule) if certified else []
+        offered = self._families(request, given, seeds, random)
         self.spec = call_spec(self.plan, self.task, self.reference, request)
         self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
                           provesNothing=passing[0] if passing else "", referenceRandom=random,
                           findings=self.findings[:16], certificate_sets=certified,
-                          empty_answers=list(ANSWERS) if certified else [], passing_answers=passing)
+                          empty_answers=list(ANSWERS) if certified else [], passing_answers=passing, families=offered)
 
     def draw(self, seed):
         """The inputs for this seed."""
@@ -83,6 +87,16 @@ class PreparedTask:
             self._note(f"no error budget, since the reference does not run in float64 ({fault.error[:200]}): "
                        "judged by the kernelbench tolerance")
             return outputs, None
+
+    def varied(self, family, seed):
+        """The inputs of a family for this seed: families.Varied."""
+        return families.varied(self.draw(seed), self.units, family, seed, self.plan.labels)
+
+    def _families(self, request, given, seeds, random):
+        if not request.varied or random or self.unseeded:
+            return []
+        self.units = traits.learned(*(drawing.tensors_in(each) for each in (given, self.draw(seeds[0] ^ _OTHER))))
+        return families.offered(self.units)
 
     def close(self):
         """Remove the source."""

@@ -3,6 +3,7 @@ import contextlib
 import copy
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 from .. import values, wire
 from ..moved import moved_initialisers
@@ -12,6 +13,7 @@ from . import inputs as drawing
 from .bits import same_bits
 from .faults import TaskFault, blame
 from .tf32 import Tf32Mode
+from .wide import wider, widely
 
 
 class State:
@@ -89,13 +91,23 @@ class Reference:
 
     def call_exact(self, inputs, seed):
         """The outputs in float64: module and inputs upcast."""
+        inputs = tree_map_only(torch.Tensor, _upcast, drawing.cloned(inputs))
+        return self._run(*self._in_float64(), inputs, seed, False)
+
+    def _in_float64(self):
         if self._exact is None:
             self._state.restore()
             with blame("the reference cannot be made float64", self.task.code.file):
                 module = copy.deepcopy(self.target).double() if self.is_module else self.target
             self._exact = module, State(module)
-        inputs = [_upcast(each) for each in drawing.cloned(inputs)]
-        return self._run(*self._exact, inputs, seed, False)
+        return self._exact
+
+    def call_wide(self, inputs, seed, limit_s):
+        """(the outputs in float64, the operator that computed in less all the same or ""): conversions inside are widened."""
+        exact = self._in_float64()
+        inputs = _widened(drawing.cloned(inputs) if self.changes_inputs else inputs)
+        with widely(limit_s) as mode:
+            return self._run(*exact, inputs, seed, False), mode.narrowed
 
     def probe(self, inputs, seed):
         """(outputs, indices of the inputs and names of the weights that the call itself changes)."""
@@ -142,8 +154,21 @@ class Reference:
         return plainly(found, lambda tensor: tensor.clone() if state.holds(tensor) else tensor)
 
 
-def _upcast(value):
-    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+def _upcast(tensor):
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def _widened(inputs):
+    """The arguments in 64 bit; arguments that were one tensor stay one tensor."""
+    known = {}
+
+    def widen(tensor):
+        if id(tensor) not in known:
+            known[id(tensor)] = tensor.detach().to(wider(tensor.dtype))
+        return known[id(tensor)]
+
+    with torch.no_grad():
+        return tree_map_only(torch.Tensor, widen, inputs)
 
 
 def _construct(task, device, precision, move_weights, init_seed):

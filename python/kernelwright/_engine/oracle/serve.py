@@ -71,6 +71,9 @@ def _answered(session, request, fds):
     if isinstance(request, wire.PrepareT):
         reply, spec = session.prepare(request, _source(fds))
         return reply, [_memory_file("call", spec)]
+    if isinstance(request, wire.DrawT) and request.family:
+        arena, reply = session.draw_family(request)
+        return reply, [] if request.mapped or arena is None else [arena.export_fd()]
     if isinstance(request, wire.DrawT):
         arena = session.draw(request)
         return made(wire.DrawnT, trial=request.trial), [] if request.mapped else [arena.export_fd()]

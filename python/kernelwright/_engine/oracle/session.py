@@ -6,10 +6,12 @@ import torch
 from .. import timing, wire
 from ..arena import create_arena
 from ..seeds import of_call
-from ..wire import made
+from ..wire import made, text
+from .families import reported_only
 from .faults import TaskFault
 from .judge import judged
 from .prepare import PreparedTask, key_of
+from .soundness import examined
 from .state import Snapshot
 
 TASKS_KEPT, ARENAS_KEPT = 4, 16
@@ -33,6 +35,7 @@ class Session:
         self._arenas, self._kept_inputs = OrderedDict(), OrderedDict()
         self._poison_seeds = {}  # of each arena's last draw
         self._last_inputs = NOTHING  # (slot, seed, inputs) of the last draw
+        self._last_varied = None  # (what was drawn, inputs, answer of the reference) of the last draw of a family
 
     def prepare(self, request, source):
         """(PreparedT, the CallSpec's bytes)."""
@@ -52,7 +55,26 @@ class Session:
     def draw(self, request):
         """The arena with this trial's inputs and weights, and poison in all its other memory."""
         task = self._current()
-        inputs = task.draw(request.seed)
+        return self._filled(task, request, task.draw(request.seed))
+
+    def draw_family(self, request):
+        """(the arena with inputs of a family, or None, the DrawnT)."""
+        task = self._current()
+        family = text(request.family)
+        reply = made(wire.DrawnT, trial=request.trial, reported_only=reported_only(family))
+        try:
+            inputs, reply.description = task.varied(family, request.seed)
+            answer = examined(task, inputs, request.seed)
+        except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError) as exc:
+            reply.dropped = str(exc)[:400] or type(exc).__name__
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+                self._synchronise()  # a device that is lost is no reason to drop a family
+            return None, reply
+        self._last_varied = _drawn(request), inputs, answer
+        return self._filled(task, request, inputs), reply
+
+    def _filled(self, task, request, inputs):
         arena = self._arena(request)
         task.plan.fill(arena, inputs, task.reference.weights())
         # A kernel sees the poison, and must not learn the seed of the inputs from it.
@@ -64,7 +86,7 @@ class Session:
             self._kept_inputs[request.slot, request.trial] = inputs
             while len(self._kept_inputs) > ARENAS_KEPT:
                 self._kept_inputs.popitem(last=False)
-        elif task.plan.input_bytes <= LAST_BYTES_KEPT:
+        elif not request.family and task.plan.input_bytes <= LAST_BYTES_KEPT:
             self._last_inputs = request.slot, request.seed, inputs
         self._synchronise()
         return arena
@@ -75,8 +97,13 @@ class Session:
         arena = self._arenas.get(self._arena_key(request))
         if arena is None:
             raise LookupError(f"trial {request.trial} was not drawn, or too long ago")
-        reply = judged(task, arena, request, self._pristine(task, request),
-                       self._poison_seeds[self._arena_key(request)])
+        poison_seed = self._poison_seeds[self._arena_key(request)]
+        if request.family:
+            drawn, inputs, answer = self._last_varied or NOTHING
+            if drawn != _drawn(request):
+                raise LookupError(f"the family {text(request.family)!r} was not drawn last")
+            return judged(task, arena, request, inputs, poison_seed, answer)
+        reply = judged(task, arena, request, self._pristine(task, request), poison_seed)
         reply.findings = [*(each for each in task.findings if each not in task.reply.findings), *reply.findings][:16]
         return reply
 
@@ -124,7 +151,7 @@ class Session:
             self._arenas.popitem()[1].close()
         self._kept_inputs.clear()
         self._poison_seeds.clear()
-        self._last_inputs = NOTHING
+        self._last_inputs, self._last_varied = NOTHING, None
 
     def _arena_key(self, request):
         # Device memory is scarce, and a replayer maps it once: while the task is current, a slot's arena is filled again for
@@ -157,3 +184,8 @@ class Session:
     def _synchronise(self):
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
+
+
+def _drawn(request):
+    """Names a draw of a family."""
+    return request.slot, request.seed, text(request.family)

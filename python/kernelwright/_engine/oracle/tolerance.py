@@ -13,6 +13,7 @@ from .faults import TaskFault
 
 NAMES = ("kernelbench", "seed", "strict")
 STRICT_FACTOR, STRICT_ULPS = 4.0, 4.0
+ROUNDING_ULPS = 16    # of varied inputs
 _COARSE = (torch.float16, torch.bfloat16)
 
 
@@ -54,12 +55,48 @@ class Budget:
         return limit
 
 
+class Widened:
+    """The largest of a rule's limit, 4 times the reference's own error, 8 times its change under one ulp of the inputs, and
+    16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match."""
+
+    def __init__(self, rule, loss, sensitivity, largest):
+        self.name, self._rule = rule.name, rule
+        self.least = max(STRICT_FACTOR * max(loss, 2 * sensitivity), ROUNDING_ULPS * 2.0 ** -23 * largest)
+
+    def of(self, dtype):
+        """An equivalent (rtol, atol) for the record."""
+        rtol, atol = self._rule.of(dtype)
+        return rtol, max(atol, self.least)
+
+    def limits(self, dtype):
+        """As for Flat."""
+        own = self._rule.limits(dtype)
+        return lambda magnitude: torch.clamp(own(magnitude), min=self.least)
+
+
 @dataclass
 class Exact:
     """One output in float64, and the largest error of the eager reference against it."""
 
-    values: torch.Tensor
+    values: torch.Tensor | None  # None: distances are measured from the eager output
     loss: float
+    sensitivity: float | None = None
+
+    def rule(self, _):
+        """The rule that holds in place of the task's."""
+        return Budget(self.loss)
+
+
+@dataclass
+class Sound(Exact):
+    """The error of the reference on varied inputs, its change under one ulp of them, and the largest output."""
+
+    largest: float = 0.0
+
+    def rule(self, own):
+        """As for Exact; the exact values are kept where the task's rule is measured from them."""
+        return Widened(own if self.values is None else Budget(self.loss), self.loss, self.sensitivity,
+                       self.largest)
 
 
 def exact_of(outputs, precise):

@@ -1,0 +1,242 @@
+"""Changes a task's inputs: families of inputs on which a right kernel is right too.
+
+What looks normal is changed freely. Other real numbers stay within the range in which they were drawn, probabilities stay
+probabilities, and everything else stays as it is drawn.
+"""
+from typing import NamedTuple
+
+import torch
+from torch.utils._pytree import tree_map_only
+
+from ..seeds import of_family
+from . import inputs as drawing
+from .traits import KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
+
+GIVEN = "given"
+SPIKES = 4096        # one value in so many
+LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
+
+
+class Family(NamedTuple):
+    """How tensors of each kind are changed: (words, function); the function changes a contiguous copy in place."""
+
+    normal: tuple
+    within: tuple | None = None
+    probabilities: tuple | None = None
+    each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
+    moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
+    reported_only: bool = False
+
+
+class Varied(NamedTuple):
+    """Changed inputs, and a description of the change."""
+
+    values: list
+    words: str
+
+
+def _scale(factor):
+    return lambda values, *_: values.mul_(factor)
+
+
+def _shift(sigmas):
+    return lambda values, traits, _: values.add_(sigmas * traits.sigma)
+
+
+def _cube(values, traits, _):
+    values.mul_((values / traits.sigma).square_())
+
+
+def _thin(values, _, generator):
+    drop = torch.empty(values.shape, dtype=torch.bool, device=values.device)
+    values.masked_fill_(drop.bernoulli_(1 - LEAST_PROBABLE, generator=generator), 0)
+
+
+def _spikes(values, generator):
+    count = max(1, values.numel() // SPIKES)
+    return torch.randint(values.numel(), (count,), generator=generator, device=values.device)
+
+
+def _spike(values, _, generator):
+    flat, places = values.view(-1), _spikes(values, generator)
+    flat[places] = flat[places] * 60
+
+
+def _part(values, generator):
+    """One contiguous region, about an eighth, at a random place; a view."""
+    size = max(1, values.numel() // 8)
+    start = torch.randint(values.numel() - size + 1, (), generator=generator, device=values.device).item()
+    return values.view(-1)[start:start + size]
+
+
+def _rows(values, generator, dim=-1):
+    """A mask of a random half of the rows along `dim`, which broadcasts; some, never all. A vector's rows are its elements."""
+    shape = list(values.shape)
+    if values.dim() > 1 and values.numel() > shape[dim]:
+        shape[dim] = 1
+    chosen = torch.empty(shape, dtype=torch.bool, device=values.device).bernoulli_(0.5, generator=generator)
+    flat = chosen.view(-1)
+    if flat.numel() > 1:
+        first = torch.randint(flat.numel(), (), generator=generator, device=values.device).item()
+        flat[first], flat[(first + 1) % flat.numel()] = True, False
+    return chosen
+
+
+def _scale_part(values, _, generator):
+    _part(values, generator).mul_(8)
+
+
+def _scale_rows(values, _, generator):
+    values.mul_(torch.where(_rows(values, generator), 8.0, 1.0).to(values.dtype))
+
+
+def _sort(values, *_):
+    values.copy_(values.sort(-1).values)
+
+
+def _repeat(values, *_):
+    values.copy_(values[..., :1].clone().expand(values.shape))
+
+
+def _down(values, traits, share):
+    values.sub_(traits.low).mul_(share).add_(traits.low)
+
+
+def _up(values, traits, share):
+    values.sub_(traits.high).mul_(share).add_(traits.high)
+
+
+def _towards_low(share):
+    return lambda values, traits, _: _down(values, traits, share)
+
+
+def _towards_high(share):
+    return lambda values, traits, _: _up(values, traits, share)
+
+
+def _mirror(values, traits, _):
+    values.neg_().add_(traits.low + traits.high)
+
+
+def _bend(values, traits, _):
+    reach = traits.high - traits.low
+    values.sub_(traits.low).div_(reach).pow_(3).mul_(reach).add_(traits.low)
+
+
+def _mostly_low(values, traits, generator):
+    keep = torch.empty(values.shape, dtype=torch.bool, device=values.device).bernoulli_(LEAST_PROBABLE, generator=generator)
+    values.sub_(traits.low).mul_(torch.where(keep, 1.0, 1 / 256).to(values.dtype)).add_(traits.low)
+
+
+def _high_spikes(values, traits, generator):
+    places = _spikes(values, generator)
+    _down(values, traits, 1 / 60)
+    values.view(-1)[places] = traits.high
+
+
+def _low_part(values, traits, generator):
+    _down(_part(values, generator), traits, 1 / 8)
+
+
+def _low_rows(values, traits, generator):
+    values.sub_(traits.low).mul_(torch.where(_rows(values, generator), 1 / 8, 1.0).to(values.dtype)).add_(traits.low)
+
+
+def _normalised(values, traits, exponent):
+    values.pow_(exponent)
+    values.div_(values.sum(traits.sum_dim, keepdim=True))
+
+
+def _sharper(exponent):
+    return lambda values, traits, _: _normalised(values, traits, exponent)
+
+
+def _sharper_rows(values, traits, generator):
+    _normalised(values, traits, torch.where(_rows(values, generator, traits.sum_dim), 3.0, 1.0).to(values.dtype))
+
+
+def _sort_rows_of_probabilities(values, traits, _):
+    values.copy_(values.sort(traits.sum_dim).values)
+
+
+def _uniform(values, traits, _):
+    values.fill_(1 / values.shape[traits.sum_dim])
+
+
+# In the order in which they are to be tried: those that find most wrong kernels per cost first.
+FAMILIES = {
+    "shifted_4": Family(("shifted by 4 σ", _shift(4)), each_alone=True),
+    "region": Family(("one contiguous region scaled by 8", _scale_part), ("one contiguous region lowered", _low_part)),
+    "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
+                        ("made much sharper", _sharper(4)), each_alone=True),
+    "some_rows": Family(("half of the rows scaled by 8", _scale_rows), ("half of the rows lowered", _low_rows),
+                        ("half of the rows made sharper", _sharper_rows)),
+    "spiked": Family(("one value in 4,096 scaled by 60", _spike),
+                     ("lowered, with one value in 4,096 at its upper end", _high_spikes)),
+    "sparse": Family(("95% zeros", _thin), ("95% lowered to near its lower end", _mostly_low)),
+    "heavy_tailed": Family(("with heavy tails", _cube), ("bent towards its lower end", _bend), each_alone=True),
+    "scaled_8": Family(("scaled by 8", _scale(8)), ("raised towards its upper end", _towards_high(1 / 8)),
+                       ("made sharper", _sharper(2)), each_alone=True),
+    "sorted_rows": Family(("with sorted rows", _sort), ("with sorted rows", _sort),
+                          ("with sorted rows", _sort_rows_of_probabilities), moves_zeros=True),
+    "reduced_16": Family(("divided by 16", _scale(1 / 16)), ("lowered towards its lower end", _towards_low(1 / 16)),
+                         ("made flatter", _sharper(1 / 4)), each_alone=True),
+    "shifted_2": Family(("shifted by 2 σ", _shift(2)), each_alone=True),
+    "negated": Family(("negated", _scale(-1)), ("mirrored within its range", _mirror), each_alone=True),
+    "constant_rows": Family(("with constant rows", _repeat), ("with constant rows", _repeat),
+                            ("made uniform", _uniform), moves_zeros=True, reported_only=True),
+    "shifted_8": Family(("shifted by 8 σ", _shift(8)), each_alone=True, reported_only=True),
+}
+
+
+def offered(units):
+    """The names of the families that change any of these units, "given" first."""
+    return [GIVEN, *(name for name in FAMILIES if any(_change(unit.traits, name) for unit in units))]
+
+
+def reported_only(name):
+    """Whether an error in this family is shown only."""
+    return name != GIVEN and FAMILIES[name].reported_only
+
+
+def varied(values, units, name, seed, labels):
+    """The Varied of drawn inputs; they themselves stay as they are."""
+    if name == GIVEN:
+        return Varied(values, "as drawn")
+    tensors, replaced, words = drawing.tensors_in(values), {}, {}
+    generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, name))
+    with torch.no_grad():
+        for unit in units:
+            if (change := _change(unit.traits, name)) is None:
+                continue
+            own = [tensors[at] for at in unit.places]
+            replaced.update(_changed(own, unit, change[1], generator))
+            words.setdefault(change[0], []).extend(labels[at] for at in unit.places)
+    said = "; ".join(f"{', '.join(dict.fromkeys(names))}: {how}" for how, names in words.items())
+    return Varied(tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), values), said)
+
+
+def _change(traits, name):
+    """(words, function) of a family for a tensor of these traits, or None."""
+    family = FAMILIES[name]
+    if traits.kind == KEPT or traits.symmetric and not family.each_alone or traits.zeros and family.moves_zeros:
+        return None
+    return {NORMAL: family.normal, WITHIN: family.within, PROBABILITIES: family.probabilities}[traits.kind]
+
+
+def _changed(own, unit, change, generator):
+    """{id of a tensor: its replacement} for the tensors of one unit."""
+    base, start = (own[0].detach(), 0) if unit.whole else flat_of([each.detach() for each in own])
+    new = _copy_of(base)
+    change(new, unit.traits, generator)
+    if unit.traits.zeros and unit.traits.kind != PROBABILITIES:
+        new.masked_fill_(base == 0, 0)
+    if unit.traits.kind == WITHIN:
+        new.clamp_(unit.traits.low, unit.traits.high)
+    new = new.to(base.dtype)
+    return {id(each): torch.as_strided(new, each.shape, each.stride(), each.storage_offset() - start) for each in own}
+
+
+def _copy_of(base):
+    """A copy of its own, in a dtype that can be computed with."""
+    return base.float() if base.dtype.itemsize == 1 else base.clone(memory_format=torch.contiguous_format)

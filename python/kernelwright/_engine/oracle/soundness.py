@@ -1,0 +1,137 @@
+"""Decides whether a reference gives a sound answer on changed inputs, and how far a right answer may be from it.
+
+Its own precision and float64 must agree, and float64 must bear a change of the inputs by one ulp. The distances found are
+the reference's loss and sensitivity.
+"""
+import math
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
+
+from ..seeds import of_family
+from . import inputs as drawing
+from .elements import difference, rms
+from .faults import TaskFault, blame
+from .tolerance import Sound
+from .traits import KEPT, NORMAL, WITHIN
+
+LOSS, SENSITIVITY = (1e-3, 3e-2), (1e-2, 0.1)  # of the output's rms: in 32 bit, in 16 bit
+PLAIN_ERROR = 2e-5   # relative, of numbers that are no tensors
+LIMIT_S = 20.0       # of one run in float64
+LEAST_ULP = 2.0 ** -23
+
+
+class Unsound(TaskFault):
+    """Why these inputs are not to be used, in a sentence."""
+
+
+def examined(task, inputs, seed):
+    """(the reference's outputs, the tolerance.Sound of each in the same structure); raises Unsound."""
+    versions = [each._version for each in drawing.tensors_in(inputs)]
+    with blame("the reference raised", task.task.code.file):
+        found = _examined(task, inputs, seed)
+    if versions != [each._version for each in drawing.tensors_in(inputs)]:
+        raise Unsound("the reference changes an input that it leaves as it is otherwise")
+    return found
+
+
+def _examined(task, inputs, seed):
+    exact = _wide(task.reference, inputs, seed)
+    own = task.reference.call(inputs, seed)
+    if drawing.facts(own) != task.output_facts:
+        raise Unsound("the outputs have other shapes than on the task's own inputs")
+    leaves = _paired(own, exact)
+    if not all(bool(torch.isfinite(each).all()) for pair in leaves for each in pair if isinstance(each, torch.Tensor)):
+        raise Unsound("the reference's outputs are not finite")
+    coarse = _coarse(task.reference, inputs, own)
+    losses = [_distance(*pair, LOSS[coarse], "its own precision and float64 differ") for pair in leaves]
+    ties = any(isinstance(each, torch.Tensor) and not _real(each) and each.dtype is not torch.bool for each, _ in leaves)
+    moved = _wide(task.reference, _moved(inputs, task.units, seed, ties), seed)
+    changes = [_distance(*pair, SENSITIVITY[coarse], "one ulp of the inputs makes a difference")
+               for pair in _paired(exact, moved)]
+    return own, _budgets(own, zip((each for _, each in leaves), losses, changes), task.rule.name == "strict")
+
+
+def _wide(reference, inputs, seed):
+    found, narrowed = reference.call_wide(inputs, seed, LIMIT_S)
+    if narrowed:
+        raise Unsound(f"no error budget: the reference computes in less than float64 ({narrowed})")
+    return found
+
+
+def _paired(first, second):
+    """The leaves of two outputs of one structure, in pairs."""
+    (one, spec), (other, same) = tree_flatten(first), tree_flatten(second)
+    if spec != same:
+        raise Unsound("the reference's output has another structure in float64")
+    return list(zip(one, other))
+
+
+def _budgets(own, budgets, strict):
+    """The outputs with a Sound in place of each tensor of real numbers, and None in place of all else."""
+    leaves, spec = tree_flatten(own)
+    return tree_unflatten([
+        Sound(exact if strict and not each.is_complex() else None, loss, change, _largest(exact))
+        if isinstance(each, torch.Tensor) and _real(each) else None
+        for each, (exact, loss, change) in zip(leaves, budgets)], spec)
+
+
+def _largest(tensor):
+    return tensor.abs().max().item() if tensor.numel() else 0.0
+
+
+def _real(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _coarse(reference, inputs, own):
+    """Whether anything is computed in 16 bit, or in TF32."""
+    tensors = [*drawing.tensors_in(inputs), *drawing.tensors_in(own), *reference.weights().values()]
+    return reference.tf32 or any(_real(each) and each.dtype.itemsize <= (4 if each.is_complex() else 2) for each in tensors)
+
+
+def _distance(first, second, share, what):
+    """The largest distance of two outputs, at most this share of their root mean square."""
+    if not isinstance(first, torch.Tensor):
+        if not _equal(first, second):
+            raise Unsound(f"{what}, in a number among the outputs")
+        return 0.0
+    if not isinstance(second, torch.Tensor) or first.shape != second.shape:
+        raise Unsound(f"{what}, in a shape of the outputs")
+    if not _real(first):
+        if not torch.equal(first, second):
+            raise Unsound(f"{what}, in values that must be equal")
+        return 0.0
+    found, size = difference(first, second, lambda magnitude: torch.full_like(magnitude, math.inf)), rms(second)
+    if found.nonfinite or not found.max_abs <= share * size:
+        raise Unsound(f"{what}, by {found.max_abs:.2g} where values are about {size:.2g}")
+    return found.max_abs
+
+
+def _equal(first, second):
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isfinite(first) and abs(first - second) <= PLAIN_ERROR * max(1.0, abs(first))
+    return type(first) is type(second) and first == second
+
+
+def _moved(inputs, units, seed, breaks_ties):
+    """The inputs with each real number one ulp away, up or down at random; with `breaks_ties` zeros, too, by a little."""
+    tensors, replaced = drawing.tensors_in(inputs), {}
+    generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, "one ulp"))
+    with torch.no_grad():
+        for unit in (each for each in units if each.traits.kind != KEPT):
+            for at in unit.places:
+                if id(tensor := tensors[at]) not in replaced:
+                    replaced[id(tensor)] = _nudged(tensor, unit.traits, generator, breaks_ties)
+    return tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), inputs)
+
+
+def _nudged(tensor, traits, generator, breaks_ties):
+    ulp = max(torch.finfo(tensor.dtype).eps, LEAST_ULP)
+    signs = torch.empty(tensor.shape, dtype=torch.bool, device=tensor.device).bernoulli_(0.5, generator=generator)
+    found = tensor.double()
+    if breaks_ties and traits.kind == NORMAL:
+        noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
+        found = torch.where(found == 0, noise * (ulp * traits.sigma), found)
+    found = found * torch.where(signs, 1 + ulp, 1 - ulp)
+    return found.clamp_(traits.low, traits.high) if traits.kind == WITHIN else found

@@ -1,0 +1,141 @@
+"""Draws of families: the reference decides whether they are sound, and how far a right answer may be from it."""
+import pytest
+import torch
+from oracle_world import SAMPLES, draw, judge, module, request, session, shapes_of  # noqa
+
+from kernelwright._engine import wire
+from kernelwright._engine.oracle import families
+from kernelwright._engine.outputs import place_outputs
+from kernelwright._engine.values import from_wire
+from kernelwright._engine.wire import made
+
+
+def prepared(session, source, shapes="", **fields):
+    """The names of the families that are offered."""
+    reply, _ = session.prepare(request(shapes, varied=True, **fields), source)
+    return wire.texts(reply.families)
+
+
+def drawn(session, family, seed=77):
+    """(the arena or None, the DrawnT)."""
+    return session.draw_family(made(wire.DrawT, trial=1, seed=seed, family=family))
+
+
+def answered(session, candidate, family, seed=77):
+    """The JudgedT of a candidate on inputs of a family."""
+    arena, reply = drawn(session, family, seed)
+    assert not reply.dropped, reply.dropped
+    spec = wire.from_bytes("CallSpec", session._task.spec)
+    inputs = [from_wire(each, arena.tensor) for each in spec.inputs.items]
+    return judge(session, place_outputs(candidate(*inputs), arena, spec.outputsOffset), seed=seed, family=family)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_a_sample_is_right_on_its_own_families(session, path):
+    tried = 0
+    for family in prepared(session, path.read_text(), shapes_of(path)):
+        arena, reply = drawn(session, family)
+        if reply.dropped:
+            continue
+        tried += 1
+        spec = wire.from_bytes("CallSpec", session._task.spec)
+        inputs = [from_wire(each, arena.tensor) for each in spec.inputs.items]
+        outputs = place_outputs(session._task.reference.call(inputs, 77), arena, spec.outputsOffset)
+        found = judge(session, outputs, family=family)
+        assert found.right, (family, found.error)
+    assert tried >= 1
+
+
+def test_families_are_offered_only_where_they_are_asked_for(session):
+    reply, _ = session.prepare(request(), module("return x * 2"))
+    assert not reply.families
+    assert prepared(session, module("return x * 2"))[0] == families.GIVEN
+
+
+@pytest.mark.parametrize("forward", ["return torch.nn.functional.dropout(x, 0.5)", "return torch.rand_like(x) + x"])
+def test_a_random_reference_has_no_families(session, forward):
+    assert prepared(session, module(forward)) == []
+
+
+@pytest.mark.parametrize("forward, family, why", [
+    ("return torch.exp(x)", "scaled_60", "not finite"),
+    ("return torch.log(x + 5)", "scaled_8", "not finite"),
+    ("return torch.sin(x * 1e5)", "scaled_60", "float64 differ"),
+    ("return (x * 2 ** 23).floor() % 2", "given", "makes a difference"),
+    ("assert x.abs().max() < 20; return x", "scaled_60", "AssertionError"),
+    ("return x[x > -6]", "scaled_60", "other shapes"),
+])
+def test_what_is_not_sound_is_dropped(session, forward, family, why):
+    prepared(session, module(forward, "[torch.randn(32, 64)]"))
+    arena, reply = drawn(session, family)
+    assert arena is None and why in reply.dropped
+
+
+def test_the_session_goes_on_after_a_dropped_draw(session):
+    prepared(session, module("return torch.exp(x)", "[torch.randn(32, 64)]"))
+    assert drawn(session, "scaled_60")[0] is None
+    assert answered(session, torch.exp, "negated").right
+    assert draw(session) is not None
+
+
+STAND_INS = [
+    ("return torch.relu(x)", lambda x: x.abs(), "negated"),
+    ("return torch.clamp(x, -20, 20)", lambda x: x.clone(), "scaled_60"),
+    ("return torch.tanh(x * 0.01)", lambda x: x * 0.01, "scaled_8"),
+    ("return torch.nn.functional.softplus(x)", lambda x: torch.log(1 + torch.exp(x)), "scaled_60"),
+    ("return x.softmax(-1)", lambda x: torch.full_like(x, 1 / 64), "some_rows"),
+]
+
+
+@pytest.mark.parametrize("forward, candidate, family", STAND_INS)
+def test_a_stand_in_is_wrong_and_the_reference_right(session, forward, candidate, family):
+    source = module(forward, "[torch.randn(32, 64)]")
+    prepared(session, source)
+    assert not answered(session, candidate, family).right
+    own = eval("lambda x: " + forward.removeprefix("return "))
+    assert answered(session, own, family).right
+
+
+# The flat rule alone would be less than float32 loses in sums of numbers that cancel.
+def test_the_limit_grows_with_what_the_reference_itself_loses(session):
+    prepared(session, module("return x.cumsum(-1)", "[torch.randn(4, 4096)]"))
+    other_order = answered(session, lambda x: x.double().cumsum(-1).float(), "sorted_rows")
+    assert other_order.right and other_order.outputs[0].referenceLoss > 0
+
+
+# A conversion inside keeps .double() of module and inputs from reaching the computation.
+def test_float32_inside_the_reference_is_widened(session):
+    prepared(session, module("return (x.float() @ x.float().T).to(x.dtype)", "[torch.randn(32, 64).half()]"))
+    assert not drawn(session, "scaled_8")[1].dropped
+
+
+def test_another_draw_makes_a_judgement_of_the_family_impossible(session):
+    prepared(session, module("return x * 2"))
+    drawn(session, "scaled_8", seed=1)
+    drawn(session, "scaled_8", seed=2)
+    with pytest.raises(LookupError):
+        judge(session, None, seed=1, family="scaled_8")
+
+
+def test_the_given_inputs_stay_the_tasks_own(session):
+    prepared(session, module("return x * 2"))
+    assert answered(session, lambda x: x * 2, "given").right
+
+
+def sums_of_parts(x):
+    """Running sums in float32, with a carry from part to part."""
+    parts = x.view(len(x), -1, 64)
+    within = torch.stack([parts[..., :end + 1].sum(-1) for end in range(64)], -1)
+    carry = torch.zeros_like(within[:, 0, -1])
+    found = []
+    for part in within.unbind(1):
+        found.append(part + carry[:, None])
+        carry = carry + part[:, -1]
+    return torch.cat(found, -1)
+
+
+# PyTorch sums in float64 here: its loss alone would be a limit that no kernel in float32 keeps.
+@pytest.mark.parametrize("seed", range(5))
+def test_running_sums_that_cancel_may_lose_what_float32_loses(session, seed):
+    prepared(session, module("return x.cumsum(-1)", "[torch.randn(64, 1024)]"))
+    assert answered(session, sums_of_parts, "sorted_rows", seed + 1).right
