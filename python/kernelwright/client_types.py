@@ -27,6 +27,7 @@ class Options(TypedDict, total=False):
     tf32: bool
     move_weights: bool
     require: Literal["own", "triton", "any"]
+    varied_inputs: bool
     timing_trials: int
     timing_precision: float
     compile_baseline: bool

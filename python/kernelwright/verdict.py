@@ -14,7 +14,8 @@ __all__ = ["Verdict"]
 Status = Literal["correct", "incorrect", "failed", "skipped", "error"]
 Fault = Literal["kernel", "task", "infrastructure"]
 Trust = Literal["replay", "in-process", "interpreter"]
-CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic", "not_triton", "wraps_reference"]
+CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic", "not_triton", "wraps_reference",
+                       "specialised"]
 
 
 class Verdict(dict[str, Any]):
@@ -109,6 +110,11 @@ class Verdict(dict[str, Any]):
     @property
     def comparison(self) -> dict[str, Any] | None:
         return self.get("comparison")
+
+    @property
+    def generality(self) -> dict[str, Any] | None:
+        """On which families of inputs, beyond those of the task, the kernel stays right; None where it was not tried."""
+        return self.get("generality")
 
     @property
     def judged_calls(self) -> int | None:

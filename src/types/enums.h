@@ -19,7 +19,7 @@ BOOST_DEFINE_ENUM_CLASS(ErrorClass, syntax_error, missing_entry, forbidden, impo
                         unsupported_candidate, too_large, infrastructure)
 
 BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nondeterministic, not_triton,
-                        wraps_reference)
+                        wraps_reference, specialised)
 
 BOOST_DEFINE_ENUM_CLASS(Shapes, given, reduced)
 

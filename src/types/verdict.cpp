@@ -24,6 +24,13 @@ std::optional<bool> correctness(const Verdict& verdict) {
   return {};
 }
 
+const FamilyTrial* specialised_on(const Generality& generality) {
+  auto failed = std::ranges::find_if(generality.families, [](const FamilyTrial& each) {
+    return each.outcome == FamilyOutcome::failed && !each.reported_only;
+  });
+  return failed == generality.families.end() ? nullptr : &*failed;
+}
+
 bool correct_and_counts(const Verdict& verdict) {
   return verdict.status == Status::correct && verdict.counts.value_or(false);
 }
@@ -68,6 +75,10 @@ BOOST_DESCRIBE_STRUCT(FirstMismatch, (), (output, index, expected, actual))
 BOOST_DESCRIBE_STRUCT(Comparison, (),
                       (tolerance, trials, max_abs_error, max_rel_error, mismatched_share, first_mismatch,
                        findings))
+BOOST_DESCRIBE_STRUCT(FamilyTrial, (),
+                      (family, outcome, reported_only, inputs, why, max_abs_error, mismatched_share,
+                       max_error_over_limit))
+BOOST_DESCRIBE_STRUCT(Generality, (), (families, error_ratio, why_not))
 BOOST_DESCRIBE_STRUCT(Clocks, (), (sm_mhz, memory_mhz, throttle))
 BOOST_DESCRIBE_STRUCT(Timing, (),
                       (instrument, reference_samples_ms, kernel_samples_ms, reference_interval_ms,
@@ -84,9 +95,9 @@ BOOST_DESCRIBE_STRUCT(Environment, (), (gpu, driver, cuda, torch, triton, progra
 BOOST_DESCRIBE_STRUCT(Verdict, (),
                       (id, task_id, sample_number, candidate_sha256, work, kernel_name, status, stage, fault,
                        error, error_class, error_detail, speedup, reference_time_ms, kernel_time_ms, counts,
-                       counts_reason, shapes, trust, isolation, comparison, judged_calls, timing, launches,
-                       triton_share, device_time_share, replay, call, printed, evidence, environment,
-                       stages_ms))
+                       counts_reason, shapes, trust, isolation, comparison, generality, judged_calls, timing,
+                       launches, triton_share, device_time_share, replay, call, printed, evidence,
+                       environment, stages_ms))
 
 namespace {
 

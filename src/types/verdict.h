@@ -15,6 +15,7 @@
 #include "base/core/result.h"
 #include "types/enums.h"
 #include "types/evidence.h"
+#include "types/generality.h"
 
 namespace kw {
 
@@ -154,6 +155,7 @@ struct Verdict {
   std::optional<Trust> trust;
   std::optional<Isolation> isolation;
   std::optional<Comparison> comparison;
+  std::optional<Generality> generality;     // null: only a right candidate is tried on varied inputs
   std::optional<std::size_t> judged_calls;  // of the candidate's own code, beside replays; null: not counted
   Timing timing;
   std::optional<std::vector<Launch>> launches;  // null: launches were not observed

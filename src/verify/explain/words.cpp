@@ -181,6 +181,14 @@ Words words_of(CountsReason reason) {
           "the module's own. `device_time_share` holds the shares.",
           "The result is right, but it does not count: you launch the reference's library kernels, which "
           "take nearly all of its time. Replace more of them with your own @triton.jit kernels."};
+    case CountsReason::specialised:
+      return {
+          "The result is right on the task's own inputs, but it does not count: on other inputs the kernel "
+          "is wrong where the reference is sound.",
+          "Compute the function for every input. `generality` names the inputs on which it is wrong; "
+          "--inputs given judges on the task's own inputs only.",
+          "The result is right on the task's own inputs, but it does not count: on other inputs the kernel "
+          "is wrong. Compute the function for every input, not for one distribution."};
   }
   return {};
 }

@@ -107,7 +107,10 @@ Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Sto
       case_{context, job, settings_, stop, writer_.stage_times(), is_alone_},
       oracle_(case_),
       calls_(case_, oracle_),
-      device_(context.leases, stop) {}
+      device_(context.leases, stop) {
+  // The reference may have broken its process on inputs that its task never draws.
+  if (earlier_.oracles_lost > 0) oracle_.give_up_varied_inputs();
+}
 
 async::Task<> Attempt::run() {
   if (is_refused_statically()) co_return;
@@ -281,6 +284,10 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
   const Provenance found = co_await replay.find_launches(reference_);
   writer_.take(found);
   if (found.ended) co_return;
+  if (auto varied = co_await vary_inputs(replays); !varied) {
+    writer_.end(varied.error());
+    co_return;
+  }
   co_await replays.end();
   const Evidence audited = co_await replay.audit(weights);
   writer_.take_audit(audited);
@@ -289,6 +296,16 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
                                          .are_triton = found.triton_launches > 0,
                                          .are_decoys = found.decoy,
                                          .wrap_reference = found.wraps_reference});
+}
+
+async::Task<Outcome<>> Attempt::vary_inputs(CandidateReplays& replays) {
+  if (!oracle_.varies_inputs()) co_return Outcome<>{};
+  StageTimer timer(case_.times, Stage::replay);
+  auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes()),
+                                     [&](std::string family) { return replays.family(std::move(family)); });
+  if (!found) co_return std::unexpected(found.error());
+  writer_.take(std::move(*found));
+  co_return Outcome<>{};
 }
 
 async::Task<> Attempt::finish_in_process(InProcess& in_process, bool decoys) {

@@ -103,9 +103,10 @@ struct Evidence {
   std::vector<Judgement> judgements = {};            // in their order
   std::vector<DecoyCheck> decoys = {};
   std::vector<AuditCheck> audits = {};
-  std::string why_not_replayed = {};        // why replays prove nothing; empty: they do, or none was made
-  bool decoy = false;                       // a result is right without the candidate's launches
-  std::optional<double> call_speedup = {};  // of whole calls: a claim
+  std::optional<Generality> generality = {};  // on varied inputs
+  std::string why_not_replayed = {};          // why replays prove nothing; empty: they do, or none was made
+  bool decoy = false;                         // a result is right without the candidate's launches
+  std::optional<double> call_speedup = {};    // of whole calls: a claim
   std::optional<Ended> ended = {};
 };
 

@@ -59,7 +59,7 @@ async::Task<Outcome<>> CpuPath::fit_shapes(Evidence& seen) {
   for (int round = 0; round < rounds; ++round) {
     auto compiled = co_await compile_once(seen);
     if (!compiled) co_return std::unexpected(compiled.error());
-    program_count = compiled->program_count;
+    program_count = programs_ = compiled->program_count;
     const double programs = static_cast<double>(program_count);
     const bool fits = programs * cpu_program_ms <= cpu_call_budget_ms;
     if (fits && compiled->launch_count > 0)
@@ -155,6 +155,7 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   static constexpr const char* orders[][3] = {
       {"nan", "data", "zeros"}, {"nan", "zeros", "data"}, {"data", "nan", "zeros"}, {"data", "zeros", "nan"}};
   const auto& poisons = orders[case_.context.seeds.next() % std::size(orders)];
+  needs_process_ = false;
   if (auto started = co_await start_interpreter(seen); !started) co_return started;
   const milliseconds budget = std::min(case_.context.interpreted_call_limit, case_.settings.timeout);
   std::uint64_t first_seed = 0;
@@ -176,7 +177,9 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   if (calls_.launches() == 0) co_return Outcome<>{};
   calls_.restart_clock();  // each question has a limit of its own
   question_limit_ = std::min(milliseconds(static_cast<long>(3 * longest_ms)) + 2s, budget);
-  // What launches do to memory that the candidate keeps may spoil later calls, so the race comes first.
+  next_call_ = case_.settings.correctness_trials + case_.settings.audit_calls;
+  // What launches do to memory that the candidate keeps may spoil later calls, so these come last.
+  if (auto varied = co_await vary_inputs(seen); !varied) co_return varied;
   if (auto found = co_await find_race(seen); !found) co_return found;
   co_return co_await find_decoys(seen);
 }
@@ -186,18 +189,39 @@ async::Task<Outcome<>> CpuPath::start_interpreter(Evidence& seen) {
   co_return co_await calls_.load(wire::Mode::interpret, "mixed", seen);
 }
 
+async::Task<Outcome<>> CpuPath::renew_interpreter(const Evidence& seen) {
+  if (!std::exchange(needs_process_, false)) co_return Outcome<>{};
+  Evidence again{.weights = seen.weights};
+  co_return co_await start_interpreter(again);
+}
+
+async::Task<Outcome<>> CpuPath::vary_inputs(Evidence& seen) {
+  if (!oracle_.varies_inputs()) co_return Outcome<>{};
+  auto found = co_await try_families(oracle_.facts().families, most_families_interpreted(programs_),
+                                     [&](std::string family) { return ask_family(std::move(family), seen); });
+  if (!found) co_return std::unexpected(found.error());
+  seen.generality = std::move(*found);
+  calls_.restart_clock();
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<FamilyAnswer>> CpuPath::ask_family(std::string family, const Evidence& seen) {
+  if (auto renewed = co_await renew_interpreter(seen); !renewed) co_return std::unexpected(renewed.error());
+  auto answer = co_await calls_.family(next_call_++, std::move(family), question_limit_);
+  if (answer && answer->failure) {
+    co_await calls_.end();
+    needs_process_ = true;
+  }
+  co_return answer;
+}
+
 // A call whose launches have other effects than the candidate's own, or none where it fails: an honest
 // candidate may fail there, so a failure proves nothing, and the next question goes to a new process.
 async::Task<Outcome<std::unique_ptr<wire::ValueT>>> CpuPath::ask(wire::Effect effect, Evidence& seen) {
   using Outputs = std::unique_ptr<wire::ValueT>;
   const StageTimes times = case_.times;
-  if (std::exchange(needs_process_, false)) {
-    Evidence again{.weights = seen.weights};
-    if (auto started = co_await start_interpreter(again); !started)
-      co_return std::unexpected(started.error());
-  }
-  auto returned =
-      co_await calls_.call(case_.settings.correctness_trials, {.effect = effect}, question_limit_);
+  if (auto renewed = co_await renew_interpreter(seen); !renewed) co_return std::unexpected(renewed.error());
+  auto returned = co_await calls_.call(next_call_++, {.effect = effect}, question_limit_);
   if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
   if (returned) co_return std::move(returned->outputs);
   case_.times = times;

@@ -22,6 +22,9 @@ class CpuPath {
   async::Task<Outcome<wire::ReturnedT>> compile_once(Evidence& seen);
   async::Task<Outcome<>> interpret_once(Evidence& seen);
   async::Task<Outcome<>> start_interpreter(Evidence& seen);
+  async::Task<Outcome<>> renew_interpreter(const Evidence& seen);
+  async::Task<Outcome<>> vary_inputs(Evidence& seen);
+  async::Task<Outcome<FamilyAnswer>> ask_family(std::string family, const Evidence& seen);
   async::Task<Outcome<std::unique_ptr<wire::ValueT>>> ask(wire::Effect effect, Evidence& seen);
   async::Task<Outcome<>> find_decoys(Evidence& seen);
   async::Task<Outcome<>> find_race(Evidence& seen);
@@ -34,6 +37,8 @@ class CpuPath {
   OracleSide& oracle_;
   LiveCalls& calls_;
   bool needs_process_ = false;                  // a question ended the interpreter's process
+  std::uint64_t programs_ = 0;                  // of a call
+  std::uint32_t next_call_ = 0;                 // after the trials
   std::chrono::milliseconds question_limit_{};  // of a call that is no trial
 };
 

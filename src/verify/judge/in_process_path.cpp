@@ -60,9 +60,10 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
       !right)
     co_return right;
   if (calls_.launches() == 0) co_return Outcome<>{};
+  if (auto varied = co_await vary_inputs(seen); !varied) co_return varied;
   // Without its launches an honest candidate may fail, so a failure here is not the candidate's fault.
   const StageTimes times = case_.times;
-  auto returned = co_await calls_.call(next_call_, {.effect = wire::Effect::skipped}, 20s);
+  auto returned = co_await calls_.call(next_call_++, {.effect = wire::Effect::skipped}, 20s);
   case_.times = times;
   if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
   if (returned) {
@@ -72,6 +73,26 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   seen.decoys.push_back({.name = "without_launches", .outcome = CheckOutcome::failed});
   co_await calls_.end();
   co_return co_await start(seen);
+}
+
+async::Task<Outcome<>> InProcess::vary_inputs(Evidence& seen) {
+  if (!oracle_.varies_inputs()) co_return Outcome<>{};
+  const std::uint64_t moved_bytes = oracle_.spec().input_bytes + oracle_.spec().output_bytes;
+  auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes),
+                                     [&](std::string family) { return ask_family(std::move(family), seen); });
+  if (!found) co_return std::unexpected(found.error());
+  seen.generality = std::move(*found);
+  calls_.restart_clock();
+  co_return Outcome<>{};
+}
+
+async::Task<Outcome<FamilyAnswer>> InProcess::ask_family(std::string family, Evidence& seen) {
+  auto answer = co_await calls_.family(next_call_++, std::move(family), case_.settings.timeout);
+  if (!answer || !answer->failure) co_return answer;
+  // A fault on the device ends the context of its process.
+  co_await calls_.end();
+  if (auto started = co_await start(seen); !started) co_return std::unexpected(started.error());
+  co_return answer;
 }
 
 async::Task<Times> InProcess::time(DeviceShare& device) {
@@ -134,7 +155,7 @@ async::Task<Outcome<InProcess::Clocked>> InProcess::clocked_call(LiveCalls::How 
   if (!returned) co_return std::unexpected(returned.error());
   const Clocked clocked{async::ms_since(began), returned->device_ms};
   const std::size_t before = seen.judgements.size();
-  auto right = co_await calls_.judge(number, std::move(returned->outputs), seen);
+  auto right = co_await calls_.judge(std::move(returned->outputs), seen);
   if (seen.judgements.size() > before) seen.judgements.back().purpose = TrialPurpose::timing;
   if (!right) co_return std::unexpected(right.error());
   co_return clocked;

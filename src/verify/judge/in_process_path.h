@@ -20,6 +20,8 @@ class InProcess {
  private:
   async::Task<Outcome<>> start(Evidence& seen);
   async::Task<Outcome<>> judge_calls(Evidence& seen);
+  async::Task<Outcome<>> vary_inputs(Evidence& seen);
+  async::Task<Outcome<FamilyAnswer>> ask_family(std::string family, Evidence& seen);
   async::Task<Outcome<>> sample(Times& times);
   struct Clocked {
     double wall_ms = 0;     // by the supervisor's clock

@@ -151,11 +151,10 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   co_return std::move(*returned);
 }
 
-async::Task<Outcome<>> LiveCalls::judge(std::uint32_t trial, std::unique_ptr<wire::ValueT> outputs,
-                                        Evidence& seen) {
-  auto judged = co_await oracle_.judge(trial, drawn_.seed, std::move(outputs));
+async::Task<Outcome<>> LiveCalls::judge(std::unique_ptr<wire::ValueT> outputs, Evidence& seen) {
+  auto judged = co_await oracle_.judge(drawn_, std::move(outputs));
   if (!judged) co_return std::unexpected(judged.error());
-  seen.judgements.push_back({std::move(*judged), std::size_t{trial} + 1});
+  seen.judgements.push_back({std::move(*judged), std::size_t{drawn_.trial} + 1});
   const wire::JudgedT& last = seen.judgements.back().judged;
   if (!last.right) co_return std::unexpected<Ended>(blame_result(last));
   co_return Outcome<>{};
@@ -170,7 +169,29 @@ async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, How how, std::chron
     seen.launches = launches_of(*returned, case_.settings.device);
     seen.launch_list = claimed_launches(*returned, case_.settings.device);
   }
-  co_return co_await judge(trial, std::move(returned->outputs), seen);
+  co_return co_await judge(std::move(returned->outputs), seen);
+}
+
+async::Task<Outcome<FamilyAnswer>> LiveCalls::family(std::uint32_t trial, std::string family,
+                                                     std::chrono::milliseconds budget) {
+  auto drawn = co_await oracle_.draw(trial, std::move(family));
+  if (!drawn) co_return std::unexpected(drawn.error());
+  drawn_ = std::move(*drawn);
+  FamilyAnswer answer{.drawn = drawn_.facts};
+  if (!answer.drawn.dropped.empty()) co_return answer;
+  restart_clock();
+  auto returned = co_await call(trial, {}, budget);
+  if (!returned) {
+    const auto* blame = std::get_if<Blame>(&returned.error());
+    if (blame == nullptr || blame->fault == Fault::infrastructure)
+      co_return std::unexpected(returned.error());
+    answer.failure = *blame;
+    co_return answer;
+  }
+  auto judged = co_await oracle_.judge(drawn_, std::move(returned->outputs));
+  if (!judged) co_return std::unexpected(judged.error());
+  answer.judged = std::move(*judged);
+  co_return answer;
 }
 
 void LiveCalls::count(const wire::ReturnedT& returned) {
@@ -254,7 +275,7 @@ async::Task<Outcome<LiveCalls::Recorded>> LiveCalls::record(std::uint32_t trial,
   wire::ReturnedT returned = *recorded->facts.returned;
   count(returned);
   const std::size_t before = seen.judgements.size();
-  auto right = co_await judge(trial, std::move(returned.outputs), seen);
+  auto right = co_await judge(std::move(returned.outputs), seen);
   if (seen.judgements.size() > before) seen.judgements.back().purpose = TrialPurpose::recording;
   if (!right) co_return std::unexpected(right.error());
   co_return Recorded(std::move(*recorded));

@@ -9,6 +9,7 @@
 #include "verify/judge/blame.h"
 #include "verify/judge/memory_guard.h"
 #include "verify/judge/oracle_side.h"
+#include "verify/judge/varied_inputs.h"
 #include "verify/workers/candidate_workers.h"
 
 namespace kw::verify {
@@ -41,10 +42,13 @@ class LiveCalls {
   // Draws inputs for the next call. A call draws its own inputs if there are none.
   async::Task<Outcome<>> draw(std::uint32_t trial);
   async::Task<Outcome<wire::ReturnedT>> call(std::uint32_t trial, How how, std::chrono::milliseconds budget);
-  async::Task<Outcome<>> judge(std::uint32_t trial, std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
+  async::Task<Outcome<>> judge(std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
   // One call and its judgement.
   async::Task<Outcome<>> trial(std::uint32_t trial, How how, std::chrono::milliseconds budget,
                                Evidence& seen);
+  // One call on inputs of a family. It adds no evidence: a failure is not held against the result.
+  async::Task<Outcome<FamilyAnswer>> family(std::uint32_t trial, std::string family,
+                                            std::chrono::milliseconds budget);
   // Further trials of `--audit-calls` from the number `first` on, as many of `count` as begin within the time
   // limit, which each has for itself. An error names the call's number in its process.
   struct Further {

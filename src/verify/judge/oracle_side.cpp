@@ -87,6 +87,7 @@ wire::PrepareT OracleSide::request_for(std::uint64_t max_bytes, std::uint32_t ha
   request.tolerance->atol = case_.settings.tolerance.atol;
   request.max_bytes = max_bytes;
   request.halvings = halvings;
+  request.varied = varies_inputs();
   return request;
 }
 
@@ -106,27 +107,31 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
   co_return Outcome<>{};
 }
 
-async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial) {
+async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, std::string family) {
   StageTimer timer(case_.times, Stage::prepare);
   Drawn drawn;
   drawn.trial = trial;
   drawn.seed = case_.context.seeds.next();
+  drawn.family = std::move(family);
   wire::DrawT request;
   request.trial = trial;
   request.seed = drawn.seed;
   request.slot = candidate_slot;
-  auto arena = co_await oracle_->draw(std::move(request), Deadline::in(limit(prepare_limit)));
-  if (!arena) co_return refused_at(Stage::prepare, arena.error());
-  drawn.arena = std::move(*arena);
+  request.family = drawn.family;
+  auto inputs = co_await oracle_->draw(std::move(request), Deadline::in(limit(prepare_limit)));
+  if (!inputs) co_return refused_at(Stage::prepare, inputs.error());
+  drawn.arena = std::move(inputs->arena);
+  drawn.facts = std::move(inputs->facts);
   co_return drawn;
 }
 
-async::Task<Outcome<wire::JudgedT>> OracleSide::judge(std::uint32_t trial, std::uint64_t seed,
+async::Task<Outcome<wire::JudgedT>> OracleSide::judge(const Drawn& drawn,
                                                       std::unique_ptr<wire::ValueT> outputs) {
   StageTimer timer(case_.times, Stage::judge);
   wire::JudgeT request;
-  request.trial = trial;
-  request.seed = seed;
+  request.trial = drawn.trial;
+  request.seed = drawn.seed;
+  request.family = drawn.family;
   request.outputs = std::move(outputs);
   auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
   if (!judged) co_return refused_at(Stage::judge, judged.error());

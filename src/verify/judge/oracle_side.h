@@ -18,6 +18,9 @@ class OracleSide {
   explicit OracleSide(Case of) : case_(of) {}
 
   async::Task<Outcome<>> take();
+  // Asks for no families of inputs from now on.
+  void give_up_varied_inputs() { varied_ = false; }
+  bool varies_inputs() const { return varied_ && case_.settings.varied_inputs; }
   // Prepares the task within these limits and forgets an earlier preparation.
   async::Task<Outcome<>> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
   // end_process() ends the process and frees its device memory. renew() starts another in its place, which
@@ -26,15 +29,16 @@ class OracleSide {
   async::Task<Outcome<>> renew();
   async::Task<> give_back();
 
-  // Fresh inputs for a call of the candidate.
+  // Fresh inputs for a call of the candidate, of a family of facts().families or of the task's own.
   struct Drawn {
     Fd arena;
     std::uint32_t trial = 0;
     std::uint64_t seed = 0;  // never shown to a candidate's process
+    std::string family = {};
+    wire::DrawnT facts = {};
   };
-  async::Task<Outcome<Drawn>> draw(std::uint32_t trial);
-  async::Task<Outcome<wire::JudgedT>> judge(std::uint32_t trial, std::uint64_t seed,
-                                            std::unique_ptr<wire::ValueT> outputs);
+  async::Task<Outcome<Drawn>> draw(std::uint32_t trial, std::string family = {});
+  async::Task<Outcome<wire::JudgedT>> judge(const Drawn& drawn, std::unique_ptr<wire::ValueT> outputs);
   // Judges outputs of any call, without the check for changed inputs. They lie in the arena of `trial`, and
   // are compared with the reference's for the inputs of `seed`.
   async::Task<Outcome<wire::JudgedT>> judge_outputs(std::uint32_t trial, std::uint64_t seed,
@@ -58,6 +62,7 @@ class OracleSide {
   Case case_;
   engine::OraclePool::Taken oracle_;
   bool retired_ = false;
+  bool varied_ = true;
   wire::PreparedT facts_;
   Fd call_spec_;
   wire::CallSpecT spec_;

@@ -125,28 +125,29 @@ async::Task<Result<>> Player::start(Queues queues) {
   co_return Result<>{};
 }
 
-async::Task<std::expected<Fd, ReplayFailure>> Player::draw(std::uint64_t seed, bool mapped,
-                                                           std::uint64_t poison_seed) {
+async::Task<std::expected<engine::DrawnInputs, ReplayFailure>> Player::draw(Inputs inputs, bool mapped) {
   wire::DrawT request;
-  request.seed = seed;
-  request.poison_seed = poison_seed;
+  request.seed = inputs.seed;
+  request.poison_seed = inputs.poison_seed;
+  request.family = std::move(inputs.family);
   request.slot = slot_;
   request.mapped = mapped;
-  auto arena = co_await oracle_.draw(std::move(request), Deadline::in(prepare_limit));
-  if (!arena) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::oracle, std::move(arena.error())});
-  co_return std::move(*arena);
+  auto drawn = co_await oracle_.draw(std::move(request), Deadline::in(prepare_limit));
+  if (!drawn) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::oracle, std::move(drawn.error())});
+  co_return std::move(*drawn);
 }
 
 async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<const Tape> tape) {
-  auto arena = co_await draw(context_.seeds.next(), false);
-  if (!arena) co_return std::unexpected(std::move(arena.error()));
+  auto drawn = co_await draw({.seed = context_.seeds.next()}, false);
+  if (!drawn) co_return std::unexpected(std::move(drawn.error()));
   wire::LoadRecordingT request;
   request.slot = static_cast<std::uint32_t>(tapes_.size());
   request.arena_address = recording::arena_address;
   request.arena_bytes = spec_.arena_bytes;
   request.outputs_offset = spec_.outputs_offset;
   request.outputs = tape->places.spans;
-  engine::Replayer::Files files{tape->recorded.recording.get(), arena->get(), tape->recorded.state.get()};
+  engine::Replayer::Files files{tape->recorded.recording.get(), drawn->arena.get(),
+                                tape->recorded.state.get()};
   auto loaded = co_await replayer_->load(std::move(request), files, Deadline::in(replay_load_limit));
   if (!loaded)
     co_return std::unexpected(ReplayFailure{ReplayFailure::Of::replayer, std::move(loaded.error())});
@@ -156,22 +157,25 @@ async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<cons
 }
 
 // Every replay has new inputs, also after a failed one.
-async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how) {
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how,
+                                                                       std::string family) {
   const std::uint64_t seed = context_.seeds.next();
   // A kernel sees the poison, and must not learn the seed of the inputs from it.
-  return play_on(std::move(how), seed, call_seed(seed));
+  return play_on(std::move(how), {seed, call_seed(seed), std::move(family)});
 }
 
-async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how,
-                                                                          std::uint64_t seed,
-                                                                          std::uint64_t poison_seed) {
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how, Inputs inputs) {
   Played played;
-  played.seed = seed;
-  played.poison_seed = poison_seed;
+  played.seed = inputs.seed;
+  played.poison_seed = inputs.poison_seed;
+  played.family = inputs.family;
   played.tape = how.slot;
-  how.gap_key = poison_seed;
-  auto arena = co_await draw(seed, true, poison_seed);
-  if (!arena) co_return std::unexpected(std::move(arena.error()));
+  how.gap_key = inputs.poison_seed;
+  const bool may_drop = !inputs.family.empty();
+  auto drawn = co_await draw(std::move(inputs), true);
+  if (!drawn) co_return std::unexpected(std::move(drawn.error()));
+  played.drawn = std::move(drawn->facts);
+  if (may_drop && !played.drawn.dropped.empty()) co_return played;
   auto began = async::SteadyClock::now();
   auto facts = co_await replayer_->replay(std::move(how), Deadline::in(context_.settings.timeout));
   played.wall_ms = async::ms_since(began);
@@ -186,6 +190,7 @@ async::Task<std::expected<wire::JudgedT, ReplayFailure>> Player::judge(const Pla
   request.seed = played.seed;
   request.slot = slot_;
   request.strided = true;
+  request.family = played.family;
   request.outputs_only = outputs_only;
   request.digest = played.compared;
   request.outputs = std::make_unique<wire::ValueT>(tapes_[played.tape]->places.outputs);

@@ -65,14 +65,20 @@ class Player {
     wire::ReplayedT facts;
     std::uint64_t seed = 0;
     std::uint64_t poison_seed = 0;
+    std::string family = {};
+    wire::DrawnT drawn = {};  // where it says `dropped`, nothing was replayed
     std::uint32_t tape = 0;
     bool compared = false;  // judging it gives a digest of the outputs, too
     double wall_ms = 0;     // of the replay alone, by the supervisor's clock
   };
-  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how);
-  // The same on the inputs of `seed`; `poison_seed` decides all other memory.
-  async::Task<std::expected<Played, ReplayFailure>> play_on(wire::ReplayT how, std::uint64_t seed,
-                                                            std::uint64_t poison_seed);
+  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how, std::string family = {});
+  // The same on these inputs.
+  struct Inputs {
+    std::uint64_t seed = 0;
+    std::uint64_t poison_seed = 0;  // decides all other memory
+    std::string family = {};        // as OracleSide::draw() has it
+  };
+  async::Task<std::expected<Played, ReplayFailure>> play_on(wire::ReplayT how, Inputs inputs);
 
   // Judges the outputs of the last play.
   async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,
@@ -92,8 +98,7 @@ class Player {
   const wire::ReplayableT& facts(std::size_t tape) const { return facts_[tape]; }
 
  private:
-  async::Task<std::expected<Fd, ReplayFailure>> draw(std::uint64_t seed, bool mapped,
-                                                     std::uint64_t poison_seed = 0);
+  async::Task<std::expected<engine::DrawnInputs, ReplayFailure>> draw(Inputs inputs, bool mapped);
 
   Context& context_;
   engine::Oracle& oracle_;

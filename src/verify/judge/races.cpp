@@ -35,7 +35,7 @@ async::Task<RaceSearch::Tried> RaceSearch::attempt(wire::Order order, std::uint6
   how.slot = slot_;
   how.order = order;
   how.swaps = swaps;
-  auto played = co_await player_.play_on(std::move(how), seed, call_seed(seed));
+  auto played = co_await player_.play_on(std::move(how), {seed, call_seed(seed)});
   if (!played) co_return std::unexpected(std::move(played.error()));
   auto judged = co_await player_.judge(*played);
   if (!judged) co_return std::unexpected(std::move(judged.error()));

@@ -100,7 +100,10 @@ async::Task<std::expected<Fd, engine::WorkerFailure>> ReferenceReplays::drawn() 
   wire::DrawT request;
   request.seed = case_.context.seeds.next();
   request.slot = reference_slot;
-  co_return co_await oracle_.process().draw(std::move(request), Deadline::in(oracle_.limit(prepare_limit)));
+  auto inputs =
+      co_await oracle_.process().draw(std::move(request), Deadline::in(oracle_.limit(prepare_limit)));
+  if (!inputs) co_return std::unexpected(std::move(inputs.error()));
+  co_return std::move(inputs->arena);
 }
 
 // A replayer with this recording, whose replays are right.
@@ -266,7 +269,7 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, s
 
 async::Task<std::expected<CandidateReplays::Repeatable, ReplayFailure>> CandidateReplays::repeated(
     std::uint64_t poison_seed) {
-  auto played = co_await player().play_on(last_.how, last_.seed, poison_seed);
+  auto played = co_await player().play_on(last_.how, {last_.seed, poison_seed});
   if (!played) co_return std::unexpected(played.error());
   played->compared = true;
   auto judged = co_await player().judge(*played);
@@ -312,6 +315,36 @@ async::Task<Outcome<std::string>> CandidateReplays::check_own_memory(Evidence& s
     co_return fmt::format("its replay gives other values than its calls: {}",
                           to_plain_text(other->judged.error));
   co_return std::string{};
+}
+
+// A recording holds for other inputs as long as its host code saw what it saw when it was recorded.
+async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(std::string family) {
+  wire::ReplayT how;
+  how.slot = next_family_++ % static_cast<std::uint32_t>(tapes_.size());
+  how.guard = true;
+  auto played = co_await player().play(std::move(how), std::move(family));
+  FamilyAnswer answer;
+  if (!played) {
+    auto words = words_of(played.error());
+    if (!words) co_return std::unexpected(words.error());
+    answer.why_untried = std::move(*words);
+    co_return answer;
+  }
+  answer.drawn = played->drawn;
+  if (!answer.drawn.dropped.empty()) co_return answer;
+  if (!played->facts.downloads_equal) {
+    answer.why_untried = "what its host does depends on what it reads back from the device";
+    co_return answer;
+  }
+  auto judged = co_await player().judge(*played);
+  if (!judged) {
+    auto words = words_of(judged.error());
+    if (!words) co_return std::unexpected(words.error());
+    answer.why_untried = std::move(*words);
+    co_return answer;
+  }
+  answer.judged = std::move(*judged);
+  co_return answer;
 }
 
 async::Task<> CandidateReplays::end() {

@@ -12,6 +12,7 @@
 #include "verify/judge/blame.h"
 #include "verify/judge/oracle_side.h"
 #include "verify/judge/player.h"
+#include "verify/judge/varied_inputs.h"
 
 namespace kw::verify {
 
@@ -84,6 +85,8 @@ class CandidateReplays {
   // recording leaves open. `seen` holds the evidence of the `calls` before. Returns why the replays prove
   // nothing; empty: all are right.
   async::Task<Outcome<std::string>> judge(std::uint32_t trials, std::size_t calls, Evidence& seen);
+  // One replay on inputs of a family.
+  async::Task<Outcome<FamilyAnswer>> family(std::string family);
   // Another player for the same recordings, which is not started yet.
   Player& add_process();
   async::Task<> end();
@@ -115,6 +118,7 @@ class CandidateReplays {
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::vector<std::unique_ptr<Player>> processes_;  // the first one is judged
   Repeatable last_;
+  std::uint32_t next_family_ = 0;
 };
 
 }  // namespace kw::verify

@@ -37,6 +37,7 @@ void VerdictWriter::begin(Trust trust) {
 void VerdictWriter::end(const Ended& ended) {
   const auto* blame = std::get_if<Blame>(&ended);
   if (blame == nullptr) return;
+  verdict_.generality.reset();
   verdict_.stage = blame->stage;
   verdict_.status = blame->status;
   verdict_.fault = blame->fault;
@@ -58,6 +59,7 @@ void VerdictWriter::take_task(const wire::PreparedT& task) {
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = tolerance_;
   verdict_.comparison->findings = task.findings;
+  verdict_.generality.reset();
   verdict_.judged_calls = 0;
   if (task.reduced) add_finding("shapes reduced to " + task.sizes);
 }
@@ -68,6 +70,7 @@ void VerdictWriter::take(const Evidence& seen) {
     verdict_.call =
         Call{seen.loaded->entry, seen.loaded->convention, seen.loaded->arguments, seen.loaded->weights};
   if (seen.launches) verdict_.launches = seen.launches;
+  if (seen.generality) verdict_.generality = seen.generality;
   evidence_.take(seen);
   for (const Judgement& each : seen.judgements) take(each);
   if (!seen.why_not_replayed.empty()) {
@@ -207,11 +210,14 @@ std::optional<CountsReason> VerdictWriter::why_it_does_not_count(const wire::Pre
     return CountsReason::proves_nothing;
   }
   if (task.reference_random) return CountsReason::nondeterministic;
-  if (require_ == "any") return std::nullopt;
-  if (!kernels.are_there) return CountsReason::library_only;
-  if (require_ == "triton" && !kernels.are_triton) return CountsReason::not_triton;
-  if (kernels.are_decoys) return CountsReason::decoy;
-  if (kernels.wrap_reference) return CountsReason::wraps_reference;
+  if (require_ != "any") {
+    if (!kernels.are_there) return CountsReason::library_only;
+    if (require_ == "triton" && !kernels.are_triton) return CountsReason::not_triton;
+    if (kernels.are_decoys) return CountsReason::decoy;
+    if (kernels.wrap_reference) return CountsReason::wraps_reference;
+  }
+  if (verdict_.generality && specialised_on(*verdict_.generality) != nullptr)
+    return CountsReason::specialised;
   return std::nullopt;
 }
 

@@ -41,13 +41,17 @@ async::Task<std::expected<PreparedTask, WorkerFailure>> Oracle::prepare(wire::Pr
   co_return PreparedTask{std::move(answer->message), std::move(answer->fds.front())};
 }
 
-async::Task<std::expected<Fd, WorkerFailure>> Oracle::draw(wire::DrawT request, async::Deadline deadline) {
+async::Task<std::expected<DrawnInputs, WorkerFailure>> Oracle::draw(wire::DrawT request,
+                                                                    async::Deadline deadline) {
   const bool mapped = request.mapped;
+  const bool may_drop = !request.family.empty();
   auto answer = co_await exchange<wire::DrawnT>(*worker_, wire::encode(std::move(request)), {}, deadline);
   if (!answer) co_return refusal(answer);
-  if (mapped) co_return Fd();
+  DrawnInputs drawn{std::move(answer->message), Fd()};
+  if (mapped || (may_drop && !drawn.facts.dropped.empty())) co_return drawn;
   if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "inputs without their arena", {}});
-  co_return std::move(answer->fds.front());
+  drawn.arena = std::move(answer->fds.front());
+  co_return drawn;
 }
 
 async::Task<std::expected<wire::JudgedT, WorkerFailure>> Oracle::judge(wire::JudgeT request,

@@ -21,6 +21,12 @@ struct PreparedTask {
   Fd call_spec;  // for the runner
 };
 
+// Inputs that were drawn.
+struct DrawnInputs {
+  wire::DrawnT facts;
+  Fd arena;  // none if it is mapped already, or `facts.dropped` says that nothing was drawn
+};
+
 class Oracle {
  public:
   explicit Oracle(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
@@ -31,7 +37,7 @@ class Oracle {
 
   // An arena with this trial's inputs and weights, and space for outputs. On a device each slot is one
   // arena. There is no descriptor if the request states that the arena is already mapped.
-  async::Task<std::expected<Fd, WorkerFailure>> draw(wire::DrawT request, async::Deadline deadline);
+  async::Task<std::expected<DrawnInputs, WorkerFailure>> draw(wire::DrawT request, async::Deadline deadline);
 
   async::Task<std::expected<wire::JudgedT, WorkerFailure>> judge(wire::JudgeT request,
                                                                  async::Deadline deadline);

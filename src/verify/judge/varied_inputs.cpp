@@ -1,0 +1,112 @@
+#include "verify/judge/varied_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/core/display.h"
+#include "base/core/text.h"
+#include "verify/judge/protocol.h"
+
+namespace kw::verify {
+namespace {
+
+constexpr std::size_t longest_words = 400;  // bytes of a text that the oracle sent
+constexpr std::size_t most_named = 64;      // families
+constexpr std::size_t least_interpreted = 4;
+constexpr double interpreted_budget_ms = cpu_call_budget_ms;  // of all families together
+constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30, middle_bytes = std::uint64_t{1} << 26;
+
+std::string words_from(const std::string& text) {
+  return fitted(to_plain_text(text), longest_words);
+}
+
+// A call that takes too long proves nothing about its result: its time may depend on the values.
+bool proves_nothing(const Blame& failure) {
+  return failure.status == Status::skipped || failure.error_class == ErrorClass::timeout;
+}
+
+void take_errors(FamilyTrial& trial, const wire::JudgedT& judged) {
+  auto known = [](double value) { return value >= 0 ? std::optional(value) : std::nullopt; };
+  trial.max_abs_error = known(judged.max_abs_error);
+  trial.mismatched_share = known(judged.mismatched_share);
+  for (const auto& output : judged.outputs)
+    if (output && output->max_error_over_limit >= 0 &&
+        (!trial.max_error_over_limit || !(output->max_error_over_limit <= trial.max_error_over_limit->value)))
+      trial.max_error_over_limit = Element{output->max_error_over_limit};
+}
+
+FamilyTrial trial_of(const std::string& family, const FamilyAnswer& answer) {
+  FamilyTrial trial{.family = family, .reported_only = answer.drawn.reported_only};
+  if (!answer.drawn.description.empty()) trial.inputs = words_from(answer.drawn.description);
+  if (!answer.drawn.dropped.empty()) {
+    trial.outcome = FamilyOutcome::dropped;
+    trial.why = words_from(answer.drawn.dropped);
+  } else if (!answer.why_untried.empty() || (answer.failure && proves_nothing(*answer.failure))) {
+    trial.why = words_from(answer.failure ? answer.failure->error : answer.why_untried);
+  } else if (answer.failure) {
+    trial.outcome = FamilyOutcome::failed;
+    trial.why = words_from(answer.failure->error);
+  } else if (answer.judged) {
+    trial.outcome = answer.judged->right ? FamilyOutcome::held : FamilyOutcome::failed;
+    take_errors(trial, *answer.judged);
+    if (!answer.judged->right) trial.why = words_from(answer.judged->error);
+  } else {
+    trial.why = "there is no judgement";
+  }
+  return trial;
+}
+
+// The largest error in units of the reference's own, over the outputs where that is known.
+std::optional<double> error_ratio(const FamilyAnswer& answer) {
+  std::optional<double> ratio;
+  if (!answer.judged) return ratio;
+  for (const auto& output : answer.judged->outputs)
+    if (output && output->reference_loss > 0 && output->max_abs_error >= 0)
+      ratio = std::max(ratio.value_or(0), output->max_abs_error / output->reference_loss);
+  return ratio;
+}
+
+}  // namespace
+
+async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
+                                              AskFamily ask) {
+  Generality found;
+  if (families.size() > most_named) families.resize(most_named);
+  for (const std::string& sent : families) {
+    const std::string family = words_from(sent);
+    if (found.families.size() >= most) {
+      found.families.push_back({.family = family, .why = "a call takes too long to try every family"});
+      continue;
+    }
+    auto answer = co_await ask(sent);
+    if (!answer) co_return std::unexpected(answer.error());
+    FamilyTrial trial = trial_of(family, *answer);
+    if (found.families.empty()) found.error_ratio = error_ratio(*answer);
+    if (trial.outcome == FamilyOutcome::failed) {
+      auto again = co_await ask(sent);
+      if (!again) co_return std::unexpected(again.error());
+      const FamilyTrial second = trial_of(family, *again);
+      if (second.outcome != FamilyOutcome::failed) {
+        trial.why = fmt::format("wrong on one of two draws, which proves nothing: {}", *trial.why);
+        trial.outcome = FamilyOutcome::untried;
+      }
+    }
+    found.families.push_back(std::move(trial));
+  }
+  if (families.empty()) found.why_not = "no input of the task can be varied";
+  co_return found;
+}
+
+std::size_t most_families_on_device(std::uint64_t moved_bytes) {
+  if (moved_bytes > large_bytes) return 3;
+  return moved_bytes > middle_bytes ? 6 : most_named;
+}
+
+std::size_t most_families_interpreted(std::uint64_t programs) {
+  const double call_ms = std::max(1.0, static_cast<double>(programs)) * cpu_program_ms;
+  return std::max(least_interpreted, static_cast<std::size_t>(interpreted_budget_ms / call_ms));
+}
+
+}  // namespace kw::verify

@@ -1,0 +1,39 @@
+// Tries a right candidate on families of inputs unlike those that its task draws, which the oracle names and
+// draws: a kernel may be right on one distribution and on nothing else. docs/varied_inputs.md states the
+// rule.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "types/generality.h"
+#include "verify/judge/blame.h"
+
+namespace kw::verify {
+
+// One draw of a family, and what the candidate gave on it.
+struct FamilyAnswer {
+  wire::DrawnT drawn = {};
+  std::optional<wire::JudgedT> judged = {};  // none: the draw was dropped, or there is a reason below
+  std::optional<Blame> failure = {};         // of the candidate's call
+  std::string why_untried = {};              // why the answer proves nothing
+};
+
+// Draws the family anew and asks the candidate. An error ends the attempt, so a failure of the candidate is
+// none.
+using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(std::string family)>;
+
+// Tries the first `most` of these families in their order. A family fails with two draws on which the
+// candidate is wrong.
+async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
+                                              AskFamily ask);
+
+// So many families of a task whose calls move these bytes on a device.
+std::size_t most_families_on_device(std::uint64_t moved_bytes);
+// The same for a call that interprets so many programs.
+std::size_t most_families_interpreted(std::uint64_t programs);
+
+}  // namespace kw::verify

@@ -1,0 +1,193 @@
+// --inputs varied: a right result counts only if it is right on inputs unlike the task's own, too.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verdict_world.h"
+#include "verify/judge/varied_inputs.h"
+
+namespace kw::verify {
+namespace {
+
+using namespace test;
+using wire::Body;
+
+// A task with three families, of which `shifted_8` is only reported.
+struct VariedWorld : VerdictWorld {
+  explicit VariedWorld(Device device) : VerdictWorld(device) {
+    settings.varied_inputs = true;
+    fake.when("oracle", Body::Prepare,
+              says<wire::PreparedT>([](auto& task) { task.families = {"given", "scaled_60", "shifted_8"}; }));
+    fake.when("oracle", Body::Draw, [](const auto& asked, Reaction& usual) {
+      const std::string& family = asked.AsDraw()->family;
+      auto& drawn = *static_cast<wire::DrawnT*>(usual.answer.value);
+      if (family.empty()) return;
+      drawn.description = "x: " + family;
+      drawn.reported_only = family == "shifted_8";
+    });
+  }
+
+  // The next `times` results on this family are wrong; -1: all.
+  void is_wrong_on(const std::string& family, int times = -1) {
+    fake.when("oracle", Body::Judge, [family, times, seen = 0](const auto& asked, Reaction& usual) mutable {
+      if (asked.AsJudge()->family != family || (times >= 0 && seen++ >= times)) return;
+      judges_wrong()(asked, usual);
+    });
+  }
+
+  void drops(const std::string& family, const std::string& why) {
+    fake.when("oracle", Body::Draw, [=](const auto& asked, Reaction& usual) {
+      if (asked.AsDraw()->family != family) return;
+      static_cast<wire::DrawnT*>(usual.answer.value)->dropped = why;
+      usual.fds.clear();
+    });
+  }
+};
+
+FamilyTrial trial(const Verdict& verdict, std::size_t at) {
+  if (!verdict.generality || verdict.generality->families.size() <= at) return {.family = "none"};
+  return verdict.generality->families[at];
+}
+
+// With a GPU by replay and in-process, and without one.
+enum class Path { cpu, replay, in_process };
+
+class VariedInputs : public testing::TestWithParam<Path> {
+ protected:
+  VariedInputs() : world(GetParam() == Path::cpu ? Device::cpu : Device::cuda) {
+    world.settings.replay = GetParam() == Path::replay;
+  }
+  VariedWorld world;
+};
+
+INSTANTIATE_TEST_SUITE_P(OnAllPaths, VariedInputs,
+                         testing::Values(Path::cpu, Path::replay, Path::in_process));
+
+TEST_P(VariedInputs, HoldForAGeneralKernel) {
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.counts, true);
+  ASSERT_TRUE(verdict.generality);
+  EXPECT_EQ(verdict.generality->families.size(), 3U);
+  for (std::size_t at : {0U, 1U, 2U}) EXPECT_EQ(trial(verdict, at).outcome, FamilyOutcome::held) << at;
+  EXPECT_EQ(trial(verdict, 1).inputs, "x: scaled_60");
+}
+
+TEST_P(VariedInputs, ThatFailTwiceMakeAResultNotCount) {
+  world.is_wrong_on("scaled_60");
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.counts, false);
+  EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+  EXPECT_FALSE(verdict.fault);
+  EXPECT_EQ(trial(verdict, 0).outcome, FamilyOutcome::held);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::failed);
+  EXPECT_EQ(trial(verdict, 1).why, "values differ");
+}
+
+TEST_P(VariedInputs, ThatFailOnceAreNotCountedAgainst) {
+  world.is_wrong_on("scaled_60", 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::untried);
+}
+
+TEST_P(VariedInputs, ThatAreOnlyReportedAreNotCountedAgainst) {
+  world.is_wrong_on("shifted_8");
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(trial(verdict, 2).outcome, FamilyOutcome::failed);
+  EXPECT_TRUE(trial(verdict, 2).reported_only);
+}
+
+TEST_P(VariedInputs, OnWhichTheReferenceIsUnsoundAreDropped) {
+  world.drops("scaled_60", "its outputs are not finite");
+  world.is_wrong_on("scaled_60");
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::dropped);
+  EXPECT_EQ(trial(verdict, 1).why, "its outputs are not finite");
+  EXPECT_EQ(trial(verdict, 2).outcome, FamilyOutcome::held);
+}
+
+TEST_P(VariedInputs, AreNotTriedUnlessAskedFor) {
+  world.settings.varied_inputs = false;
+  world.is_wrong_on("scaled_60");
+  bool asked = false;
+  world.fake.when("oracle", Body::Prepare,
+                  [&](const auto& request, Reaction&) { asked = asked || request.AsPrepare()->varied; });
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_FALSE(verdict.generality);
+  EXPECT_FALSE(asked);
+}
+
+TEST_P(VariedInputs, AreNotTriedOnAWrongResult) {
+  world.fake.when("oracle", Body::Judge, judges_wrong());
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::incorrect);
+  EXPECT_FALSE(verdict.generality);
+}
+
+// The reference may break its process on inputs that its task never draws. Another try leaves them out.
+TEST_P(VariedInputs, ThatCostTheOracleItsProcessAreNobodysFault) {
+  world.fake.when("oracle", Body::Draw, [](const auto& asked, Reaction& usual) {
+    if (asked.AsDraw()->family == "scaled_60") usual.ending = Ending::dies;
+  });
+  const Verdict lost = world.run();
+  EXPECT_EQ(lost.status, Status::error);
+  EXPECT_EQ(lost.fault, Fault::infrastructure);
+  EXPECT_FALSE(lost.generality);
+  world.earlier.oracles_lost = 1;
+  const Verdict again = world.run();
+  EXPECT_EQ(again.status, Status::correct);
+  EXPECT_EQ(again.counts, true);
+  EXPECT_FALSE(again.generality);
+}
+
+// A broken call on a GPU replays nothing more, so the other paths alone tell a failed call from one that was
+// not made.
+TEST(VariedCalls, ThatRaiseOnTwoDrawsMakeAResultNotCount) {
+  for (Device device : {Device::cpu, Device::cuda}) {
+    VariedWorld world(device);
+    world.settings.replay = false;
+    bool scaled = false;
+    world.fake.when("oracle", Body::Draw,
+                    [&](const auto& asked, Reaction&) { scaled = asked.AsDraw()->family == "scaled_60"; });
+    world.fake.when("runner", Body::Call, [&](const auto& asked, Reaction& usual) {
+      if (scaled) fails("run", "runtime_error", "it raised")(asked, usual);
+    });
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.status, Status::correct);
+    EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+    EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::failed);
+    EXPECT_THAT(trial(verdict, 1).why.value_or(""), testing::HasSubstr("it raised"));
+    EXPECT_EQ(trial(verdict, 2).outcome, FamilyOutcome::held);
+  }
+}
+
+// Host code that reads values back took another way when it was recorded.
+TEST(VariedReplays, WithOtherDownloadsProveNothing) {
+  VariedWorld world(Device::cuda);
+  world.is_wrong_on("scaled_60");
+  bool scaled = false;
+  world.fake.when("oracle", Body::Draw,
+                  [&](const auto& asked, Reaction&) { scaled = asked.AsDraw()->family == "scaled_60"; });
+  world.fake.when("replayer", Body::Replay,
+                  says<wire::ReplayedT>([&](auto& replayed) { replayed.downloads_equal = !scaled; }));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::untried);
+}
+
+// ---- how many families
+
+TEST(FamiliesAreCapped, WhereCallsAreCostly) {
+  EXPECT_EQ(most_families_on_device(std::uint64_t{2} << 30), 3U);
+  EXPECT_EQ(most_families_on_device(std::uint64_t{1} << 27), 6U);
+  EXPECT_GE(most_families_on_device(1), 20U);
+  EXPECT_GE(most_families_interpreted(1), 20U);
+  EXPECT_EQ(most_families_interpreted(std::uint64_t{1} << 40), 4U);
+}
+
+}  // namespace
+}  // namespace kw::verify
