@@ -87,6 +87,24 @@ bool blur(EvidenceRecord& evidence) {
   return removed;
 }
 
+// Families quote values in their reasons, and the reference's own errors where they were dropped.
+bool blur(Generality& generality) {
+  bool removed = false;
+  for (FamilyTrial& trial : generality.families) {
+    if (trial.outcome == FamilyOutcome::held) continue;
+    std::optional<std::string> coarse;
+    if (trial.outcome == FamilyOutcome::dropped)
+      coarse = "the reference gives no sound answer on these inputs";
+    else if (trial.why)
+      coarse = without_values(*trial.why);
+    removed = std::exchange(trial.why, coarse) != coarse || removed;
+    removed = round_error(trial.max_abs_error) || removed;
+    removed = trial.max_error_over_limit.has_value() || removed;
+    trial.max_error_over_limit.reset();
+  }
+  return removed;
+}
+
 // A mismatch in coarse words: which share of the values differs, where the first one is, an error to one
 // digit.
 bool blur(Verdict& verdict) {
@@ -107,6 +125,7 @@ bool blur(Verdict& verdict) {
     }
   }
   if (verdict.evidence) removed = blur(*verdict.evidence) || removed;
+  if (verdict.generality) removed = blur(*verdict.generality) || removed;
   return removed;
 }
 

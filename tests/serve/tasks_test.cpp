@@ -302,5 +302,29 @@ TEST(Hidden, AFaultOfTheCandidateIsToldInFull) {
   EXPECT_EQ(verdict.error_detail->traceback, "kernel.py, line 3");
 }
 
+// The reasons quote values, and the reference's own errors.
+TEST(HiddenReference, TellsVariedInputsWithoutValues) {
+  Verdict verdict;
+  verdict.status = Status::correct;
+  verdict.counts = false;
+  verdict.counts_reason = CountsReason::specialised;
+  verdict.generality = Generality{
+      .families = {{.family = "scaled_60",
+                    .outcome = FamilyOutcome::failed,
+                    .inputs = "x: scaled by 60",
+                    .why = "output: 3 of 8 values differ (38%); first at [2]: expected 209.433, got inf",
+                    .max_abs_error = 123.4,
+                    .mismatched_share = 0.375,
+                    .max_error_over_limit = Element{77.7}},
+                   {.family = "sparse", .outcome = FamilyOutcome::dropped, .why = "secret_name raised"}}};
+  EXPECT_TRUE(hide_reference(verdict));
+  const auto& families = verdict.generality->families;
+  EXPECT_EQ(families[0].why, "output: 3 of 8 values differ (38%); first at [2]");
+  EXPECT_EQ(families[0].max_abs_error, 100);
+  EXPECT_EQ(families[0].mismatched_share, 0.375);
+  EXPECT_FALSE(families[0].max_error_over_limit);
+  EXPECT_EQ(families[1].why, "the reference gives no sound answer on these inputs");
+}
+
 }  // namespace
 }  // namespace kw::service::test

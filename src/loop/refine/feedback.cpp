@@ -213,9 +213,13 @@ std::string speed_part(const Verdict& verdict, double speedup, const FeedbackCon
 }  // namespace
 
 std::string correct_part(const Verdict& verdict, const FeedbackContext& context) {
-  if (verdict.counts == false)
-    return fmt::format("{}\n", verdict.counts_reason ? explain::words_of(*verdict.counts_reason).told
-                                                     : "The result is right, but it does not count.");
+  if (verdict.counts == false) {
+    const std::string inputs = explain::specialised_in_words(verdict);
+    return fmt::format("{}\n{}{}",
+                       verdict.counts_reason ? explain::words_of(*verdict.counts_reason).told
+                                             : "The result is right, but it does not count.",
+                       inputs, inputs.empty() ? "" : "\n");
+  }
   const auto speedup = verdict.speedup ? verdict.speedup : speedup_trusted(verdict, context.min_trust);
   if (speedup) return speed_part(verdict, *speedup, context);
   return fmt::format("It is right. How fast it is could not be measured ({}); make it as fast as you can.\n",

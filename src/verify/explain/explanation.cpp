@@ -107,10 +107,28 @@ std::string calls_in_words(std::string_view code) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// The launches and calls because of which a right result does not count.
+// "x: scaled by 60 (38% of the values differ)".
+std::string failure_in_words(const FamilyTrial& failed) {
+  const std::string inputs = failed.inputs.value_or(failed.family);
+  if (!failed.mismatched_share) return fmt::format("{} (no result of the right kind)", inputs);
+  return fmt::format("{} ({:.3g}% of the values differ)", inputs, 100 * *failed.mismatched_share);
+}
+
+// The inputs on which a right result is wrong.
+std::vector<std::string> failures_in_words(const Generality& generality) {
+  std::vector<std::string> failures;
+  for (const FamilyTrial& each : generality.families)
+    if (each.outcome == FamilyOutcome::failed && !each.reported_only && failures.size() < most_causes)
+      failures.push_back("wrong on " + visible_line(failure_in_words(each)));
+  return failures;
+}
+
+// The launches, calls and inputs because of which a right result does not count.
 std::vector<std::string> causes_of(const Verdict& verdict, std::string_view code) {
   std::vector<std::string> causes;
   if (verdict.counts != false) return causes;
+  if (verdict.counts_reason == CountsReason::specialised && verdict.generality)
+    return failures_in_words(*verdict.generality);
   const bool library_only = verdict.counts_reason == CountsReason::library_only;
   const bool by_launches = library_only || verdict.counts_reason == CountsReason::decoy ||
                            verdict.counts_reason == CountsReason::not_triton ||
@@ -150,6 +168,14 @@ Level level_of(Status status, std::optional<bool> counts) {
       return Level::warning;
   }
   return Level::error;
+}
+
+std::string specialised_in_words(const Verdict& verdict) {
+  if (verdict.counts_reason != CountsReason::specialised || !verdict.generality) return {};
+  const FamilyTrial* failed = specialised_on(*verdict.generality);
+  if (failed == nullptr) return {};
+  return fmt::format("It is right on the task's own inputs, and wrong on these: {}.",
+                     visible_line(failure_in_words(*failed)));
 }
 
 Explanation explain(const Verdict& verdict, const Sources& sources) {
