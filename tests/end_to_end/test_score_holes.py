@@ -8,7 +8,8 @@ from .fake_model import FakeModel
 
 ROWS = [json.loads(line) for line in (program.ROOT / "examples/dataset/fim.jsonl").read_text(encoding="utf-8").splitlines()]
 PLAIN = next(row for row in ROWS if row["hole"]["rendering"] == "plain")
-HOLE = next(row for row in ROWS if row["hole"]["rendering"] == "psm" and row["hole"]["node"] == "body")
+HOLE = next(row for row in ROWS if row["hole"]["rendering"] == "psm" and row["hole"]["node"] == "block"
+            and "tl.load" in row["completion"] and "tl.load" not in row["prompt"])
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_holes_of_other_rows_are_not(score):
     assert outputs == len(ROWS) and share < 0.3, share
 
 
-@pytest.mark.parametrize("middle, why", [("    pass\n", "stores"), ("    )(\n", "parses"),
+@pytest.mark.parametrize("middle, why", [("    pass\n", "loads"), ("    )(\n", "parses"),
                                          (HOLE["completion"].replace("tl.load", "tl.load(nowhere) + tl.load"),
                                           "undefined_names")])
 def test_a_wrong_hole_is_not_good(score, middle, why):
