@@ -217,7 +217,8 @@ async::Task<Answered<json::object>> EnvSession::state() {
   if (!found) co_return refuse(std::move(found.error()));
   const ConversationRow& row = found->conversation.row;
   json::object all = conversation_json(found->conversation);
-  all["episode_id"] = all.at("id");
+  json::value id = all.at("id");  // a copy: the new field below moves the others
+  all["episode_id"] = std::move(id);
   all["step_count"] = row.turns.size() - (row.is_judging() ? 1 : 0);
   for (const char* name : {"id", "observation"}) all.erase(name);
   co_return openenv_message("state", std::move(all));
