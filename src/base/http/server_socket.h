@@ -45,8 +45,7 @@ class Wire {
   template <typename Buffers, typename Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return boost::asio::async_initiate<Token, void(error_code, std::size_t)>(
-        [this](auto handler, Buffers into) { this->read(std::move(into), std::move(handler)); }, token,
-        buffers);
+        [this](auto handler, const Buffers& into) { this->read(into, std::move(handler)); }, token, buffers);
   }
 
   template <typename Buffers, typename Token>
@@ -65,7 +64,7 @@ class Wire {
   // Counts, and hands on. The handler's cancellation is not passed on: a read that breaks off would end the
   // WebSocket.
   template <typename Buffers, typename Handler>
-  void read(Buffers into, Handler handler) {
+  void read(const Buffers& into, Handler handler) {
     auto counted = [this, handler = std::move(handler)](error_code error, std::size_t bytes) mutable {
       took(bytes, error);
       std::move(handler)(error, bytes);
