@@ -1,9 +1,9 @@
 // Rows of a data set that `kernelwright dataset` wrote: a PyTorch reference in the prompt, a kernel in the
 // completion.
 #include <fmt/format.h>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <optional>
 
 #include "base/core/json.h"

@@ -217,7 +217,7 @@ async::Task<Answered<json::object>> EnvSession::state() {
   if (!found) co_return refuse(std::move(found.error()));
   const ConversationRow& row = found->conversation.row;
   json::object all = conversation_json(found->conversation);
-  json::value id = all.at("id");  // a copy: the new field below moves the others
+  json::value id = all.at("id");  // copied: adding a field can move the others
   all["episode_id"] = std::move(id);
   all["step_count"] = row.turns.size() - (row.is_judging() ? 1 : 0);
   for (const char* name : {"id", "observation"}) all.erase(name);
