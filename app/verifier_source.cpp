@@ -104,22 +104,34 @@ Result<EvaluatorPlan> plan_evaluator(const EvaluatorFlags& evaluator, const Sett
 async::Task<Result<std::unique_ptr<VerifierSource>>> VerifierSource::start(async::Loop& loop,
                                                                            async::Stop& stop,
                                                                            EvaluatorPlan plan, Say say) {
-  std::unique_ptr<VerifierSource> evaluator(new VerifierSource(std::move(plan)));
+  std::unique_ptr<VerifierSource> evaluator(new VerifierSource(std::move(plan), std::move(say)));
   if (evaluator->plan_.remote) {
     remote::Options options = *evaluator->plan_.remote;
-    options.say = std::move(say);
+    options.say = evaluator->say_;
     auto started = co_await remote::RemoteVerifier::start(loop, stop, std::move(options));
     if (!started) co_return std::unexpected(started.error());
     evaluator->remote_ = std::move(*started);
-  } else if (evaluator->plan_.by_source_alone) {
-    const verify::LocalVerifier::Options& host = *evaluator->plan_.local;
-    evaluator->by_source_ = std::make_unique<verify::StaticVerifier>(host.settings, host.program_version);
-  } else {
-    auto started = co_await verify::LocalVerifier::start(loop, stop, *evaluator->plan_.local);
-    if (!started) co_return std::unexpected(started.error());
-    evaluator->local_ = std::move(*started);
+  } else if (auto started = co_await evaluator->start_here(loop, stop); !started) {
+    co_return std::unexpected(started.error());
   }
   co_return evaluator;
+}
+
+async::Task<Result<>> VerifierSource::start_here(async::Loop& loop, async::Stop& stop) {
+  verify::LocalVerifier::Options& host = *plan_.local;
+  if (!host.settings.timeline.empty()) {
+    auto timeline = Timeline::create(host.settings.timeline);
+    if (!timeline) co_return std::unexpected(timeline.error());
+    host.timeline = timeline_ = std::move(*timeline);
+  }
+  if (plan_.by_source_alone) {
+    by_source_ = std::make_unique<verify::StaticVerifier>(host.settings, host.program_version);
+    co_return Result<>{};
+  }
+  auto started = co_await verify::LocalVerifier::start(loop, stop, host);
+  if (!started) co_return std::unexpected(started.error());
+  local_ = std::move(*started);
+  co_return Result<>{};
 }
 
 std::string device_of(const verify::LocalVerifier::Options& host) {
@@ -161,6 +173,8 @@ std::vector<std::string> VerifierSource::words() const {
 async::Task<> VerifierSource::end() {
   if (remote_) co_await remote_->end();
   if (local_) co_await local_->end();
+  if (timeline_)
+    if (auto ended = timeline_->finish(); !ended) say_("warning: --timeline: " + ended.error().what);
 }
 
 namespace {

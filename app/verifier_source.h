@@ -63,9 +63,12 @@ class VerifierSource {
   async::Task<> end();
 
  private:
-  explicit VerifierSource(EvaluatorPlan plan) : plan_(std::move(plan)) {}
+  VerifierSource(EvaluatorPlan plan, Say say) : plan_(std::move(plan)), say_(std::move(say)) {}
+  async::Task<Result<>> start_here(async::Loop& loop, async::Stop& stop);
 
   EvaluatorPlan plan_;
+  Say say_;
+  std::shared_ptr<Timeline> timeline_;
   std::unique_ptr<verify::StaticVerifier> by_source_;
   std::unique_ptr<verify::LocalVerifier> local_;
   std::unique_ptr<remote::RemoteVerifier> remote_;

@@ -205,3 +205,23 @@ def test_the_summary_of_a_run_that_standard_output_loses_is_an_error(scratch, qu
     code, stderr = written_to_full_disk(scratch, command)
     assert code == 1 and len(errors(stderr)) == 1, stderr
     assert len(json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))) == 3
+
+
+# ---- the timeline --------------------------------------------------------------------------------------
+
+
+def test_a_timeline_shows_the_steps_of_a_verdict_and_its_processes(run, tmp_path):
+    pair, file = program.ROOT / "examples" / "pair", tmp_path / "timeline.json"
+    words = program.verify_command(pair / "reference.py", pair / "kernel.py", "--timeline", file)
+    assert run(*words[1:]).code == 0
+    table = program.load_script(program.ROOT / "bench" / "timeline.py")
+    steps = {step for step, _ in table.steps(table.events_of(file.read_text()), 0).items()}
+    assert {("fork servers", "zygote"), ("verdicts", "attempt"), ("verdicts", "prepare"), ("oracles", "Judge")} <= steps
+    assert any(group.startswith("runners") and step == "end" for group, step in steps)
+
+
+def test_a_timeline_that_cannot_be_written_is_an_error_before_the_start(run, tmp_path):
+    pair = program.ROOT / "examples" / "pair"
+    words = program.verify_command(pair / "reference.py", pair / "kernel.py", "--timeline", tmp_path / "no" / "t.json")
+    outcome = run(*words[1:], limit=20)
+    assert outcome.code == 1 and "no/t.json: No such file" in outcome.stderr

@@ -103,11 +103,12 @@ Attempt::Attempt(Context& context, const Job& job, Settings settings, async::Sto
                  const Tries::Earlier& earlier)
     : settings_(std::move(settings)),
       earlier_(earlier),
+      row_(Timeline::row(context.timeline, "verdicts")),
       writer_(job, settings_, context.environment),
-      case_{context, job, settings_, stop, writer_.stage_times(), is_alone_},
+      case_{context, job, settings_, stop, writer_.stage_times(), is_alone_, row_},
       oracle_(case_),
       calls_(case_, oracle_),
-      device_(context.leases, stop) {
+      device_(context.leases, stop, row_) {
   // The reference may have broken its process on inputs that its task never draws.
   if (earlier_.oracles_lost > 0) oracle_.give_up_varied_inputs();
 }
@@ -171,8 +172,17 @@ Tries::Result Attempt::result() const {
   return result;
 }
 
+void Attempt::show(Timeline::Clock::time_point since) const {
+  const Verdict& verdict = writer_.verdict();
+  row_.add(case_.job.id, since,
+           {{"task", case_.job.task.task_id},
+            {"try", earlier_.oracles_lost + 1},
+            {"status", stopped() ? "stopped" : to_string(verdict.status)},
+            {"device", case_.context.device}});
+}
+
 bool Attempt::is_refused_statically() {
-  StageTimer timer(case_.times, Stage::static_);
+  StageTimer timer(case_, Stage::static_);
   auto blame = examine_statically(case_.job);
   if (blame) writer_.end(*blame);
   return blame.has_value();
@@ -300,7 +310,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
 
 async::Task<Outcome<>> Attempt::vary_inputs(CandidateReplays& replays) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
-  StageTimer timer(case_.times, Stage::replay);
+  StageTimer timer(case_, Stage::replay);
   auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes()),
                                      [&](std::string family) { return replays.family(std::move(family)); });
   if (!found) co_return std::unexpected(found.error());

@@ -35,6 +35,8 @@ class Attempt {
   bool stopped() const { return case_.stop.requested(); }
   Verdict& verdict() { return writer_.verdict(); }
   Tries::Result result() const;
+  // Adds the attempt itself to its row of the timeline.
+  void show(Timeline::Clock::time_point since) const;
 
  private:
   using Judge = std::function<async::Task<Evidence>(wire::Weights)>;
@@ -58,6 +60,7 @@ class Attempt {
 
   Settings settings_;
   Tries::Earlier earlier_;
+  Timeline::Row row_;
   bool is_alone_ = false;  // on the device, before any of the candidate's code ran
   VerdictWriter writer_;
   Case case_;

@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "base/async/wait.h"
 #include "base/core/crypto.h"
+#include "base/core/timeline.h"
 #include "types/job.h"
 #include "types/verdict.h"
 #include "verify/judge/protocol.h"
@@ -65,25 +67,12 @@ struct Context {
   MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
   int device = -1;                      // CUDA ordinal, or -1
   std::string why_no_replay;            // of this machine; empty if it can replay
+  std::shared_ptr<Timeline> timeline;   // null: none is kept
   Environment environment;
   std::chrono::milliseconds interpreted_call_limit{static_cast<long>(4 * cpu_call_budget_ms)};
 };
 
 using StageTimes = std::map<Stage, double>;  // milliseconds
-
-// Adds the time of its own lifetime to one stage.
-class StageTimer {
- public:
-  StageTimer(StageTimes& times, Stage stage) : times_(times), stage_(stage) {}
-  ~StageTimer() { times_[stage_] += async::ms_since(start_); }
-  StageTimer(const StageTimer&) = delete;
-  StageTimer& operator=(const StageTimer&) = delete;
-
- private:
-  StageTimes& times_;
-  Stage stage_;
-  async::SteadyClock::time_point start_ = async::SteadyClock::now();
-};
 
 // All of these outlive the attempt's parts.
 struct Case {
@@ -93,18 +82,41 @@ struct Case {
   async::Stop& stop;         // its own
   StageTimes& times;         // of the verdict
   const bool& is_alone;      // since before its candidate ran, no other job has a share of the device
+  const Timeline::Row& row;  // of the attempt
+};
+
+// Adds the time of its own lifetime to one stage.
+class StageTimer {
+ public:
+  StageTimer(StageTimes& times, const Timeline::Row& row, Stage stage)
+      : times_(times), stage_(stage), span_(row, to_string(stage)) {}
+  explicit StageTimer(const Case& of, Stage stage) : StageTimer(of.times, of.row, stage) {}
+  ~StageTimer() { times_[stage_] += async::ms_since(start_); }
+  StageTimer(const StageTimer&) = delete;
+  StageTimer& operator=(const StageTimer&) = delete;
+
+ private:
+  StageTimes& times_;
+  Stage stage_;
+  Timeline::Span span_;
+  async::SteadyClock::time_point start_ = async::SteadyClock::now();
 };
 
 // One verdict's lease of its device: a share, or all of it after the device was drained.
 class DeviceShare {
  public:
-  DeviceShare(engine::DeviceLeases& leases, async::Stop& stop) : leases_(leases), stop_(stop) {}
+  DeviceShare(engine::DeviceLeases& leases, async::Stop& stop, const Timeline::Row& row)
+      : leases_(leases), stop_(stop), row_(row) {}
 
   // A stop ends either wait, without a lease.
-  async::Task<> take() { co_await wait_for(leases_.share()); }
+  async::Task<> take() {
+    const Timeline::Span span(row_, "wait for the device");
+    co_await wait_for(leases_.share());
+  }
   // Waits until no other verdict uses the device.
   async::Task<> drain() {
     if (alone_) co_return;
+    const Timeline::Span span(row_, "wait for the device alone");
     co_await wait_for(leases_.all_instead_of(std::move(lease_)));
     alone_ = static_cast<bool>(lease_);
   }
@@ -124,6 +136,7 @@ class DeviceShare {
 
   engine::DeviceLeases& leases_;
   async::Stop& stop_;
+  const Timeline::Row& row_;
   engine::Lease lease_;
   bool alone_ = false;
 };

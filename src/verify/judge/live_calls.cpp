@@ -101,7 +101,7 @@ async::Task<Outcome<>> LiveCalls::open(wire::Mode mode, std::string poison) {
 
 async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evidence& seen) {
   if (auto drawn = co_await draw(0); !drawn) co_return drawn;
-  StageTimer timer(case_.times, Stage::import_);
+  StageTimer timer(case_, Stage::import_);
   if (auto opened = co_await open(mode, std::move(poison)); !opened) co_return opened;
   wire::LoadT request;
   request.entry = case_.job.candidate.entry;
@@ -136,7 +136,7 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   if (!drawn_.arena)
     if (auto drawn = co_await draw(trial); !drawn) co_return std::unexpected(drawn.error());
   Fd arena = std::exchange(drawn_.arena, {});
-  StageTimer timer(case_.times, Stage::run);
+  StageTimer timer(case_, Stage::run);
   wire::CallT request;
   request.trial = trial;
   request.seed = call_seed(drawn_.seed);

@@ -93,6 +93,7 @@ struct LocalVerifier::Lane {
                 memory_guard.get(),
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
+                of.options_.timeline,
                 std::move(environment)} {}
 
   engine::OraclePool oracles;
@@ -152,7 +153,10 @@ async::Task<Result<>> LocalVerifier::start_server(engine::ServerMode mode,
       .zygote = needs_torch(mode) ? zygote_ : nullptr,
       .high_heap = mode == engine::ServerMode::zygote && options_.settings.device == Device::cpu,
       .unconfined = options_.settings.allow_unsandboxed,
-      .stop = &stop_};
+      .stop = &stop_,
+      .timeline = options_.timeline};
+  const auto row = Timeline::row(options_.timeline, "fork servers");
+  const Timeline::Span span(row, to_string(mode));
   auto started =
       co_await engine::ForkServer::start(loop_, std::move(options), async::Deadline::in(start_limit));
   if (!started) co_return std::unexpected(started.error());
@@ -288,7 +292,9 @@ async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job, async:
     Lane& lane = least_busy();
     Lane::Busy busy(lane);
     Attempt attempt(lane.context, job, settings, stop, tries.earlier());
+    const auto since = Timeline::Clock::now();
     co_await attempt.run();
+    attempt.show(since);
     if (attempt.stopped() || stop.requested() || stop_.requested()) co_return std::nullopt;
     const Tries::Result result = attempt.result();
     verdict = std::move(attempt.verdict());

@@ -21,6 +21,7 @@ class LocalVerifier : public Verifier {
     engine::Python python;
     std::vector<Gpu> gpus;  // those to use; empty for Device::cpu
     std::string program_version;
+    std::shared_ptr<Timeline> timeline = {};  // null: none is kept
   };
 
   // Starts the fork servers and waits until they are warm.

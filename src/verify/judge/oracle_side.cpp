@@ -42,6 +42,7 @@ std::string OracleSide::key() const {
 }
 
 async::Task<Outcome<>> OracleSide::take() {
+  const Timeline::Span span(case_.row, "wait for an oracle");
   auto taken = co_await case_.context.oracles.take(
       task_content(case_.job.task), task_key(case_.job.task, case_.settings, 0), Deadline::in(spawn_limit));
   if (!taken) co_return could_not_start(Stage::prepare, taken.error(), case_.stop);
@@ -92,7 +93,7 @@ wire::PrepareT OracleSide::request_for(std::uint64_t max_bytes, std::uint32_t ha
 }
 
 async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_t halvings) {
-  StageTimer timer(case_.times, Stage::prepare);
+  StageTimer timer(case_, Stage::prepare);
   wire::PrepareT request = request_for(max_bytes, halvings);
   auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
                                         Deadline::in(limit(prepare_limit)));
@@ -108,7 +109,7 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
 }
 
 async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, std::string family) {
-  StageTimer timer(case_.times, Stage::prepare);
+  StageTimer timer(case_, Stage::prepare);
   Drawn drawn;
   drawn.trial = trial;
   drawn.seed = case_.context.seeds.next();
@@ -127,7 +128,7 @@ async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, st
 
 async::Task<Outcome<wire::JudgedT>> OracleSide::judge(const Drawn& drawn,
                                                       std::unique_ptr<wire::ValueT> outputs) {
-  StageTimer timer(case_.times, Stage::judge);
+  StageTimer timer(case_, Stage::judge);
   wire::JudgeT request;
   request.trial = drawn.trial;
   request.seed = drawn.seed;

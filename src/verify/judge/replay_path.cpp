@@ -126,7 +126,7 @@ async::Task<Outcome<std::string>> ReplayPath::end_calls_and_load() {
 }
 
 async::Task<Times> ReplayPath::time(DeviceShare& device, ReferenceReplays::Found& reference) {
-  StageTimer timer(case_.times, Stage::time);
+  StageTimer timer(case_, Stage::time);
   Times times;
   if (auto done = co_await sample(device, reference, times); !done)
     times.seen.ended = std::move(done.error());
@@ -217,7 +217,7 @@ Ended origins_unknown(const std::string& why) {
 }  // namespace
 
 async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& reference) {
-  StageTimer timer(case_.times, Stage::replay);
+  StageTimer timer(case_, Stage::replay);
   co_await attesting_->done.wait();
   const auto& answer = attesting_->answer;
   if (!answer && !answer.error().started)

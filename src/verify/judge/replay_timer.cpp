@@ -55,7 +55,10 @@ std::vector<double> ReplayTimer::take_believed(Side side, const SampleClocks& cl
 
 async::Task<Outcome<>> ReplayTimer::sample_all() {
   engine::Lease turn;
-  if (!device_.is_alone()) turn = co_await case_.context.timing_turns.share();
+  if (!device_.is_alone()) {
+    const Timeline::Span span(case_.row, "wait for a turn to time");
+    turn = co_await case_.context.timing_turns.share();
+  }
   auto limit = async::Deadline::in(replay_timing_limit);
   const auto& own = kernel_.device_ms;
   const auto& theirs = theirs_.device_ms;

@@ -25,7 +25,8 @@ async::Task<std::optional<Verdict>> StaticVerifier::verify(const Job& job, async
   VerdictWriter writer(job, with_options(settings_, job.options), environment);
   std::optional<Blame> blame;
   {
-    StageTimer timer(writer.stage_times(), Stage::static_);
+    const Timeline::Row none;
+    StageTimer timer(writer.stage_times(), none, Stage::static_);
     blame = examine_statically(job);
   }
   if (!blame)

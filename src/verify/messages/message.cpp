@@ -32,6 +32,10 @@ Result<BodyUnion> decode(std::string_view packet) {
   return std::move(unpacked->body);
 }
 
+std::string_view kind_of(std::string_view packet) {
+  return EnumNameBody(GetPacket(packet.data())->body_type());
+}
+
 std::string encode(const CallSpecT& spec) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(CallSpec::Pack(builder, &spec));

@@ -22,6 +22,9 @@ std::string encode(Message message) {
 // Verifies the structure before reading; the reader checks the values.
 Result<BodyUnion> decode(std::string_view packet);
 
+// The name of the kind of a packet that encode() made.
+std::string_view kind_of(std::string_view packet);
+
 std::string encode(const CallSpecT& spec);
 Result<CallSpecT> decode_call_spec(std::string_view bytes);
 

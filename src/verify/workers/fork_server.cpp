@@ -82,6 +82,27 @@ async::Task<> reap(process::ExitWatch watch) {
   co_await watch.wait();
 }
 
+// The processes that a mode's server forks, in the words of the timeline's reader.
+std::string_view row_group(ServerMode mode) {
+  switch (mode) {
+    case ServerMode::oracle:
+      return "oracles";
+    case ServerMode::cuda:
+      return "runners";
+    case ServerMode::compile:
+      return "runners: compile";
+    case ServerMode::interpret:
+      return "runners: interpret";
+    case ServerMode::replayer:
+      return "replayers";
+    case ServerMode::broker:
+      return "brokers";
+    case ServerMode::zygote:
+      break;
+  }
+  return "processes";
+}
+
 std::uint32_t next_slot() {
   static std::atomic<std::uint32_t> slot{0};
   return slot++;
@@ -190,6 +211,7 @@ async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
 
 async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest request,
                                                                async::Deadline deadline) {
+  const auto since = async::SteadyClock::now();
   auto channel = process::Channel::open(loop_);
   auto status = process::Channel::open(loop_);
   auto output = process::OutputTail::open(loop_);
@@ -214,9 +236,11 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
   output->second.reset();
   auto worker = std::make_unique<Worker>(
       loop_, Worker::Parts{std::move(channel->first), std::move(status->first), std::move(output->first),
-                           std::move(cgroup), memory_bytes, options_.stop});
+                           std::move(cgroup), memory_bytes, options_.stop,
+                           Timeline::row(options_.timeline, row_group(options_.mode))});
   if (auto confined = co_await worker->confined(deadline); !confined)
     co_return std::unexpected(confined.error());
+  worker->row().add("start", since, {{"pid", worker->init()}});
   co_return worker;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/async/semaphore.h"
+#include "base/core/timeline.h"
 #include "base/core/words.h"
 #include "verify/workers/installation.h"
 #include "verify/workers/policy.h"
@@ -34,6 +35,7 @@ class ForkServer {
     bool high_heap = false;
     bool unconfined = false;
     async::Stop* stop = nullptr;
+    std::shared_ptr<Timeline> timeline = {};  // null: none is kept
   };
 
   static async::Task<Result<std::shared_ptr<ForkServer>>> start(async::Loop& loop, Options options,

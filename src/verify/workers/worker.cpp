@@ -21,7 +21,13 @@ using async::Deadline;
 
 // Shared with the coroutine that watches the process, which may outlive the Worker.
 struct Worker::State {
-  State(async::Loop& on, process::Channel channel) : loop(on), status(std::move(channel)), ended(on) {}
+  State(async::Loop& on, process::Channel channel, Timeline::Row of)
+      : loop(on), status(std::move(channel)), ended(on), row(std::move(of)) {}
+
+  void kill() {
+    if (!killed_at) killed_at = async::SteadyClock::now();
+    init->kill(SIGKILL);
+  }
 
   async::Loop& loop;
   process::Channel status;
@@ -29,6 +35,8 @@ struct Worker::State {
   std::string cgroup;
   std::uint64_t memory_bytes = 0;
   async::Event ended;
+  Timeline::Row row;
+  std::optional<async::SteadyClock::time_point> killed_at;
   pid_t init_pid = 0;
   bool over_memory = false;
   std::optional<std::pair<Lost::Why, std::string>> killed_for_memory;
@@ -77,7 +85,7 @@ int Exit::code() const {
 }
 
 Worker::Worker(async::Loop& loop, Parts parts)
-    : state_(std::make_shared<State>(loop, std::move(parts.status))),
+    : state_(std::make_shared<State>(loop, std::move(parts.status), std::move(parts.row))),
       channel_(std::move(parts.channel)),
       output_(std::move(parts.output)),
       stop_(parts.stop) {
@@ -90,12 +98,16 @@ Worker::~Worker() {
 }
 
 void Worker::kill() {
-  if (state_->init && !state_->ended.is_set()) state_->init->kill(SIGKILL);
+  if (state_->init && !state_->ended.is_set()) state_->kill();
 }
 
 void Worker::kill_for_memory(Lost::Why why, std::string detail) {
   if (!state_->killed_for_memory) state_->killed_for_memory.emplace(why, std::move(detail));
   kill();
+}
+
+const Timeline::Row& Worker::row() const {
+  return state_->row;
 }
 
 pid_t Worker::init() const {
@@ -138,6 +150,7 @@ async::Task<> Worker::watch(std::shared_ptr<State> state) {
   kw_cgroup_finish(state->cgroup.c_str(), &usage);
   state->exit.oom_kills = usage.oom_kills + (state->over_memory ? 1 : 0);
   process::reap_orphans();
+  if (state->killed_at) state->row.add("end", *state->killed_at);
   state->ended.set();
 }
 
@@ -146,7 +159,7 @@ async::Task<> Worker::guard_memory(std::shared_ptr<State> state) {
   while (!state->ended.is_set()) {
     if (process::tree_memory_bytes(state->init_pid) > state->memory_bytes) {
       state->over_memory = true;
-      state->init->kill(SIGKILL);
+      state->kill();
       co_return;
     }
     co_await async::sleep_until(Deadline::in(200ms));
@@ -168,7 +181,7 @@ async::Task<Exit> Worker::end() {
   auto state = state_;
   channel_.close();
   if (state->init) {
-    state->init->kill(SIGKILL);
+    state->kill();
     // A process whose kernel still runs on a GPU ends only with the kernel; after Ctrl-C the wait is shorter.
     auto patience = stop_ != nullptr && stop_->requested() ? 2s : 10s;
     co_await async::within(Deadline::in(patience), nullptr, state->ended.wait());
@@ -200,6 +213,7 @@ async::Task<std::expected<Reply, Lost>> Worker::ask(std::string packet, std::vec
     if (first.index() == 0) co_return std::move(std::get<0>(first));
     co_return fail("the process ended");
   };
+  const Timeline::Span span(state_->row, state_->row ? wire::kind_of(packet) : "");
   state_->asked = async::SteadyClock::now();
   auto waited = co_await async::within(deadline, stop_, exchange(this, std::move(packet), std::move(fds)));
   state_->asked.reset();

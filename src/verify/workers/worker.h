@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/async/wait.h"
+#include "base/core/timeline.h"
 #include "base/process/pipes.h"
 #include "base/process/watch.h"
 #include "verify/messages/message.h"
@@ -53,6 +54,7 @@ class Worker {
     std::string cgroup;
     std::uint64_t memory_bytes = 0;  // polled if no cgroup limits it; 0: unlimited
     async::Stop* stop;
+    Timeline::Row row = {};  // of its requests and its end
   };
 
   Worker(async::Loop& loop, Parts parts);
@@ -72,6 +74,8 @@ class Worker {
 
   // Kills it and all its descendants, and waits for their end.
   async::Task<Exit> end();
+
+  const Timeline::Row& row() const;
 
   // Kills it without waiting.
   void kill();

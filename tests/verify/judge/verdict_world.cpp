@@ -56,6 +56,7 @@ VerdictWorld::VerdictWorld(verify::Device device)
               .clock_floor = clock_floor,
               .censuses = censuses,
               .why_no_replay = {},
+              .timeline = {},
               .environment = {}} {
   censuses.keep(fake_capability, census::Census({library_code}));
   settings.device = device;
