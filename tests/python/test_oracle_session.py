@@ -8,6 +8,7 @@ from oracle_world import LINEAR, SAMPLES, draw, judge, module, recorded, request
 from kernelwright._engine import wire
 from kernelwright._engine.cpu_arena import CpuArena
 from kernelwright._engine.layout import describe, span
+from kernelwright._engine.oracle import inputs as drawing
 from kernelwright._engine.oracle import tf32
 from kernelwright._engine.oracle.certificate import passing_answers
 from kernelwright._engine.oracle.faults import TaskFault
@@ -18,8 +19,13 @@ from kernelwright._engine.wire import made
 
 
 def reference_of(session, seed=77):
-    """A candidate that calls the reference."""
-    return lambda inputs, weights: session._task.reference.call(inputs, seed)
+    """A candidate that calls the reference, and changes the inputs as it does."""
+    def candidate(inputs, weights):
+        found, effects = session._task.reference.call(inputs, seed), session._task.reference.effects
+        for at, name in effects.items():
+            drawing.tensors_in(inputs)[at].copy_(found[name])
+        return found["output"] if effects else found
+    return candidate
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
@@ -97,7 +103,6 @@ def test_reference_may_change_its_inputs(session):
     reply, _ = session.prepare(request(), module("return x.relu_()"))
     assert reply.findings == ["the reference changes its input x"] and reply.provesNothing == ""
     assert tried(session, lambda inputs, _: inputs[0].relu_()).right
-    assert tried(session, lambda inputs, _: inputs[0].relu()).right
 
 
 @pytest.mark.parametrize("lie", [

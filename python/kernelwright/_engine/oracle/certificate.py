@@ -2,6 +2,7 @@
 from collections import Counter
 
 import torch
+from torch.utils._pytree import tree_flatten
 
 from . import inputs as drawing
 from .compare import Returned, compare
@@ -16,14 +17,35 @@ def passing_answers(sets, rule):
     each of the K following sets is answered with the outputs of the set before it. A single number, such as a loss,
     equals that of another set now and then; an answer that is right on half of the sets fails the trials of a verdict.
     """
-    passing, asked, before = Counter(), 0, None
+    return passing_by_output(sets, rule)[0]
+
+
+def passing_by_output(sets, rule):
+    """(passing_answers of all outputs together, {position: those of one output alone}).
+
+    A position counts the leaves of the outputs. Outputs for which nothing passes have no entry, nor has an only output.
+    """
+    passing, alone, asked, before = Counter(), Counter(), 0, None
     for given, expected, exact in sets:
         if before is not None:
             asked += 1
-            for name, answer in (("zeros", _zeros), ("constant", _constant), ("echo", _echo), ("stale", _stale)):
+            for name, answer in _ANSWERS:
                 passing[name] += answer(given, expected, before, rule, exact)
+            for at, own, old, precise in _each(expected, before, exact):
+                for name, answer in _ANSWERS:
+                    alone[at, name] += answer(given, own, old, rule, precise)
         before = expected
-    return [name for name in ANSWERS if 2 * passing[name] > asked]
+    right = {at: [name for name in ANSWERS if 2 * alone[at, name] > asked] for at, _ in alone}
+    return ([name for name in ANSWERS if 2 * passing[name] > asked],
+            {at: names for at, names in sorted(right.items()) if names})
+
+
+def _each(expected, before, exact):
+    """(position, expected, that of the set before, exact or None) of each tensor, where there are several."""
+    own, old = tree_flatten(expected)[0], tree_flatten(before)[0]
+    precise = tree_flatten(exact)[0] if exact is not None else [None] * len(own)
+    found = [each for each in zip(range(len(own)), own, old, precise) if isinstance(each[1], torch.Tensor)]
+    return found if len(found) > 1 and len(own) == len(old) == len(precise) else []
 
 
 def _passes(expected, actual, rule, exact):
@@ -81,3 +103,6 @@ def _exacts(expected, exact):
         return []
     return [found for at, each in enumerate(expected)
             for found in _exacts(each, exact[at] if exact is not None else None)]
+
+
+_ANSWERS = (("zeros", _zeros), ("constant", _constant), ("echo", _echo), ("stale", _stale))

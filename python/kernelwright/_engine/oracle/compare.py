@@ -9,6 +9,9 @@ from .elements import Summary, at_once, difference, near, summary
 from .tolerance import Exact
 
 
+CHANGED = "the reference changes this input, so what the call leaves in it is compared too"
+
+
 @dataclass
 class Returned:
     """A candidate's tensor: its claimed description, and its values in a dense private copy."""
@@ -87,11 +90,15 @@ class _Wrong(Exception):
     """(error class, text): the outputs cannot be compared value by value."""
 
 
-def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_early=False):
-    """The Comparison of plain outputs; `rule` is a tolerance.Flat, `exact` those of tolerance.exact_of for strict."""
+def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_early=False, named=False):
+    """The Comparison of plain outputs; `rule` is a tolerance.Flat, `exact` those of tolerance.exact_of for strict.
+
+    With `named`, each is a dict of what reference.with_effects() names: a key is then the name in the verdict.
+    """
     found = Comparison()
     try:
-        leaves = list(_paired("output", expected, actual, exact, found))
+        leaves = [leaf for name, own in (expected.items() if named else [("output", expected)]) for leaf in _paired(
+            name, own, *((actual[name], exact and exact[name]) if named else (actual, exact)), found)]
         for check in (_shape, _dtype, _device):
             for leaf in leaves:
                 check(*leaf[:3], devices)
@@ -106,6 +113,17 @@ def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_ea
         if stop_early and found.error_class:
             break
     return found
+
+
+def names_of(value, named=False):
+    """The name in verdicts of each leaf of the outputs, in order."""
+    def walk(name, value):
+        if isinstance(value, (list, tuple)):
+            return [leaf for at, each in enumerate(value) for leaf in walk(f"{name}[{at}]", each)]
+        if isinstance(value, dict):
+            return [leaf for key, each in value.items() for leaf in walk(f"{name}[{key!r}]", each)]
+        return [name]
+    return [leaf for name, each in (value.items() if named else [("output", value)]) for leaf in walk(name, each)]
 
 
 def _kind(value):
@@ -240,6 +258,7 @@ def _text(name, seen, found, index, first, floating, dtype):
         return (f"{name}: {seen.nonfinite} of {seen.total} values ({_percent(seen.nonfinite, seen.total)}) are NaN or "
                 f"infinite in one of the two only; first {where}expected {expected}, got {actual}")
     tail = f"rtol={found.rtol:.3g} atol={found.atol:.3g}" if floating else "these must be equal"
+    tail += f"; {CHANGED}" if name.startswith("input ") else ""
     return (f"{name}: {seen.mismatched} of {seen.total} values differ ({_percent(seen.mismatched, seen.total)}); first "
             f"{where}expected {expected}, got {actual}; largest error {seen.max_abs:.3g}; {tail}")
 

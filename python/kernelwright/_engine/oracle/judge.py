@@ -123,11 +123,27 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
         if found:
             return _reply(found)
     expected, exact = answer or prepared.expected(pristine, request.seed)
+    effects = prepared.reference.effects
+    if effects:
+        given = {"output": actual} if request.outputsOnly else {"output": actual, **left_in(arena, prepared.plan, effects)}
+        expected = {name: expected[name] for name in given}
+        actual = given
     devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
-    found = compare(expected, actual, prepared.rule, exact, devices)
+    found = compare(expected, actual, prepared.rule, exact, devices, named=bool(effects))
     if answer is None and found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
     return _reply(found)
+
+
+def left_in(arena, plan, effects):
+    """{name: the Returned of an input that the reference changes, as the candidate's call left it}, in private copies."""
+    found = {}
+    for at, name in effects.items():
+        tensor = arena.tensor(plan.input_refs[at])
+        # Another process wrote it: a bool may have any byte value, and the values may still change.
+        copy = tensor.view(torch.uint8).ne(0) if tensor.dtype is torch.bool else tensor.clone()
+        found[name] = Returned(tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.device.type, copy)
+    return found
 
 
 def leaves(value):
@@ -142,7 +158,7 @@ def leaves(value):
 def _explain(found, prepared, pristine, seed, expected):
     with contextlib.suppress(TaskFault):
         rounded = prepared.reference.call_tf32(pristine, seed)
-        error = compare(expected, from_reference(rounded), prepared.rule).max_abs
+        error = compare(expected, from_reference(rounded), prepared.rule, named=bool(prepared.reference.effects)).max_abs
         if tf32.explains(found.max_abs, error):
             found.findings.append(tf32.FINDING)
 

@@ -63,6 +63,7 @@ class Reference:
         self._state = State(self.target)
         self._exact = None
         self.changes_inputs = False  # until probe() finds that it does
+        self.effects = {}  # {position of an input that the call changes: its name among the outputs}, once it is named
 
     @property
     def is_module(self):
@@ -151,7 +152,13 @@ class Reference:
             found = target(*inputs)
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)  # a fault in the kernels counts against the reference too
-        return plainly(found, lambda tensor: tensor.clone() if state.holds(tensor) else tensor)
+        outputs = plainly(found, lambda tensor: tensor.clone() if state.holds(tensor) else tensor)
+        return self.with_effects(outputs, inputs) if self.effects else outputs
+
+    def with_effects(self, outputs, inputs):
+        """{"output": the outputs, and by its name each input that the call changes, as these inputs are now}."""
+        tensors = drawing.tensors_in(inputs)
+        return {"output": outputs, **{name: tensors[at].detach() for at, name in self.effects.items()}}
 
 
 def _upcast(tensor):

@@ -6,6 +6,7 @@ float64. Integers and truth values are compared exactly under each of them.
 from dataclasses import dataclass
 
 import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ..wire import text
 from .elements import difference
@@ -111,6 +112,12 @@ def exact_of(outputs, precise):
             or not outputs.is_floating_point() or not precise.is_floating_point() or precise.shape != outputs.shape:
         return None
     return Exact(precise, difference(precise, outputs, lambda magnitude: float("inf")).max_abs)
+
+
+def only(exact, positions):
+    """The same structure with None in place of each leaf at another position."""
+    leaves, spec = tree_flatten(exact)
+    return tree_unflatten([each if at in positions else None for at, each in enumerate(leaves)], spec)
 
 
 def ulp(magnitude, dtype):
