@@ -72,7 +72,31 @@ def test_a_quantised_model_is_trained_on_a_cpu(tiny, data, tmp_path):
         quantisation__type="nf4", quantisation__compute="bf16", training__precision="bf16", training__epochs=6))
     assert all(map(math.isfinite, heard.losses)) and heard.losses[-1] < heard.losses[0]
     kept = load_file(tmp_path / "out" / "adapter_model.safetensors")
-    assert {each.dtype for each in kept.values()} == {torch.bfloat16}
+    assert {each.dtype for each in kept.values()} == {torch.float32}
+
+
+@pytest.mark.parametrize("word, dtype", [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+def test_adapter_and_optimiser_states_have_the_recipes_type(tiny, data, tmp_path, word, dtype):
+    train(tiny, data, tmp_path / "out", max_steps=2, recipe=recipe(
+        quantisation__type="nf4", quantisation__compute="bf16", training__precision="bf16", training__save_every=1,
+        lora__adapter_dtype=word))
+    kept = load_file(tmp_path / "out" / "checkpoint-1" / "adapter_model.safetensors")
+    states = torch.load(tmp_path / "out" / "checkpoint-1" / "optimizer.pt")["state"].values()
+    assert {each.dtype for each in kept.values()} == {dtype}
+    assert {state[name].dtype for state in states for name in ("exp_avg", "exp_avg_sq")} == {dtype}
+
+
+@pytest.mark.parametrize("word, survives", [("fp32", True), ("bf16", False)])
+def test_small_updates_survive_in_float32_alone(word, survives):
+    """A thousand updates of 1/2000 of a weight each: bfloat16 rounds every one of them away."""
+    layer = torch.nn.Linear(4, 1, bias=False)
+    layer.weight.data.fill_(1.0)
+    model.settle_adapter_type(layer, recipe(lora__adapter_dtype=word))
+    optimiser = torch.optim.AdamW(layer.parameters(), lr=5e-4, weight_decay=0.0)
+    for _ in range(1000):
+        layer.weight.grad = torch.ones_like(layer.weight)
+        optimiser.step()
+    assert layer.weight.float().mean().item() == pytest.approx(0.5 if survives else 1.0, abs=1e-3)
 
 
 def test_a_step_has_the_loss_of_its_learnt_tokens(tiny, tokenizer, exact, data, tmp_path):

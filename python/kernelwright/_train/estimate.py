@@ -4,7 +4,7 @@ All in bytes. With h: hidden, q and k: width of all query and of all key heads, 
 value, t: tokens of a micro-batch:
 
 weights       linear layers as they are quantised, embeddings, head and norms in the compute type
-adapter       rank * (inputs + outputs) of each target, in two bytes over a quantised base, else in four
+adapter       rank * (inputs + outputs) of each target, in four bytes, or two with adapter_dtype bf16
 gradients     as the adapter; optimiser: twice that (AdamW keeps two values of the weight's type)
 activations   with checkpointing, t*h*e a layer and the saved values of one layer's backward pass; without, of all layers
 workspace     of a backward step: three gradients as wide as the widest layer, and a dequantised weight
@@ -136,7 +136,8 @@ def memory(config, recipe, longest):
     quantised = quantisation["type"] != "none"
     tokens = training["micro_batch"] * longest
     linear = quantised_bytes(shapes.linear_values, quantisation) if quantised else shapes.linear_values * size
-    adapter = shapes.adapter_values(recipe["lora"]["targets"], recipe["lora"]["rank"]) * (2 if quantised else 4)
+    values = shapes.adapter_values(recipe["lora"]["targets"], recipe["lora"]["rank"])
+    adapter = values * COMPUTE_BYTES[recipe["lora"]["adapter_dtype"]]
     layer = tokens * kept_by_layer(shapes, recipe, size) + attention_bytes(shapes, recipe, longest, size)
     checkpointed = training["gradient_checkpointing"]
     kept = layer + shapes.layers * tokens * shapes.hidden * size if checkpointed else shapes.layers * layer

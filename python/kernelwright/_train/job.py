@@ -8,7 +8,7 @@ from .events import TrainError
 SCHEMA = "kernelwright.train-job/1"
 SECTIONS = {
     "quantisation": ("type", "double", "compute"),
-    "lora": ("rank", "alpha", "dropout", "bias", "targets"),
+    "lora": ("rank", "alpha", "dropout", "bias", "targets", "adapter_dtype"),
     "data": ("max_length", "packing", "too_long", "loss", "template", "shuffle"),
     "training": ("epochs", "micro_batch", "accumulation", "learning_rate", "schedule", "warmup", "optimiser", "beta1",
                  "beta2", "epsilon", "weight_decay", "clip", "seed", "gradient_checkpointing", "precision", "attention",

@@ -154,9 +154,12 @@ def add_adapter(base, recipe):
 
 
 def settle_adapter_type(model, recipe):
-    """Set the type of the adapter's weights: bfloat16 over a quantised base, as is usual; otherwise float32."""
-    import torch
-    quantised = recipe["quantisation"]["type"] != "none"
+    """Set the type of the trained weights, which the optimiser's states share.
+
+    bfloat16 has 8 bits of mantissa: an update below 1/256 of a weight rounds to nothing, and most updates of a low
+    learning rate are smaller than that.
+    """
+    wanted = dtype_of(recipe["lora"]["adapter_dtype"])
     for each in model.parameters():
         if each.requires_grad:
-            each.data = each.data.to(torch.bfloat16 if quantised else torch.float32)
+            each.data = each.data.to(wanted)

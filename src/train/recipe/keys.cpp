@@ -176,6 +176,7 @@ std::vector<Key> all_keys() {
       {"lora", "dropout", Real{KW_AT(lora.dropout), 0, 1, false, true}},
       {"lora", "bias", Choice{KW_AT(lora.bias), {"none", "all", "lora_only"}}},
       {"lora", "targets", Names{KW_AT(lora.targets)}},
+      {"lora", "adapter_dtype", Choice{KW_AT(lora.adapter_dtype), {"fp32", "bf16"}}},
       {"data", "max_length", Whole{KW_AT(data.max_length), 8, million}},
       {"data", "packing", Flag{KW_AT(data.packing)}},
       {"data", "too_long", Choice{KW_AT(data.too_long), {"cut", "drop"}}},

@@ -24,6 +24,8 @@ struct Lora {
   std::string bias = "none";
   std::vector<std::string> targets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
                                       "gate_proj", "up_proj", "down_proj"};
+  // Of the matrices and of the optimiser's states. In bf16 an update below 1/256 of a weight is lost.
+  std::string adapter_dtype = "fp32";
 };
 
 struct Data {

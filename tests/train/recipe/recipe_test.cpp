@@ -56,6 +56,19 @@ TEST(Recipe, TheFastPresetTakesAsManySequencesAStep) {
   EXPECT_EQ(fast->lora.rank, 32);
 }
 
+TEST(Recipe, TheFastPresetTakesLongerRowsThanTheDefault) {
+  auto fast = open_recipe("fast");
+  ASSERT_TRUE(fast) << fault(fast);
+  EXPECT_EQ(fast->data.max_length, 4096);
+  EXPECT_EQ(Recipe{}.data.max_length, 1024);
+}
+
+TEST(Recipe, AdaptersAreInFloat32UnlessAskedOtherwise) {
+  EXPECT_EQ(Recipe{}.lora.adapter_dtype, "fp32");
+  EXPECT_EQ(after_set("adapter_dtype=bf16"), "");
+  EXPECT_THAT(after_set("adapter_dtype=fp16"), HasSubstr("one of fp32, bf16"));
+}
+
 TEST(Recipe, WhatIsWrittenIsReadBackTheSame) {
   Recipe recipe;
   for (std::string_view change : {"learning_rate=3e-5", "targets=q_proj,v_proj", "warmup=10", "double=true"})
