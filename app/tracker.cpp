@@ -158,6 +158,10 @@ json::object figures_of(const training::Step& step) {
           {"train/epoch", value_or_null(step.epoch)}};
 }
 
+json::object figures_of(const training::HeldOutLoss& measured) {
+  return {{"train/validation_loss", value_or_null(measured.loss)}};
+}
+
 json::object RunFigures::add(const Trace& trace) {
   ++ended_;
   const Conversation* round = best_round(trace);

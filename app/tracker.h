@@ -53,6 +53,7 @@ class Tracker {
 
 // "train/loss" and the like, of the trainer's event.
 boost::json::object figures_of(const training::Step& step);
+boost::json::object figures_of(const training::HeldOutLoss& measured);
 
 // The figures of a run after each trace that ended: shares of all so far, and the speed-up of this one.
 class RunFigures {

@@ -117,6 +117,18 @@ Result<> check_words(const TrainFlags& flags) {
   return {};
 }
 
+namespace {
+
+Result<std::vector<training::DataFile>> validation_of(const TrainFlags& flags) {
+  if (flags.validation != std::vector<std::string>{"split"})
+    return training::look_at_files(flags.validation, "--validation");
+  auto files = training::split_of(flags.data);
+  if (!files) return std::unexpected(files.error());
+  return training::look_at_files(*files, "--validation");
+}
+
+}  // namespace
+
 Result<training::Job> train_job(const TrainFlags& flags) {
   training::Job job;
   auto recipe = recipe_of(flags);
@@ -127,6 +139,11 @@ Result<training::Job> train_job(const TrainFlags& flags) {
   if (!data) return std::unexpected(data.error());
   job.model = std::move(*model);
   job.data = std::move(*data);
+  auto validation = validation_of(flags);
+  if (!validation) return std::unexpected(validation.error());
+  if (auto good = training::check_held_out(job.data, *validation); !good)
+    return std::unexpected(good.error());
+  job.validation = std::move(*validation);
   if (!flags.output.empty()) job.output = folder_of(flags.output);
   job.engine = flags.engine;
   job.device = to_string(flags.device);
@@ -227,6 +244,8 @@ Result<training::Outcome> run_trainer(const TrainFlags& flags, const TrainPython
     view.told(event);
     if (const auto* step = std::get_if<training::Step>(&event.event); step && tracker)
       tracker->log(step->step, figures_of(*step));
+    if (const auto* measured = std::get_if<training::HeldOutLoss>(&event.event); measured && tracker)
+      tracker->log(measured->step, figures_of(*measured));
   };
   auto outcome = training::run_session(options, {told, [&](const std::string& note) { view.say(note); }});
   view.finish();
@@ -281,11 +300,18 @@ Result<training::Outcome> run_job(const TrainFlags& flags) {
   return flags.dry_run ? check_fit(flags, *python, std::move(*job)) : full_run(flags, *python, *job);
 }
 
-void summary(const TrainFlags& flags, const training::Done& done) {
-  fmt::print("steps    {}\n", done.steps);
+void summary(const TrainFlags& flags, const training::Outcome& outcome) {
+  const training::Done& done = *outcome.done;
+  fmt::print("steps    {}{}\n", done.steps,
+             done.ended_early ? ", ended early: the held-out loss no longer fell" : "");
   if (done.loss) fmt::print("loss     {:.4f}\n", *done.loss);
+  if (done.validation_loss)
+    fmt::print("held out {:.4f}, at step {}\n", *done.validation_loss, done.best_step.value_or(0));
   if (done.seconds) fmt::print("seconds  {:.1f}\n", *done.seconds);
   fmt::print("adapter  {}\n", flags.output);
+  Style style = style_of(STDOUT_FILENO);
+  for (const Error& each : outcome.warnings)
+    fmt::print("{}\n", for_log(in_words(training::Warning{each}, style)));
 }
 
 int status_of(const TrainFlags& flags, const Result<training::Outcome>& outcome) {
@@ -306,7 +332,7 @@ int status_of(const TrainFlags& flags, const Result<training::Outcome>& outcome)
               "reduce training.micro_batch (more accumulation) or data.max_length, or raise --memory"});
     return exit_failure;
   }
-  if (outcome->done && !flags.quiet && !flags.json && !flags.dry_run) summary(flags, *outcome->done);
+  if (outcome->done && !flags.quiet && !flags.json && !flags.dry_run) summary(flags, *outcome);
   return 0;
 }
 

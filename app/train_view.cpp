@@ -1,6 +1,7 @@
 #include "train_view.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
@@ -97,6 +98,26 @@ std::string warning_of(const training::DataFacts& facts) {
   return text;
 }
 
+std::string in_words(const training::ValidationFacts& facts) {
+  return fmt::format("validation {} rows, of which {} are used\n", grouped(facts.rows), grouped(facts.used)) +
+         counted("dropped", facts.dropped);
+}
+
+std::string in_words(const training::HeldOutLoss& measured) {
+  std::string text = fmt::format("held-out loss {} at step {}",
+                                 measured.loss ? fmt::format("{:.4f}", *measured.loss) : "is no number",
+                                 grouped(measured.step));
+  if (measured.step == 0) return text + ", the base model";
+  if (measured.best_step == measured.step) return text + ", the best";
+  return measured.best_step ? text + fmt::format("; the best was step {}", grouped(*measured.best_step))
+                            : text;
+}
+
+std::string in_words(const training::Warning& warning, const Style& style) {
+  std::string text = style.paint("warning: " + warning.text.what, Colour::red);
+  return warning.text.remedy.empty() ? text : text + "\n  -> " + warning.text.remedy;
+}
+
 std::string in_words(const training::Estimate& estimate) {
   std::string text = fmt::format("memory     about {}", in_gib(static_cast<double>(estimate.total_bytes)));
   if (estimate.limit_bytes) text += fmt::format(" of {}", in_gib(static_cast<double>(*estimate.limit_bytes)));
@@ -126,6 +147,10 @@ void TrainView::told(const training::Told& told) {
     fmt::print("{}\n", boost::json::serialize(told.object));
     std::fflush(stdout);
   }
+  if (const auto* warning = std::get_if<training::Warning>(&told.event)) {
+    finish();
+    fmt::print(stderr, "{}\n", for_log(in_words(*warning, style_of(STDERR_FILENO))));
+  }
   if (!options_.quiet) show(told.event);
 }
 
@@ -142,6 +167,12 @@ void TrainView::show(const training::Event& event) {
              estimate != nullptr && facts_shown) {
     finish();
     fmt::print(out, "{}", in_words(*estimate));
+  } else if (const auto* held_out = std::get_if<training::ValidationFacts>(&event);
+             held_out != nullptr && facts_shown) {
+    finish();
+    fmt::print(out, "{}", in_words(*held_out));
+  } else if (const auto* measured = std::get_if<training::HeldOutLoss>(&event)) {
+    say(in_words(*measured));
   } else if (const auto* now = std::get_if<training::Step>(&event)) {
     step(*now);
   } else if (const auto* checkpoint = std::get_if<training::Checkpoint>(&event)) {

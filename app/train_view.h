@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/core/display.h"
 #include "train/job/events.h"
 
 namespace kw::app {
@@ -14,7 +15,11 @@ std::string in_gib(double bytes);
 std::string in_words(const training::DataFacts& facts);
 // Where more than a tenth of the rows are dropped: how many, and the flag that keeps long ones. Else empty.
 std::string warning_of(const training::DataFacts& facts);
+std::string in_words(const training::ValidationFacts& facts);
+std::string in_words(const training::HeldOutLoss& measured);
 std::string in_words(const training::Estimate& estimate);
+// "warning: ...", in red where the terminal has colours, and its remedy.
+std::string in_words(const training::Warning& warning, const Style& style);
 // "[####----]  12/200  loss 1.234  1,988 tokens/s  7.3 GiB  0:42 left"
 std::string in_words(const training::Step& step);
 

@@ -28,6 +28,11 @@ void add_what(CLI::App& app, TrainFlags& flags) {
   app.add_option("--model", flags.model, "base model: a folder, or a name on the hub")->type_name("M");
   app.add_option("--data", flags.data, "files of training rows: CSV, JSON lines, Parquet; several are joined")
       ->type_name("F");
+  app.add_option(
+         "--validation", flags.validation,
+         "files of rows for the held-out loss and the early stop; split: those that `dataset build` wrote "
+         "beside --data")
+      ->type_name("F|split");
   app.add_option("--output,-o", flags.output, "folder of the adapter")->type_name("FOLDER");
 }
 

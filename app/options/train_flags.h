@@ -26,6 +26,7 @@ struct TrainMergeFlags {
 struct TrainFlags {
   std::string model;
   std::vector<std::string> data;
+  std::vector<std::string> validation;  // files, or the word "split"
   std::string output;
   std::string recipe = "default";  // the name of a preset, or a file
   std::vector<std::string> set;    // "key=value"

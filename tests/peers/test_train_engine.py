@@ -463,3 +463,104 @@ def test_a_model_whose_weights_are_cut_short_is_told(tiny, data, tmp_path):
     (cut / "model.safetensors").write_bytes(whole[:len(whole) // 2])
     with pytest.raises(TrainError, match="cannot be loaded"):
         train(cut, data, tmp_path / "out", recipe=recipe())
+
+
+# Held-out loss
+
+HELD = [{"prompt": f"count {number}: ", "completion": "four five", "id": f"held-{number}"} for number in range(6)]
+
+
+def held_rows(path, rows=None):
+    path.write_text("".join(json.dumps(each) + "\n" for each in HELD if rows is None or each in rows), encoding="utf-8")
+    return path
+
+
+def test_the_held_out_loss_is_that_of_its_tokens_and_starts_with_the_base_model(tiny, tokenizer, exact, data, tmp_path):
+    wanted = recipe(training__validate_every=2, training__epochs=3)
+    held = held_rows(tmp_path / "held.jsonl")
+    heard = train(tiny, data, tmp_path / "out", recipe=wanted, validation=(str(held),), max_steps=3)
+    losses = []
+    for sample in alone(tokenizer, held, wanted):
+        with torch.no_grad():
+            chances = exact(input_ids=torch.tensor([sample.input_ids])).logits[0].log_softmax(-1)
+        losses += [-chances[at, label].item() for at, label in enumerate(sample.labels[1:]) if label >= 0]
+    measured = heard.of("validation")
+    assert [each["step"] for each in measured] == [0, 2, 3]
+    assert measured[0]["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    assert heard.of("validation_data")[0]["learnt_tokens"] == len(losses)
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert f"| 0 | {measured[0]['loss']:.4f} |" in card and "`held.jsonl` (validation)" in card
+    manifest = json.loads((tmp_path / "out" / "training_manifest.json").read_text())
+    assert [each["id"] for each in manifest["validation"]["rows"]] == [each["id"] for each in HELD]
+
+
+def test_measuring_changes_nothing_of_what_is_learnt(tiny, data, tmp_path):
+    held = held_rows(tmp_path / "held.jsonl")
+    wanted = recipe(training__validate_every=1, training__patience=0)
+    without = train(tiny, data, tmp_path / "without", recipe=wanted)
+    measured = train(tiny, data, tmp_path / "with", recipe=wanted, validation=(str(held),))
+    assert measured.losses == without.losses
+
+
+def overfitting(tiny, tmp_path):
+    """A sharp model, and held-out rows that contradict the training rows: their loss rises soon."""
+    sharp = changed(tiny, tmp_path / "sharp", "lm_head.weight", lambda weights: weights.mul_(20))
+    wanted = recipe(training__epochs=20, training__validate_every=1, training__patience=2, training__save_every=2,
+                    training__learning_rate=0.05)
+    return sharp, wanted, held_rows(tmp_path / "held.jsonl")
+
+
+def test_training_ends_early_and_keeps_the_best_step(tiny, data, tmp_path):
+    sharp, wanted, held = overfitting(tiny, tmp_path)
+    heard = train(sharp, data, tmp_path / "out", recipe=wanted, validation=(str(held),))
+    losses = {each["step"]: each["loss"] for each in heard.of("validation")}
+    done = heard.of("done")[0]
+    best = min((step for step in losses if step), key=losses.get)
+    assert done["ended_early"] and done["best_step"] == best and done["steps"] == best + 2 < heard.of("data")[0]["steps"]
+    again = train(sharp, data, tmp_path / "again", recipe=wanted | {"training": wanted["training"] | {"save_every": 1}},
+                  validation=(str(held),))
+    kept = load_file(tmp_path / "again" / f"checkpoint-{best + 1}" / "best_adapter.safetensors")
+    saved = load_file(tmp_path / "out" / "adapter_model.safetensors")
+    assert again.of("done")[0]["best_step"] == best and saved.keys() == kept.keys()
+    assert all(torch.equal(kept[name], saved[name]) for name in saved)
+
+
+def test_a_resumed_training_keeps_the_best_step_and_the_early_stop(tiny, data, tmp_path):
+    sharp, wanted, held = overfitting(tiny, tmp_path)
+    whole = train(sharp, data, tmp_path / "whole", recipe=wanted, validation=(str(held),))
+    last, stop = whole.of("done")[0]["steps"], StopAsked()
+
+    def killed(event):
+        if event["event"] == "step" and event["step"] == last:
+            raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        session.run(make_job(sharp, data, tmp_path / "parts", recipe=wanted, validation=(str(held),)), Heard(killed), stop)
+    assert checkpoints.listed(tmp_path / "parts")[-1][0] < last
+    second = train(sharp, data, tmp_path / "parts", recipe=wanted, validation=(str(held),), resume=True)
+    ends = [each.of("done")[0] for each in (whole, second)]
+    assert all(ends[0][name] == ends[1][name] for name in ("steps", "best_step", "validation_loss", "ended_early"))
+    files = [(tmp_path / name / "adapter_model.safetensors").read_bytes() for name in ("whole", "parts")]
+    assert files[0] == files[1]
+    with pytest.raises(TrainError, match="another validation"):
+        train(sharp, data, tmp_path / "parts", recipe=wanted, resume=True)
+
+
+def test_validation_rows_that_are_trained_on_are_named_and_left_out(tiny, tmp_path):
+    data = write_rows(tmp_path / "rows.jsonl", more=HELD[:2])
+    held = held_rows(tmp_path / "held.jsonl")
+    heard = train(tiny, data, tmp_path / "out", recipe=recipe(), validation=(str(held),), dry_run=True)
+    counts = heard.of("validation_data")[0]
+    assert counts["used"] == 4 and counts["dropped"] == {prepare.SHARED: 2}
+    assert "2 of 6 validation rows" in heard.of("warning")[0]["what"] and str(held) in heard.of("warning")[0]["what"]
+    with pytest.raises(TrainError, match="--validation: none of 2 rows"):
+        train(tiny, data, tmp_path / "out", recipe=recipe(), dry_run=True,
+              validation=(str(held_rows(tmp_path / "all.jsonl", HELD[:2])),))
+
+
+@pytest.mark.parametrize("long, warned", [(2, False), (3, True)])
+def test_more_than_a_tenth_dropped_for_its_length_is_warned_of(tiny, tmp_path, long, warned):
+    data = write_rows(tmp_path / "rows.jsonl", 20, more=[{"prompt": f"{number} " * 200, "completion": "x"}
+                                                         for number in range(long)])
+    heard = train(tiny, data, tmp_path / "out", recipe=recipe(), dry_run=True)
+    assert [("3 of 23 rows" in each["what"], "--set max_length=256" in each["remedy"])
+            for each in heard.of("warning")] == [(True, True)] * warned

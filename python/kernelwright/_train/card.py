@@ -26,6 +26,8 @@ def table(head, lines):
 
 def data_section(manifest):
     counts = manifest["counts"]
+    held_back = [f"| `{Path(each['path']).name}` (validation) | {each['rows']:,} | `{each['sha256']}` |"
+                 for each in manifest.get("validation", {}).get("files", ())]
     lost = [f"{count:,} rows were {what}: {why}." for what in ("dropped", "cut")
             for why, count in counts.get(what, {}).items()]
     if counts["sequences_reached"] < counts["sequences"]:
@@ -33,7 +35,7 @@ def data_section(manifest):
                     f"sequences, with {counts['rows_reached']:,} rows, were learnt from; the others were not.")
     files = [f"| `{Path(each['path']).name}` | {each['rows']:,} | `{each['sha256']}` |" for each in manifest["files"]]
     return "\n\n".join([
-        "## Data", table("| file | rows | SHA-256 |", files),
+        "## Data", table("| file | rows | SHA-256 |", files + held_back),
         f"{counts['used']:,} of {counts['rows']:,} rows, {counts['tokens']:,} tokens, of which {counts['learnt_tokens']:,} are "
         f"to be learnt, in {counts['sequences']:,} sequences. " + " ".join(lost),
         table("| licence | rows |", counted(each["licence"] for each in manifest["rows"])),
@@ -51,9 +53,21 @@ def results_section(result):
     lines = [f"{result['steps']:,} steps in {result['seconds']:,.0f} s on {result['device']}."]
     if points:
         lines.append(table("| step | loss |", points))
+    if result.get("course"):
+        lines.append(held_out_text(result["course"], result["steps"]))
     if result.get("curve"):
         lines.append(f"![loss over the steps]({result['curve']})")
     return "\n\n".join(["## Results", *lines])
+
+
+def held_out_text(course, steps):
+    """The held-out losses, and the step whose weights the adapter has."""
+    points = spread(sorted(course.losses.items()))
+    of = f"step {course.best_step:,}, which had the lowest" if course.best_step else f"step {steps:,}: none was a number"
+    early = " Training ended early, because the held-out loss no longer fell." if course.ended else ""
+    return "\n\n".join([
+        f"The held-out loss is taken on rows that were not trained on; step 0 is the base model. The adapter is of {of}.{early}",
+        table("| step | held-out loss |", [f"| {step:,} | {loss:.4f} |" for step, loss in points])])
 
 
 def loading_section(base):

@@ -1,12 +1,14 @@
 """Checkpoints: writes folders atomically, and finds those from which training may continue."""
 import errno
 import json
+import math
 import os
 import re
 import shutil
 import zipfile
 from pathlib import Path
 
+from . import held_out
 from .events import TrainError
 
 NAME = re.compile(r"checkpoint-(\d+)")
@@ -91,7 +93,7 @@ def sweep(output):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def refuse_damaged(path, before):
+def refuse_damaged(path, before, validated=False):
     """Check that the state to continue from exists and is complete, as far as its formats show."""
     from safetensors import safe_open
     try:
@@ -102,6 +104,9 @@ def refuse_damaged(path, before):
             with zipfile.ZipFile(path / name) as file:
                 if broken := file.testzip():
                     raise ValueError(f"{name}: {broken} is not what was written")
+        if validated and any(step > 0 for step, loss in held_out.losses_in(path).items() if math.isfinite(loss)):
+            with safe_open(path / held_out.BEST, "np"):
+                pass
     except Exception as error:  # exceptions of safetensors and zipfile have no common base
         raise damaged(path, error, before) from None
 
@@ -128,7 +133,7 @@ def to_resume(output, made_for):
     if differing:
         raise TrainError(f"{path} was trained with another {', another '.join(differing)}",
                          "resume with what it was started with, or train anew into another --output")
-    refuse_damaged(path, before)
+    refuse_damaged(path, before, bool(made_for.get("validation")))
     return path
 
 

@@ -2,7 +2,7 @@
 import json
 from pathlib import Path
 
-from .._figures.style import BLUE, GREY, WIDTH_IN, in_style, plotter
+from .._figures.style import BLUE, GREY, SERIES, WIDTH_IN, in_style, plotter
 
 SMOOTHED_STEPS = 20
 
@@ -30,8 +30,8 @@ def smoothed(values, share):
     return means
 
 
-def draw(points, path):
-    """An SVG (or the format of the name's suffix) of the loss. Returns the path; None without the plotting library."""
+def draw(points, path, held_out=()):
+    """An SVG (or the format of the name's suffix) of the losses. Returns the path; None without the plotting library."""
     try:
         plot = plotter()
     except ImportError:
@@ -44,6 +44,9 @@ def draw(points, path):
         if many:
             axes.plot(steps, smoothed(losses, 1 / SMOOTHED_STEPS), color=BLUE, linewidth=2,
                       label=f"mean over about {SMOOTHED_STEPS} steps")
+        if held_out:
+            axes.plot(*zip(*held_out), color=SERIES[1][0], linewidth=2, marker="o", label="held-out rows")
+        if many or held_out:
             axes.legend(frameon=False)
         axes.set_xlabel("step")
         axes.set_ylabel("loss (nats a token)")

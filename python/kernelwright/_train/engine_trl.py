@@ -53,6 +53,10 @@ class Watch(TrainerCallback):
         self.started = self.last = time.monotonic()
         self.first_step = None
 
+    def on_train_begin(self, args, state, control, **_):
+        if self.plan.held_out:
+            self.plan.held_out.measure(self.plan.trainer, state.global_step, state.max_steps)
+
     def on_step_begin(self, args, state, control, **_):
         if self.first_step is None:
             self.first_step, self.started, self.last = state.global_step, time.monotonic(), time.monotonic()
@@ -70,11 +74,15 @@ class Watch(TrainerCallback):
                 "step", step=step, of=state.max_steps, loss=loss, learning_rate=rate, gradient_norm=norm,
                 tokens_per_s=tokens / max(now - self.last, 1e-9), memory_bytes=peak_memory(args),
                 remaining_s=(now - self.started) / (step - self.first_step) * (state.max_steps - step), epoch=state.epoch)
-        self.last = now
         if plan.events.lost:
             plan.stop.ask()
+        if plan.held_out:
+            plan.held_out.measure(plan.trainer, step, state.max_steps)
+        self.last = time.monotonic()
         ended = step >= state.max_steps
-        if plan.stop.asked and not ended:
+        if plan.ended_early:
+            control.should_training_stop = True
+        elif plan.stop.asked and not ended:
             control.should_save = control.should_training_stop = True
         elif step % plan.recipe["training"]["save_every"] == 0 and not ended:
             control.should_save = True
@@ -115,12 +123,39 @@ class Engine(SFTTrainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """The mean over the learnt tokens of the whole step, without the library's figures: each of them waits for the GPU."""
         numbers = inputs.pop("sequences")
-        fused = {} if self.plan.recipe["training"]["kernels"] == "liger" else {"fused_lm_head": True}
-        outputs = model(**inputs, use_cache=False, num_items_in_batch=num_items_in_batch, **fused)
+        outputs = self._outputs(model, inputs, num_items_in_batch)
         self.losses.append(outputs.loss.detach())
         self.taken.append(numbers)
         self.tokens += sum(self.plan.lengths[each] for each in numbers)
         return (outputs.loss, outputs) if return_outputs else outputs.loss
+
+    def _outputs(self, model, inputs, count):
+        """The model's outputs, with a loss over `count` tokens and without logits."""
+        liger = self.plan.recipe["training"]["kernels"] == "liger"
+        words = {"skip_logits": True} if liger else {"fused_lm_head": True}
+        return model(**inputs, use_cache=False, num_items_in_batch=count, **words)
+
+    def held_out_loss(self, batches):
+        """The mean over all tokens of the batches (numbers of validation sequences); None after a signal."""
+        model, total, count = self.model, 0.0, 0
+        model.eval()
+        try:
+            for numbers in batches:
+                inputs = self.plan.held_out_collate([{"sequence": number} for number in numbers])
+                inputs.pop("sequences")
+                learnt = int((inputs["labels"] >= 0).sum())
+                with torch.no_grad(), self.compute_loss_context_manager():
+                    total += self._outputs(model, self._prepare_inputs(inputs), learnt).loss.item() * learnt
+                count += learnt
+        finally:
+            model.train()
+        return None if self.plan.stop.asked else total / count
+
+    def adapter_weights(self):
+        """A copy of the adapter's weights in the host's memory."""
+        from peft import get_peft_model_state_dict
+        return {name: value.detach().to("cpu", copy=True).contiguous()
+                for name, value in get_peft_model_state_dict(self.model).items()}
 
     def _get_train_sampler(self, train_dataset=None):
         return Order(len(self.plan.lengths), self.plan.recipe)
@@ -170,24 +205,33 @@ class Engine(SFTTrainer):
         self.state.save_to_json(str(folder / "trainer_state.json"))
         if self.plan.paper_after:  # so that a checkpoint can be scored without further files
             json_file.write(folder / manifest.NAME, self.plan.paper_after(self.state.global_step))
+        if self.plan.held_out:
+            self.plan.held_out.save(folder)
 
     def _load_from_checkpoint(self, resume_from_checkpoint, model=None):
         """Load the saved weights bit by bit: PEFT would convert them to float32."""
         from peft import set_peft_model_state_dict
         from safetensors.torch import load_file
         set_peft_model_state_dict(self.model, load_file(Path(resume_from_checkpoint) / "adapter_model.safetensors"))
+        if self.plan.held_out:
+            self.plan.held_out.load(resume_from_checkpoint)
 
 
 class Plan:
     """The settings of a training besides the model."""
 
     def __init__(self, recipe, output, steps, device, sequences, lengths, rows_of, made_for, events, stop,
-                 paper_after=None):
+                 paper_after=None, held_out=None):
         self.recipe, self.output, self.steps, self.device = recipe, Path(output), steps, device
         self.sequences, self.lengths, self.rows_of = sequences, lengths, rows_of
         self.made_for, self.events, self.stop = made_for, events, stop
         self.paper_after = paper_after  # steps → the manifest
+        self.held_out, self.held_out_collate = held_out, None
         self.trainer, self.losses = None, []
+
+    @property
+    def ended_early(self):
+        return self.held_out is not None and self.held_out.course.ended
 
 
 def lengths_of(shards):
@@ -199,19 +243,29 @@ def lengths_of(shards):
 def make_trainer(plan, model, tokenizer):
     """The trainer of `model`, which has its adapter. Sequences are looked up by number, so that the library copies none."""
     pad_id = next((each for each in (tokenizer.pad_token_id, tokenizer.eos_token_id) if each is not None), 0)
+    def collator_of(sequences):
+        return Collator(sequences, pad_id, flat=plan.recipe["training"]["attention"] == "varlen",
+                        multiple=WIDTH if plan.device == "cuda" else 1)
+    if plan.held_out:
+        plan.held_out_collate = collator_of(plan.held_out.sequences)
     trainer = Engine(
         plan, model=model, args=settings(plan.recipe, plan.output, plan.steps, plan.device), processing_class=tokenizer,
         train_dataset=Dataset.from_dict({"sequence": list(range(len(plan.lengths)))}),
-        data_collator=Collator(plan.sequences, pad_id, flat=plan.recipe["training"]["attention"] == "varlen",
-                               multiple=WIDTH if plan.device == "cuda" else 1),
-        callbacks=[Watch(plan)])
+        data_collator=collator_of(plan.sequences), callbacks=[Watch(plan)])
     trainer.remove_callback(PrinterCallback)
     settle_adapter_type(model, plan.recipe)
     return trainer
 
 
 def train(plan, model, tokenizer, resume_from=None):
-    """Returns the trainer's state: the steps done, and whether the training reached its end."""
+    """Returns the trainer's state: the steps done, and whether the training reached its end.
+
+    After a training with validation rows that was not interrupted, the model has the weights of the best step.
+    """
     trainer = make_trainer(plan, model, tokenizer)
     trainer.train(resume_from_checkpoint=str(resume_from) if resume_from else None)
-    return trainer.state
+    state = trainer.state
+    if plan.held_out and plan.held_out.best is not None and (state.global_step >= state.max_steps or plan.ended_early):
+        from peft import set_peft_model_state_dict
+        set_peft_model_state_dict(model, plan.held_out.best)
+    return state

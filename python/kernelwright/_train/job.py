@@ -12,7 +12,7 @@ SECTIONS = {
     "data": ("max_length", "packing", "too_long", "loss", "template", "shuffle"),
     "training": ("epochs", "micro_batch", "accumulation", "learning_rate", "schedule", "warmup", "optimiser", "beta1",
                  "beta2", "epsilon", "weight_decay", "clip", "seed", "gradient_checkpointing", "precision", "attention",
-                 "kernels", "save_every", "keep", "log_every"),
+                 "kernels", "save_every", "keep", "log_every", "validate_every", "patience"),
 }
 
 
@@ -22,6 +22,7 @@ class Job:
     data: tuple
     output: Path
     recipe: dict
+    validation: tuple = ()
     device: str = "auto"
     memory_bytes: int | None = None
     max_steps: int | None = None
@@ -52,4 +53,4 @@ def read(path):
         raise TrainError(f"the recipe lacks {', '.join(missing)}", "use a program and a package of one version")
     known = {name: value[name] for name in ("model", "recipe", "device", "memory_bytes", "max_steps", "resume", "dry_run",
                                             "force", "push_to_hub", "program") if value.get(name) is not None}
-    return Job(data=tuple(value["data"]), output=Path(value["output"]), **known)
+    return Job(data=tuple(value["data"]), validation=tuple(value.get("validation") or ()), output=Path(value["output"]), **known)

@@ -44,11 +44,12 @@ def files(paths, rows_by_file):
     return [{"path": str(path), "sha256": file_hash(path), "rows": rows_by_file.get(str(path), 0)} for path in paths]
 
 
-def make(*, program, base_model, recipe, files, rows, counts):
-    """The manifest. `rows`: entry() of each learnt row, in the order of the data."""
+def make(*, program, base_model, recipe, files, rows, counts, validation=None):
+    """The manifest. `rows`: entry() of each learnt row, in the order of the data. `validation`: files and rows of those by
+    which the step was chosen."""
     created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return {"schema": SCHEMA, "program": program, "base_model": base_model, "created": created, "recipe": recipe,
-            "files": files, "rows": rows, "counts": counts}
+            "files": files, "rows": rows, "counts": counts} | ({"validation": validation} if validation else {})
 
 
 def write(path, manifest):

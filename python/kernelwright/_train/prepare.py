@@ -7,17 +7,18 @@ import contextlib
 import math
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy
 
 from . import manifest, packing, rows, shards
 from .events import TrainError
-from .samples import Counts, Encoded
+from .samples import Counts, Dropped, Encoded
 from .tokens import Encoder, fingerprint
 
 WAITING = "samples.tmp"
+SHARED = "in the training rows too"
 
 
 @dataclass
@@ -29,6 +30,7 @@ class Prepared:
     rows: list  # of the manifest
     files: list  # of the manifest
     places: list  # of each of these rows: (file, row)
+    shared: set = field(default_factory=set)  # validation files with rows that are trained on
 
     def rows_of(self, number):
         """The places of a sequence's samples, as text."""
@@ -98,19 +100,23 @@ def steps_of(sequences, recipe, max_steps=None):
     return steps if max_steps is None else min(steps, max_steps)
 
 
-def tokenised(files, tokenizer, recipe, waiting, progress):
-    """Reads and tokenises everything into `waiting`: (counts, rows by file, the manifest's rows, their places)."""
-    encoder, counts, by_file, learnt, places = Encoder(tokenizer, recipe), Counts(), Counter(), [], []
+def tokenised(files, tokenizer, recipe, waiting, progress, trained=frozenset()):
+    """Reads and tokenises everything into `waiting`: (counts, rows by file, the manifest's rows, their places, files
+    with rows of `trained`)."""
+    encoder, counts, by_file, learnt, places, shared = Encoder(tokenizer, recipe), Counts(), Counter(), [], [], set()
     for row in rows.read(files):
         by_file[row.file] += 1
         outcome = encoder.encode(row)
+        if trained and manifest.row_hash(row) in trained:
+            outcome = Dropped(SHARED)
+            shared.add(row.file)
         if counts.add(outcome):
             waiting.add(outcome)
             learnt.append(manifest.entry(row))
             places.append((row.file, row.line))
         if progress and counts.rows % 1000 == 0:
             progress(counts)
-    return counts, by_file, learnt, places
+    return counts, by_file, learnt, places, shared
 
 
 def nothing_left(counts):
@@ -119,14 +125,17 @@ def nothing_left(counts):
                       "look at the reasons; a larger data.max_length or other columns may help")
 
 
-def prepare(files, tokenizer, recipe, folder, max_steps=None, progress=None):
-    """Prepare all files into shards in `folder`. Raises events.TrainError; `progress` receives the Counts from time to time."""
+def prepare(files, tokenizer, recipe, folder, max_steps=None, progress=None, trained=frozenset()):
+    """Prepare all files into shards in `folder`. Raises events.TrainError; `progress` receives the Counts from time to time.
+
+    Rows whose content hash is in `trained` are dropped: validation rows that are trained on say nothing of others.
+    """
     folder, data, files = Path(folder), recipe["data"], [str(each) for each in files]
     rows.look(files)
     sources = manifest.files(files, {})
     waiting = waiting_in(folder)
     try:
-        counts, by_file, learnt, places = tokenised(files, tokenizer, recipe, waiting, progress)
+        counts, by_file, learnt, places, shared = tokenised(files, tokenizer, recipe, waiting, progress, trained)
         if not counts.used:
             raise nothing_left(counts)
         for each in sources:
@@ -139,7 +148,8 @@ def prepare(files, tokenizer, recipe, folder, max_steps=None, progress=None):
         raise no_room(folder, error) from None
     finally:
         waiting.remove()
-    return Prepared(shards.open(folder), figures(counts, len(order), recipe, max_steps), learnt, sources, places)
+    return Prepared(shards.open(folder), figures(counts, len(order), recipe, max_steps), learnt, sources, places,
+                    shared)
 
 
 def figures(counts, sequences, recipe, max_steps):

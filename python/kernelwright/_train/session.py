@@ -5,12 +5,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import card, checkpoints, curve, estimate, manifest, model, packages, prepare, schedule
+from . import (card, checkpoints, curve, estimate, held_out, manifest, model, packages, prepare, schedule,
+               tokens)
 from .events import TrainError
 
 LOG = "log.jsonl"  # the program writes it
 CURVE = "loss.svg"
 NOT_LEARNING = ("save_every", "keep", "log_every")  # keys that do not affect learning
+MOST_DROPPED = 0.1  # share of the rows that may be dropped for their length without a warning
 LOWER = ("lower training.micro_batch (and raise training.accumulation as much) or data.max_length, turn on "
          "training.gradient_checkpointing, or take quantisation.type nf4; or a GPU with more memory. Another "
          "recipe begins anew: --fresh")
@@ -28,6 +30,8 @@ def run(job, events, stop):
         events.send("data", **prepared.counts)
         refuse_nothing_learnt(job, prepared.counts["steps"], events)
         refuse_foreign_tokens(tokenizer, config)
+        held_back = prepared_validation(job, prepared, tokenizer, folder, events, stop)
+        warn_of_length(prepared.counts, job.recipe, events)
         needed = told_estimate(job, config, prepared, device, events)
         stop.check()
         if job.dry_run:
@@ -35,8 +39,8 @@ def run(job, events, stop):
             return
         if not needed["fits"]:
             raise too_little(needed, device)
-        trained = learn(job, prepared, tokenizer, device, needed, events, stop)
-    finish(job, prepared, tokenizer, trained, device, events, time.monotonic() - began)
+        trained = learn(job, prepared, held_back, tokenizer, device, needed, events, stop)
+    finish(job, prepared, held_back, tokenizer, trained, device, events, time.monotonic() - began)
 
 
 def planned_device(job):
@@ -60,6 +64,39 @@ def token_folder(job):
     yield job.output / "shards"
     shutil.rmtree(job.output / "shards", ignore_errors=True)
     checkpoints.sweep(job.output)
+
+
+def prepared_validation(job, prepared, tokenizer, folder, events, stop):
+    """The validation rows, without those that are trained on; None without --validation."""
+    if not job.validation:
+        return None
+    trained = frozenset(each["sha256"] for each in prepared.rows)
+    try:
+        held_back = prepare.prepare(job.validation, tokenizer, job.recipe, folder / "validation",
+                                    progress=lambda _: stop.check(), trained=trained)
+    except TrainError as error:
+        raise TrainError(f"--validation: {error.what}", error.remedy) from None
+    counts = {name: held_back.counts[name] for name in ("rows", "used", "dropped", "cut", "tokens", "learnt_tokens",
+                                                        "sequences")}
+    events.send("validation_data", files=[each["path"] for each in held_back.files], **counts)
+    shared = counts["dropped"].get(prepare.SHARED, 0)
+    if shared:
+        names = ", ".join(sorted(held_back.shared))
+        events.send("warning", what=f"{shared:,} of {counts['rows']:,} validation rows stand among the training rows too, "
+                    f"and are left out of the held-out loss: {names}", remedy="give --validation rows that --data lacks")
+    return held_back
+
+
+def warn_of_length(counts, recipe, events):
+    """A warning where more than a tenth of the rows is dropped for its length."""
+    dropped = sum(counts["dropped"].get(reason, 0) for reason in tokens.FOR_LENGTH)
+    if dropped <= MOST_DROPPED * counts["rows"]:
+        return
+    limit = recipe["data"]["max_length"]
+    events.send("warning", what=f"{dropped:,} of {counts['rows']:,} rows ({dropped / counts['rows']:.1%}) are dropped for "
+                f"their length: sequences have at most {limit:,} tokens",
+                remedy=f"--set max_length={4 * limit}, or what the device's memory allows; "
+                "`kernelwright dataset build --max-tokens` makes shorter rows")
 
 
 def refuse_nothing_learnt(job, steps, events):
@@ -123,25 +160,27 @@ def too_little(event, device):
                       + (f" ({parts})" if parts else ""), LOWER)
 
 
-def made_for(job, prepared):
+def made_for(job, prepared, held_back=None):
     """The settings in which a checkpoint must agree with the training that resumes it."""
     recipe = {section: {key: value for key, value in keys.items() if key not in NOT_LEARNING}
               for section, keys in job.recipe.items()}
     return {"model": job.model, "recipe": recipe, "data": [each["sha256"] for each in prepared.files],
+            "validation": [each["sha256"] for each in held_back.files] if held_back else [],
             "steps": prepared.counts["steps"]}
 
 
-def paper_after(job, prepared, steps):
+def paper_after(job, prepared, held_back, steps):
     """The manifest of the rows learnt in the first `steps`."""
     learnt, counts = prepared.learnt_after(steps, job.recipe)
     return manifest.make(program=job.program, base_model=job.model, recipe=job.recipe, files=prepared.files,
-                         rows=learnt, counts=counts)
+                         rows=learnt, counts=counts,
+                         validation=held_back and {"files": held_back.files, "rows": held_back.rows})
 
 
-def learn(job, prepared, tokenizer, device, needed, events, stop):
+def learn(job, prepared, held_back, tokenizer, device, needed, events, stop):
     """The trained model and the losses. Raises Stopped after a signal, once a checkpoint is written."""
     from . import engine_trl
-    identity = made_for(job, prepared)
+    identity = made_for(job, prepared, held_back)
     resume_from = checkpoints.to_resume(job.output, identity) if job.resume else None
     if job.resume:
         events.send("notice", what=f"going on from {resume_from}" if resume_from else
@@ -151,7 +190,8 @@ def learn(job, prepared, tokenizer, device, needed, events, stop):
         stop.check()
         plan = engine_trl.Plan(job.recipe, job.output, prepared.counts["steps"], device, prepared.shards,
                                engine_trl.lengths_of(prepared.shards), prepared.rows_of, identity, events, stop,
-                               paper_after=lambda steps: paper_after(job, prepared, steps))
+                               paper_after=lambda steps: paper_after(job, prepared, held_back, steps),
+                               held_out=held_out.HeldOut(held_back, job.recipe, events, stop) if held_back else None)
         state = engine_trl.train(plan, adapted, tokenizer, resume_from)
     except Exception as error:
         if not model.is_out_of_memory(error):
@@ -159,25 +199,31 @@ def learn(job, prepared, tokenizer, device, needed, events, stop):
         have = f" of the {gib(needed['limit_bytes'])} there are" if needed["limit_bytes"] else ""
         raise TrainError(f"memory ran out{have}; {gib(needed['total_bytes'])} were expected to be enough "
                          f"({named_parts(needed)})", LOWER) from error
-    if state.global_step < state.max_steps:
+    if state.global_step < state.max_steps and not plan.ended_early:
         stop.check()
+    plan.done = state.global_step
     return adapted, plan
 
 
-def finish(job, prepared, tokenizer, trained, device, events, seconds):
+def finish(job, prepared, held_back, tokenizer, trained, device, events, seconds):
     """Writes the adapter with its card and manifest."""
     adapted, plan = trained
-    paper = paper_after(job, prepared, plan.steps)
+    course = plan.held_out.course if plan.held_out else None
+    best = course.best_step if course else None
+    for said in held_out.verdict(course, plan.done) if course else ():
+        events.send("notice", what=said)
+    # The rows that were learnt from until the step whose weights these are.
+    paper = paper_after(job, prepared, held_back, best or plan.done)
     losses = dict(curve.losses_of(job.output / LOG)) if (job.output / LOG).is_file() else {}
     losses = sorted((losses | dict(plan.losses)).items())
-    result = {"steps": plan.steps, "seconds": seconds, "losses": losses, "curve": CURVE,
+    result = {"steps": plan.done, "course": course, "seconds": seconds, "losses": losses, "curve": CURVE,
               "device": model.name_of(device), "packages": packages.check(job.recipe)}
 
     def write(folder):
         adapted.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         manifest.write(folder / manifest.NAME, paper)
-        if curve.draw(losses, folder / CURVE) is None:
+        if curve.draw(losses, folder / CURVE, sorted(course.losses.items()) if course else ()) is None:
             result["curve"] = None
         (folder / "README.md").write_text(card.render(paper, result), encoding="utf-8")
     checkpoints.write_into(job.output, write)
@@ -185,4 +231,6 @@ def finish(job, prepared, tokenizer, trained, device, events, seconds):
     if job.push_to_hub:
         from .upload import upload
         events.send("notice", what=f"uploaded to {upload(job.output, job.push_to_hub)}")
-    events.send("done", steps=plan.steps, loss=losses[-1][1] if losses else None, seconds=seconds, path=str(job.output))
+    measured = {"validation_loss": course.best_loss, "best_step": best, "ended_early": plan.ended_early} if course else {}
+    events.send("done", steps=plan.done, loss=losses[-1][1] if losses else None, seconds=seconds, path=str(job.output),
+                **measured)

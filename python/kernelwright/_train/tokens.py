@@ -27,6 +27,7 @@ EMPTY = "empty completion"
 NO_ANSWER = "no answer to learn"
 TOO_LONG = "longer than max_length"
 PROMPT_TOO_LONG = "the prompt alone fills max_length"
+FOR_LENGTH = (TOO_LONG, PROMPT_TOO_LONG)
 
 
 def ids_of(tokenizer, text, special=False):

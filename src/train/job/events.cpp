@@ -95,6 +95,25 @@ std::optional<Event> step(const json::object& object) {
               number(object, "epoch")};
 }
 
+std::optional<Event> validation_data(const json::object& object) {
+  auto rows = count(object, "rows");
+  auto used = count(object, "used");
+  if (!rows || !used) return {};
+  return ValidationFacts{*rows, *used, counts(object, "dropped")};
+}
+
+std::optional<Event> held_out_loss(const json::object& object) {
+  auto now = count(object, "step");
+  if (!now) return {};
+  return HeldOutLoss{*now, number(object, "loss"), count(object, "best_step")};
+}
+
+std::optional<Event> warning(const json::object& object) {
+  std::string what = text(object, "what");
+  if (what.empty()) return {};
+  return Warning{{what, text(object, "remedy")}};
+}
+
 std::optional<Event> problem(const json::object& object) {
   std::string what = text(object, "what");
   if (what.empty()) return {};
@@ -106,13 +125,21 @@ std::optional<Event> event_of(std::string_view name, const json::object& object)
   if (name == "data") return data(object);
   if (name == "estimate") return estimate(object);
   if (name == "step") return step(object);
+  if (name == "validation_data") return validation_data(object);
+  if (name == "validation") return held_out_loss(object);
+  if (name == "warning") return warning(object);
   if (name == "checkpoint") return Checkpoint{text(object, "path"), count(object, "step").value_or(0)};
   if (name == "saved") return Saved{text(object, "path")};
   if (name == "notice") return Notice{text(object, "what")};
   if (name == "error") return problem(object);
   if (name == "done")
-    return Done{count(object, "steps").value_or(0), number(object, "loss"), number(object, "seconds"),
-                text(object, "path")};
+    return Done{count(object, "steps").value_or(0),
+                number(object, "loss"),
+                number(object, "seconds"),
+                text(object, "path"),
+                number(object, "validation_loss"),
+                count(object, "best_step"),
+                bool_at(object, "ended_early").value_or(false)};
   return Unknown{};
 }
 

@@ -62,6 +62,20 @@ struct Step {
   std::optional<double> epoch;
 };
 
+// Counts of the rows for the held-out loss.
+struct ValidationFacts {
+  std::uint64_t rows = 0;
+  std::uint64_t used = 0;
+  Counts dropped;  // reason → rows
+};
+
+// A measurement of the held-out loss. Step 0 is the base model.
+struct HeldOutLoss {
+  std::uint64_t step = 0;
+  std::optional<double> loss;
+  std::optional<std::uint64_t> best_step;
+};
+
 struct Checkpoint {
   std::string path;
   std::uint64_t step = 0;
@@ -72,6 +86,10 @@ struct Saved {
 struct Notice {
   std::string what;
 };
+// A fault that does not stop the training, but that its user must know.
+struct Warning {
+  Error text;
+};
 struct Problem {
   Error error;
   bool usage = false;  // the flags or the recipe are at fault
@@ -81,12 +99,15 @@ struct Done {
   std::optional<double> loss;
   std::optional<double> seconds;
   std::string path;
+  std::optional<double> validation_loss;  // of the best step
+  std::optional<std::uint64_t> best_step;
+  bool ended_early = false;
 };
 // An event of a newer trainer: logged, not shown.
 struct Unknown {};
 
-using Event =
-    std::variant<Packages, DataFacts, Estimate, Step, Checkpoint, Saved, Notice, Problem, Done, Unknown>;
+using Event = std::variant<Packages, DataFacts, ValidationFacts, Estimate, Step, HeldOutLoss, Checkpoint,
+                           Saved, Notice, Warning, Problem, Done, Unknown>;
 
 // An event with its JSON object.
 struct Told {

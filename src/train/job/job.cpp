@@ -59,7 +59,7 @@ Result<DataFile> look_at(const std::string& given) {
 
 }  // namespace
 
-Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& paths) {
+Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& paths, const std::string& flag) {
   std::vector<DataFile> files;
   std::set<std::string> seen;
   std::map<std::string, std::string> by_hash;  // finds equal contents under different names
@@ -67,14 +67,55 @@ Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& path
     auto file = look_at(path);
     if (!file) return std::unexpected(file.error());
     if (!seen.insert(file->path).second)
-      return fail(fmt::format("--data names {} twice", path),
-                  "name it once: training would use its rows twice");
+      return fail(fmt::format("{} names {} twice", flag, path), "name it once: its rows would count twice");
     if (auto [other, is_new] = by_hash.try_emplace(file->sha256, path); !is_new)
-      return fail(fmt::format("--data names two files with equal contents: {} and {}", other->second, path),
-                  "leave one of them out: training would use the rows twice");
+      return fail(fmt::format("{} names two files with equal contents: {} and {}", flag, other->second, path),
+                  "leave one of them out: the rows would count twice");
     files.push_back(std::move(*file));
   }
   return files;
+}
+
+namespace {
+
+// The validation files beside one file of training rows.
+std::set<std::string> validation_beside(const fs::path& file) {
+  constexpr std::string_view csv = "_sft.csv";
+  std::string name = file.filename().string();
+  std::set<std::string> found;
+  std::error_code error;
+  if (name.ends_with(csv)) {
+    name.replace(name.size() - csv.size(), csv.size(), "_sft_validation.csv");
+    if (fs::exists(file.parent_path() / name, error)) found.insert((file.parent_path() / name).string());
+  } else if (name.starts_with("train-") && name.ends_with(".parquet")) {
+    fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+      if (std::string other = entry.path().filename().string();
+          other.starts_with("validation-") && other.ends_with(".parquet"))
+        found.insert(entry.path().string());
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> split_of(const std::vector<std::string>& data) {
+  std::set<std::string> found;
+  for (const std::string& path : data) found.merge(validation_beside(path));
+  if (!found.empty()) return std::vector<std::string>(found.begin(), found.end());
+  return fail("--validation split: there is no validation file beside --data",
+              "`dataset build` writes X_sft_validation.csv beside X_sft.csv where it has validation rows; "
+              "else name a "
+              "file of rows");
+}
+
+Result<> check_held_out(const std::vector<DataFile>& data, const std::vector<DataFile>& validation) {
+  for (const DataFile& held_out : validation)
+    for (const DataFile& file : data)
+      if (file.sha256 == held_out.sha256)
+        return fail(fmt::format("--validation {} has the contents of --data {}", held_out.path, file.path),
+                    "give rows that are not trained on");
+  return {};
 }
 
 namespace {
@@ -86,19 +127,28 @@ json::value or_null(const std::optional<T>& value) {
   return value ? json::value(*value) : json::value();
 }
 
+json::array paths_of(const std::vector<DataFile>& files) {
+  json::array paths;
+  for (const DataFile& file : files) paths.emplace_back(file.path);
+  return paths;
+}
+
+json::array facts_of(const std::vector<DataFile>& files) {
+  json::array facts;
+  for (const DataFile& file : files)
+    facts.push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  return facts;
+}
+
 }  // namespace
 
 json::object to_json(const Job& job) {
-  json::array paths;
-  json::array files;
-  for (const DataFile& file : job.data) {
-    paths.emplace_back(file.path);
-    files.push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
-  }
   return {{"schema", "kernelwright.train-job/1"},
           {"model", job.model},
-          {"data", std::move(paths)},
-          {"files", std::move(files)},
+          {"data", paths_of(job.data)},
+          {"files", facts_of(job.data)},
+          {"validation", paths_of(job.validation)},
+          {"validation_files", facts_of(job.validation)},
           {"output", job.output},
           {"engine", job.engine},
           {"device", job.device},

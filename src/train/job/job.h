@@ -20,14 +20,24 @@ struct DataFile {
   std::string sha256;  // of its bytes, lower-case hex
 };
 
-// An error for a file that is missing, not regular, empty, unreadable, or given twice.
-Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& paths);
+// An error for a file that is missing, not regular, empty, unreadable, or given twice. `flag` names the
+// files.
+Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& paths,
+                                            const std::string& flag = "--data");
+
+// The validation files that `dataset build` wrote beside these files of training rows: X_sft_validation.csv
+// beside X_sft.csv, validation-* beside train-* in Parquet. An error where there is none.
+Result<std::vector<std::string>> split_of(const std::vector<std::string>& data);
+
+// An error for a validation file with the contents of a file of training rows.
+Result<> check_held_out(const std::vector<DataFile>& data, const std::vector<DataFile>& validation);
 
 // Job: the input of the trainer, a Python process, which reads it from a file.
 struct Job {
   std::string model;  // an absolute path, or a name on the hub
   std::vector<DataFile> data;
-  std::string output;  // an absolute path
+  std::vector<DataFile> validation;  // rows for the held-out loss
+  std::string output;                // an absolute path
   std::string engine = "trl";
   std::string device = "auto";
   std::optional<std::uint64_t> memory_bytes;  // of the device, at most
@@ -40,7 +50,8 @@ struct Job {
   recipe::Recipe recipe;
 };
 
-// Schema kernelwright.train-job/1. "data" lists the paths, "files" also size and SHA-256.
+// Schema kernelwright.train-job/1. "data" and "validation" list the paths, "files" and "validation_files"
+// also size and SHA-256.
 boost::json::object to_json(const Job& job);
 
 }  // namespace kw::training

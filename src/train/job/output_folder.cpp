@@ -127,9 +127,9 @@ struct Named {
   std::string sha256;
 };
 
-std::vector<Named> files_of(const json::object& job) {
+std::vector<Named> files_of(const json::object& job, std::string_view key) {
   std::vector<Named> files;
-  const json::value* list = job.if_contains("files");
+  const json::value* list = job.if_contains(key);
   if (list == nullptr || !list->is_array()) return files;
   for (const json::value& each : list->get_array())
     if (each.is_object())
@@ -138,15 +138,16 @@ std::vector<Named> files_of(const json::object& job) {
   return files;
 }
 
-void compare_files(const std::vector<Named>& before, const Job& job, std::vector<std::string>& lines) {
-  if (before.size() != job.data.size())
-    lines.push_back(fmt::format("data: {} files -> {} files", before.size(), job.data.size()));
-  for (std::size_t i = 0; i < std::min(before.size(), job.data.size()); ++i) {
-    const DataFile& now = job.data[i];
+void compare_files(const char* what, const std::vector<Named>& before, const std::vector<DataFile>& files,
+                   std::vector<std::string>& lines) {
+  if (before.size() != files.size())
+    lines.push_back(fmt::format("{}: {} files -> {} files", what, before.size(), files.size()));
+  for (std::size_t i = 0; i < std::min(before.size(), files.size()); ++i) {
+    const DataFile& now = files[i];
     if (before[i].sha256 == now.sha256) continue;
     lines.push_back(before[i].path == now.path
-                        ? fmt::format("data: the contents of {} have changed", now.path)
-                        : fmt::format("data: {} -> {}", before[i].path, now.path));
+                        ? fmt::format("{}: the contents of {} have changed", what, now.path)
+                        : fmt::format("{}: {} -> {}", what, before[i].path, now.path));
   }
 }
 
@@ -178,7 +179,8 @@ Result<> check_same(const Job& job) {
   std::vector<std::string> lines = recipe::differences(*recipe, job.recipe);
   std::string model = string_at(*before, "model").value_or("?");
   if (model != job.model) lines.push_back(fmt::format("--model: {} -> {}", model, job.model));
-  compare_files(files_of(*before), job, lines);
+  compare_files("data", files_of(*before, "files"), job.data, lines);
+  compare_files("validation", files_of(*before, "validation_files"), job.validation, lines);
   compare_steps(*before, job, lines);
   if (lines.empty()) return {};
   return fail(fmt::format("cannot resume {}: these settings have changed:\n  {}", job.output,

@@ -164,6 +164,7 @@ class Session {
       outcome_.usage = problem->usage;
     }
     if (const auto* done = std::get_if<Done>(&told->event)) outcome_.done = *done;
+    if (const auto* warning = std::get_if<Warning>(&told->event)) outcome_.warnings.push_back(warning->text);
     if (const auto* estimate = std::get_if<Estimate>(&told->event))
       outcome_.fits = estimate->fits.value_or(true);
     keep(told->object);

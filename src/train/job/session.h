@@ -51,6 +51,7 @@ struct Outcome {
   std::optional<Error> error;
   bool usage = false;  // of the error: the flags or the recipe are at fault
   std::optional<Done> done;
+  std::vector<Error> warnings;
   bool fits = true;  // according to the estimate
 };
 

@@ -203,6 +203,8 @@ std::vector<Key> all_keys() {
       {"training", "save_every", Whole{KW_AT(training.save_every), 1, 1000 * million}},
       {"training", "keep", Whole{KW_AT(training.keep), 1, million}},
       {"training", "log_every", Whole{KW_AT(training.log_every), 1, million}},
+      {"training", "validate_every", Whole{KW_AT(training.validate_every), 1, million}},
+      {"training", "patience", Whole{KW_AT(training.patience), 0, million}},
   };
 }
 

@@ -58,6 +58,10 @@ struct Training {
   std::int64_t save_every = 200;  // steps
   std::int64_t keep = 2;          // checkpoints
   std::int64_t log_every = 1;     // steps
+  // With validation rows: steps between held-out losses, and how many in a row without a better one end the
+  // training; 0: none do.
+  std::int64_t validate_every = 50;
+  std::int64_t patience = 3;
 };
 
 struct Recipe {
