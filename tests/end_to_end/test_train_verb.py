@@ -104,6 +104,32 @@ def test_the_job_says_all(world):
     assert "epochs = 2" in (world.output / "recipe.toml").read_text(encoding="utf-8")
 
 
+def test_held_out_losses_and_warnings_stand_in_progress_log_and_summary(world):
+    (world.folder / "rows.jsonl").rename(world.folder / "x_sft.csv")
+    world.rows = world.folder / "x_sft.csv"
+    held = world.folder / "x_sft_validation.csv"
+    held.write_text("prompt,completion\nc,d\n", encoding="utf-8")
+    body = DATA + """assert job()["validation"] == [VALIDATION], job()
+tell("validation_data", files=job()["validation"], rows=6, used=4, dropped={"in the training rows too": 2})
+tell("warning", what="40 of 100 rows are dropped for their length", remedy="--set max_length=4096")
+tell("validation", step=0, loss=2.5, best_step=None)
+step(3, 9)
+tell("validation", step=3, loss=1.25, best_step=3)
+tell("done", steps=5, loss=0.25, seconds=1.5, path=job()["output"], validation_loss=1.25, best_step=3, ended_early=True)
+""".replace("VALIDATION", repr(str(held)))
+    code, stdout, stderr = world.train(body, "--validation", "split")
+    assert code == 0, stderr
+    assert "held-out loss 2.5000 at step 0, the base model" in stderr and "1.2500 at step 3, the best" in stderr
+    assert "6 rows, of which 4 are used" in stderr and "2 in the training rows too" in stderr
+    for words in (stdout, stderr):
+        assert "warning: 40 of 100 rows are dropped for their length\n  -> --set max_length=4096" in words
+    assert "held out 1.2500, at step 3" in stdout and "5, ended early" in stdout
+    assert [each["loss"] for each in world.log() if each["event"] == "validation"] == [2.5, 1.25]
+    held.unlink()
+    code, _, stderr = world.train(body, "--validation", "split", "--fresh")
+    assert code == 1 and "no validation file beside --data" in stderr
+
+
 def test_json_is_every_event(world):
     code, stdout, _ = world.train(DATA + "done()", "--json")
     assert code == 0 and [json.loads(line)["event"] for line in stdout.splitlines()] == ["data", "estimate", "done"]

@@ -56,7 +56,7 @@ class HeldOut:
     def measure(self, trainer, step, last):
         """Measures where it is due, unless a signal ends it: a resumed training then measures this step first."""
         course, began = self.course, time.monotonic()
-        if not course.due(step, last) or step in course.losses:
+        if course.ended or not course.due(step, last) or step in course.losses:
             return
         loss = trainer.held_out_loss(self.batches())
         if loss is None:

@@ -60,6 +60,23 @@ TEST(Events, AnEventOfLaterIsPassedOver) {
   event<Unknown>(R"({"event":"weather","sunny":true})");
 }
 
+TEST(Events, HeldOutLossesAndWarningsAreRead) {
+  auto facts = event<ValidationFacts>(
+      R"({"event":"validation_data","rows":6,"used":4,"dropped":{"in the training rows too":2}})");
+  EXPECT_EQ(facts.used, 4U);
+  EXPECT_EQ(facts.dropped.at(0).second, 2U);
+  auto measured = event<HeldOutLoss>(R"({"event":"validation","step":50,"loss":1.5,"best_step":50})");
+  EXPECT_EQ(measured.loss, 1.5);
+  EXPECT_EQ(measured.best_step, 50U);
+  EXPECT_FALSE(
+      event<HeldOutLoss>(R"({"event":"validation","step":0,"loss":null,"best_step":null})").best_step);
+  EXPECT_EQ(event<Warning>(R"({"event":"warning","what":"long","remedy":"--set"})").text.remedy, "--set");
+  auto done =
+      event<Done>(R"({"event":"done","steps":9,"best_step":7,"validation_loss":0.5,"ended_early":true})");
+  EXPECT_EQ(done.best_step, 7U);
+  EXPECT_TRUE(done.ended_early);
+}
+
 TEST(Events, RubbishIsNoEvent) {
   for (const char* line : {"", "rubbish", "[]", "{}", "{\"event\":3}", "{\"event\":\"step\"}",
                            "{\"event\":\"error\"}", "{\"event\":\"step\",\"step\":-1,\"of\":2}",

@@ -46,6 +46,37 @@ TEST_F(Output, ANewFolderHoldsTheJobAndTheWholeRecipe) {
   EXPECT_EQ(written->at("recipe").at("lora").at("rank").as_int64(), 32);
 }
 
+TEST_F(Output, ResumeWithOtherValidationRowsIsRefused) {
+  job.validation = *look_at_files({write(folder / "held.jsonl", "{\"a\":1}\n")});
+  trained();
+  EXPECT_EQ(resumed(), "");
+  job.validation = *look_at_files({write(folder / "held.jsonl", "{\"a\":2}\n")});
+  EXPECT_THAT(resumed(), HasSubstr("validation: the contents of"));
+  job.validation.clear();
+  EXPECT_THAT(resumed(), HasSubstr("validation: 1 files -> 0 files"));
+}
+
+TEST(Validation, SplitIsTheFileBesideTheTrainingRows) {
+  Folder folder;
+  std::string fim = write(folder / "fim_sft.csv", "a,b\n");
+  std::string traces = write(folder / "trace_sft.csv", "a,b\n");
+  std::string parquet = write(folder / "data/fim/train-00000-of-00002.parquet", "x");
+  EXPECT_THAT(fault(split_of({fim, traces, parquet})), HasSubstr("no validation file beside --data"));
+  std::string held = write(folder / "fim_sft_validation.csv", "a,b\n");
+  std::string other = write(folder / "data/fim/validation-00000-of-00001.parquet", "x");
+  EXPECT_THAT(*split_of({fim, traces, parquet}), testing::UnorderedElementsAre(held, other));
+  EXPECT_THAT(*split_of({fim, fim}), testing::ElementsAre(held));
+}
+
+TEST(Validation, AFileOfTrainingRowsIsRefused) {
+  Folder folder;
+  auto data = *look_at_files({write(folder / "a.jsonl", "{}\n")});
+  auto same = *look_at_files({write(folder / "b.jsonl", "{}\n")}, "--validation");
+  auto other = *look_at_files({write(folder / "c.jsonl", "{} \n")}, "--validation");
+  EXPECT_THAT(fault(check_held_out(data, same)), AllOf(HasSubstr("b.jsonl"), HasSubstr("a.jsonl")));
+  EXPECT_EQ(fault(check_held_out(data, other)), "");
+}
+
 TEST_F(Output, AFolderWithCheckpointsIsNotStartedIntoAgain) {
   trained();
   EXPECT_THAT(fault(check_output(job, Start::anew)), AllOf(HasSubstr("holds an adapter or checkpoints"),
