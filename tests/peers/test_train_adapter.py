@@ -37,9 +37,9 @@ def trained(tiny, tmp_path_factory):
     data, heard, kept = write_rows(folder / "rows.jsonl", more=[{"prompt": "p " * 300, "completion": "c"}]), Heard(), {}
     finish = session.finish
 
-    def keep(job, prepared, tokenizer, trained_model, *rest):
+    def keep(job, prepared, held_back, tokenizer, trained_model, *rest):
         kept["logits"] = logits_of(trained_model[0])
-        finish(job, prepared, tokenizer, trained_model, *rest)
+        finish(job, prepared, held_back, tokenizer, trained_model, *rest)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session, "finish", keep)
         session.run(make_job(tiny, data, folder / "out", recipe=recipe(training__epochs=4)), heard, StopAsked())

@@ -66,7 +66,8 @@ def held_out_text(course, steps):
     of = f"step {course.best_step:,}, which had the lowest" if course.best_step else f"step {steps:,}: none was a number"
     early = " Training ended early, because the held-out loss no longer fell." if course.ended else ""
     return "\n\n".join([
-        f"The held-out loss is taken on rows that were not trained on; step 0 is the base model. The adapter is of {of}.{early}",
+        f"The held-out loss is taken on rows that were not trained on; step 0 is the base model. The adapter is of {of}."
+        f"{early}",
         table("| step | held-out loss |", [f"| {step:,} | {loss:.4f} |" for step, loss in points])])
 
 

@@ -53,4 +53,5 @@ def read(path):
         raise TrainError(f"the recipe lacks {', '.join(missing)}", "use a program and a package of one version")
     known = {name: value[name] for name in ("model", "recipe", "device", "memory_bytes", "max_steps", "resume", "dry_run",
                                             "force", "push_to_hub", "program") if value.get(name) is not None}
-    return Job(data=tuple(value["data"]), validation=tuple(value.get("validation") or ()), output=Path(value["output"]), **known)
+    return Job(data=tuple(value["data"]), validation=tuple(value.get("validation") or ()), output=Path(value["output"]),
+               **known)
