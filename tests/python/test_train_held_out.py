@@ -2,6 +2,7 @@
 import math
 
 import pytest
+from kernelwright._train import card
 from kernelwright._train.held_out import Course, verdict
 
 
@@ -16,6 +17,12 @@ def course(*losses, patience=2):
     ((3.0, math.nan, math.nan, math.nan), None, True)])
 def test_the_best_is_the_first_lowest_step_after_the_base_model(losses, best, ended):
     assert (course(*losses).best_step, course(*losses).ended) == (best, ended)
+
+
+def test_the_card_says_where_training_did_not_help():
+    words = "No step had a lower loss than the base model."
+    assert words in card.held_out_text(course(1.0, 2.0), 1) and words not in card.held_out_text(course(2.0, 1.0), 1)
+    assert "step 3: none was a number" in card.held_out_text(course(1.0, math.nan), 3)
 
 
 def test_without_patience_nothing_ends_it():

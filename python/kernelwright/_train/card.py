@@ -1,5 +1,6 @@
 """Writes README.md of an adapter: its data, its training, its results and its limits."""
 import json
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -65,6 +66,8 @@ def held_out_text(course, steps):
     points = spread(sorted(course.losses.items()))
     of = f"step {course.best_step:,}, which had the lowest" if course.best_step else f"step {steps:,}: none was a number"
     early = " Training ended early, because the held-out loss no longer fell." if course.ended else ""
+    if course.best_loss is not None and course.best_loss >= course.losses.get(0, math.inf):
+        early += " No step had a lower loss than the base model."
     return "\n\n".join([
         f"The held-out loss is taken on rows that were not trained on; step 0 is the base model. The adapter is of {of}."
         f"{early}",

@@ -13,6 +13,7 @@ LOG = "log.jsonl"  # the program writes it
 CURVE = "loss.svg"
 NOT_LEARNING = ("save_every", "keep", "log_every")  # keys that do not affect learning
 MOST_DROPPED = 0.1  # share of the rows that may be dropped for their length without a warning
+LONGEST = 1_000_000  # the largest max_length of a recipe
 LOWER = ("lower training.micro_batch (and raise training.accumulation as much) or data.max_length, turn on "
          "training.gradient_checkpointing, or take quantisation.type nf4; or a GPU with more memory. Another "
          "recipe begins anew: --fresh")
@@ -95,8 +96,7 @@ def warn_of_length(counts, recipe, events):
     limit = recipe["data"]["max_length"]
     events.send("warning", what=f"{dropped:,} of {counts['rows']:,} rows ({dropped / counts['rows']:.1%}) are dropped for "
                 f"their length: sequences have at most {limit:,} tokens",
-                remedy=f"--set max_length={4 * limit}, or what the device's memory allows; "
-                "`kernelwright dataset build --max-tokens` makes shorter rows")
+                remedy=f"--set max_length={min(4 * limit, LONGEST)}, or what the device's memory allows")
 
 
 def refuse_nothing_learnt(job, steps, events):
