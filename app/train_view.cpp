@@ -45,10 +45,6 @@ std::string counted(const char* verb, const training::Counts& counts) {
   return text.empty() ? text : fmt::format("           {}: {}\n", verb, text);
 }
 
-// Rows that are longer than data.max_length are dropped for a reason that names it.
-constexpr std::string_view length_key = "max_length";
-constexpr double loud_share = 0.1;
-
 // "weights_bytes" → "weights"
 std::string part_name(std::string name) {
   if (name.ends_with("_bytes")) name.resize(name.size() - 6);
@@ -77,25 +73,6 @@ std::string in_words(const training::DataFacts& facts) {
   text += fmt::format("sequences  {}", grouped(facts.sequences));
   if (facts.share_filled) text += fmt::format(", {:.1f}% filled", *facts.share_filled * 100);
   return text + fmt::format("\nsteps      {}\n", grouped(facts.steps));
-}
-
-std::string warning_of(const training::DataFacts& facts) {
-  std::uint64_t dropped = 0;
-  std::uint64_t too_long = 0;
-  for (const auto& [reason, count] : facts.dropped) {
-    dropped += count;
-    if (reason.contains(length_key)) too_long += count;
-  }
-  const double share =
-      static_cast<double>(dropped) / static_cast<double>(std::max<std::uint64_t>(facts.rows, 1));
-  if (share <= loud_share) return {};
-  std::string text = fmt::format("warning: {:.1f}% of the rows are dropped and teach nothing", share * 100);
-  if (too_long > 0)
-    text += fmt::format(
-        "; {} of {} are too long: raise --set max_length=N, or build the rows with `dataset build "
-        "--max-tokens N` of the recipe's length",
-        grouped(too_long), grouped(dropped));
-  return text;
 }
 
 std::string in_words(const training::ValidationFacts& facts) {
@@ -161,8 +138,6 @@ void TrainView::show(const training::Event& event) {
   if (const auto* data = std::get_if<training::DataFacts>(&event); data != nullptr && facts_shown) {
     finish();
     fmt::print(out, "{}", in_words(*data));
-    if (std::string warning = warning_of(*data); !warning.empty())
-      fmt::print(out, "{}\n", style_of(fileno(out)).paint(warning, Colour::red));
   } else if (const auto* estimate = std::get_if<training::Estimate>(&event);
              estimate != nullptr && facts_shown) {
     finish();

@@ -13,8 +13,6 @@ namespace kw::app {
 std::string in_gib(double bytes);
 
 std::string in_words(const training::DataFacts& facts);
-// Where more than a tenth of the rows are dropped: how many, and the flag that keeps long ones. Else empty.
-std::string warning_of(const training::DataFacts& facts);
 std::string in_words(const training::ValidationFacts& facts);
 std::string in_words(const training::HeldOutLoss& measured);
 std::string in_words(const training::Estimate& estimate);

@@ -84,15 +84,6 @@ def test_events_are_kept_and_the_summary_says_what_came(world):
     assert "6.0 GiB of 24.0 GiB: fits" in stderr and "1,988 tokens/s" in stderr
 
 
-def test_many_dropped_rows_are_warned_of_with_the_flag(world):
-    assert "warning: 20.0% of the rows are dropped" in world.train(DATA + "done()").stderr
-    long = DATA.replace('"empty completion": 2', '"the prompt alone fills max_length": 2')
-    stderr = world.train(long + "done()", "--fresh").stderr
-    assert "2 of 2 are too long: raise --set max_length=N" in stderr and "dataset build --max-tokens N" in stderr
-    few = DATA.replace("used=8", "used=9").replace('"empty completion": 2', '"empty completion": 1')
-    assert "warning" not in world.train(few + "done()", "--fresh").stderr
-
-
 def test_the_job_says_all(world):
     words = ("--set", "epochs=2", "rank=8", "--device", "cpu", "--memory", "24G", "--max-steps", 7, "--push-to-hub", "me/it")
     assert world.train("done()", *words).code == 0

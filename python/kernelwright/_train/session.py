@@ -5,14 +5,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import (card, checkpoints, curve, estimate, held_out, manifest, model, packages, prepare, schedule,
+from . import (attention, card, checkpoints, curve, estimate, held_out, manifest, model, packages, prepare, schedule,
                tokens)
 from .events import TrainError
 
 LOG = "log.jsonl"  # the program writes it
 CURVE = "loss.svg"
 NOT_LEARNING = ("save_every", "keep", "log_every")  # keys that do not affect learning
-MOST_DROPPED = 0.1  # share of the rows that may be dropped for their length without a warning
+MOST_DROPPED = 0.1  # share of the rows that may be dropped without a warning
 LONGEST = 1_000_000  # the largest max_length of a recipe
 LOWER = ("lower training.micro_batch (and raise training.accumulation as much) or data.max_length, turn on "
          "training.gradient_checkpointing, or take quantisation.type nf4; or a GPU with more memory. Another "
@@ -26,13 +26,15 @@ def run(job, events, stop):
     device = planned_device(job)
     config, tokenizer = model.load_config(job.model), model.load_tokenizer(job.model)
     model.refuse_unknown_targets(config, job.recipe)
+    if job.recipe["training"]["kernels"] == "liger":
+        attention.refuse_unfused(config)
     with token_folder(job) as folder:
         prepared = prepare.prepare(job.data, tokenizer, job.recipe, folder, job.max_steps, lambda _: stop.check())
         events.send("data", **prepared.counts)
         refuse_nothing_learnt(job, prepared.counts["steps"], events)
         refuse_foreign_tokens(tokenizer, config)
         held_back = prepared_validation(job, prepared, tokenizer, folder, events, stop)
-        warn_of_length(prepared.counts, job.recipe, events)
+        warn_of_dropped(prepared.counts, job.recipe, events)
         needed = told_estimate(job, config, prepared, device, events)
         stop.check()
         if job.dry_run:
@@ -88,15 +90,19 @@ def prepared_validation(job, prepared, tokenizer, folder, events, stop):
     return held_back
 
 
-def warn_of_length(counts, recipe, events):
-    """A warning where more than a tenth of the rows is dropped for its length."""
-    dropped = sum(counts["dropped"].get(reason, 0) for reason in tokens.FOR_LENGTH)
+def warn_of_dropped(counts, recipe, events):
+    """A warning where more than a tenth of the rows are dropped. It names the flags that keep long rows."""
+    dropped, limit = sum(counts["dropped"].values()), recipe["data"]["max_length"]
     if dropped <= MOST_DROPPED * counts["rows"]:
         return
-    limit = recipe["data"]["max_length"]
-    events.send("warning", what=f"{dropped:,} of {counts['rows']:,} rows ({dropped / counts['rows']:.1%}) are dropped for "
-                f"their length: sequences have at most {limit:,} tokens",
-                remedy=f"--set max_length={min(4 * limit, LONGEST)}, or what the device's memory allows")
+    too_long = sum(counts["dropped"].get(reason, 0) for reason in tokens.FOR_LENGTH)
+    what = f"{dropped:,} of {counts['rows']:,} rows ({dropped / counts['rows']:.1%}) are dropped and teach nothing"
+    remedy = "look at the reasons above" if not too_long else (
+        f"--set max_length={min(4 * limit, LONGEST)}, as far as the device's memory allows, or rows of "
+        f"`dataset build --max-tokens {limit}`")
+    if too_long:
+        what += f"; {too_long:,} of them are too long for max_length = {limit:,}"
+    events.send("warning", what=what, remedy=remedy)
 
 
 def refuse_nothing_learnt(job, steps, events):
