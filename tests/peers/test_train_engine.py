@@ -7,9 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
+import transformers
+from liger_kernel.transformers import monkey_patch
 from safetensors.torch import load_file, save_file
 
 from . import train_world
@@ -112,6 +115,41 @@ def test_a_step_has_the_loss_of_its_learnt_tokens(tiny, tokenizer, exact, data, 
                 chances = exact(input_ids=ids).logits[0].log_softmax(-1)
             losses += [-chances[at, label].item() for at, label in enumerate(labels[1:]) if label >= 0]
     assert heard.losses[0] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+
+
+# Fused kernels. Those of Liger need a GPU; which kernels and which loss a model gets does not.
+
+def test_a_type_without_fused_kernels_is_refused_before_weights_are_read(tiny, data, tmp_path):
+    empty = shutil.copytree(tiny, tmp_path / "gpt2", ignore=shutil.ignore_patterns("*.safetensors"))
+    transformers.GPT2Config(n_layer=1, n_embd=16, n_head=2).save_pretrained(empty)
+    with pytest.raises(TrainError, match="know no model of type gpt2") as found:
+        train(empty, data, tmp_path / "out", recipe=recipe(training__kernels="liger", lora__targets=["c_attn"]))
+    assert found.value.remedy == "--set training.kernels=none"
+
+
+def test_a_multimodal_model_has_the_kernels_of_its_text_model():
+    attention.refuse_unfused(transformers.Gemma3Config(vision_config={}))
+
+
+@pytest.mark.parametrize("fault", [NotImplementedError, TypeError, ValueError])
+def test_a_class_that_ligers_function_refuses_is_named(monkeypatch, exact, fault):
+    def refuse(model):
+        raise fault
+    monkeypatch.setitem(monkey_patch.MODEL_TYPE_TO_APPLY_LIGER_FN, exact.config.model_type, refuse)
+    with pytest.raises(TrainError, match=f"know no model of type {exact.config.model_type}"):
+        attention.fuse_kernels(exact)
+
+
+def test_ligers_loss_is_asked_for_where_the_model_has_it():
+    """Granite has Liger's layers, but not its loss."""
+    def fused(input_ids, skip_logits=None):
+        pass
+
+    def plain(input_ids, **kwargs):
+        pass
+    words = [engine_trl.without_logits(SimpleNamespace(get_base_model=lambda of=of: SimpleNamespace(forward=of)))
+             for of in (fused, plain)]
+    assert words == [{"skip_logits": True}, {"fused_lm_head": True}]
 
 
 # Masks and packing
@@ -557,10 +595,12 @@ def test_validation_rows_that_are_trained_on_are_named_and_left_out(tiny, tmp_pa
               validation=(str(held_rows(tmp_path / "all.jsonl", HELD[:2])),))
 
 
-@pytest.mark.parametrize("long, warned", [(2, False), (3, True)])
-def test_more_than_a_tenth_dropped_for_its_length_is_warned_of(tiny, tmp_path, long, warned):
-    data = write_rows(tmp_path / "rows.jsonl", 20, more=[{"prompt": f"{number} " * 200, "completion": "x"}
-                                                         for number in range(long)])
+@pytest.mark.parametrize("empty, long, warned", [(0, 2, False), (0, 3, True), (1, 2, True), (3, 0, True)])
+def test_more_than_a_tenth_dropped_is_warned_of_with_the_flag(tiny, tmp_path, empty, long, warned):
+    data = write_rows(tmp_path / "rows.jsonl", 20, more=[
+        *({"prompt": f"{number} " * 200, "completion": "x"} for number in range(long)),
+        *({"prompt": f"{number}", "completion": ""} for number in range(empty))])
     heard = train(tiny, data, tmp_path / "out", recipe=recipe(), dry_run=True)
-    assert [("3 of 23 rows" in each["what"], "--set max_length=256" in each["remedy"])
-            for each in heard.of("warning")] == [(True, True)] * warned
+    assert [(f"{empty + long} of {20 + empty + long} rows" in each["what"], f"{long} of them are too long" in each["what"],
+             "--set max_length=256" in each["remedy"])
+            for each in heard.of("warning")] == [(True, long > 0, long > 0)] * warned

@@ -68,14 +68,30 @@ def implementation(word, on_cuda):
     return VARLEN
 
 
-def fuse_kernels(model):
-    """Put Liger's kernels into a loaded model; its loss then computes no logits.
+def refuse_unfused(config):
+    """Refuse a type of model that Liger does not know, before any weights are read."""
+    from liger_kernel.transformers.monkey_patch import MODEL_TYPE_TO_APPLY_LIGER_FN
+    kinds = [config.model_type, config.get_text_config().model_type]
+    if not any(kind in MODEL_TYPE_TO_APPLY_LIGER_FN for kind in kinds):
+        raise no_kernels(kinds[0])
 
-    Call it before the adapter is added: layers are looked up by type.
+
+def no_kernels(kind):
+    return TrainError(f"the fused kernels know no model of type {kind}", "--set training.kernels=none")
+
+
+def fuse_kernels(model):
+    """Put Liger's kernels into a loaded model; for nearly every type its loss then computes no logits.
+
+    Call it before the adapter is added: layers are looked up by type. Which kernels a type has is the library's choice:
+    some types lack the rotary embedding's or the loss's, and have GeGLU in place of SwiGLU.
     """
     from liger_kernel.transformers.monkey_patch import MODEL_TYPE_TO_APPLY_LIGER_FN
     kind = model.config.model_type
     apply = MODEL_TYPE_TO_APPLY_LIGER_FN.get(kind)
     if apply is None:
-        raise TrainError(f"the fused kernels know no model of type {kind}", "--set training.kernels=none")
-    apply(rope=True, cross_entropy=False, fused_linear_cross_entropy=True, rms_norm=True, swiglu=True, model=model)
+        raise no_kernels(kind)
+    try:
+        apply(model=model)
+    except (NotImplementedError, TypeError, ValueError):  # of a class that the library does not expect under this type
+        raise no_kernels(kind) from None

@@ -1,4 +1,5 @@
 """The engine that trains through TRL: its settings, its events and its checkpoints."""
+import inspect
 import math
 import time
 from pathlib import Path
@@ -111,12 +112,22 @@ class Order(Sampler):
         return iter(range(self.count) if stays else packing.order(self.count, self.seed, self.epoch))
 
 
+def without_logits(model):
+    """The words by which a model, before TRL changes it, computes its loss without logits.
+
+    Liger's loss would return logits outside of training. A model without Liger's loss gets TRL's.
+    """
+    has_ligers = "skip_logits" in inspect.signature(model.get_base_model().forward).parameters
+    return {"skip_logits": True} if has_ligers else {"fused_lm_head": True}
+
+
 class Engine(SFTTrainer):
     """TRL's trainer over existing packed sequences, with TRL's loss and this package's checkpoints."""
 
     def __init__(self, plan, **words):
         self.plan = plan
         plan.trainer = self
+        self.head = without_logits(words["model"])
         super().__init__(**words)
         self.losses, self.taken, self.tokens, self.norm, self.rate = [], [], 0, None, 0.0
 
@@ -131,9 +142,7 @@ class Engine(SFTTrainer):
 
     def _outputs(self, model, inputs, count):
         """The model's outputs, with a loss over `count` tokens and without logits."""
-        liger = self.plan.recipe["training"]["kernels"] == "liger"
-        words = {"skip_logits": True} if liger else {"fused_lm_head": True}
-        return model(**inputs, use_cache=False, num_items_in_batch=count, **words)
+        return model(**inputs, use_cache=False, num_items_in_batch=count, **self.head)
 
     def held_out_loss(self, batches):
         """The mean over all tokens of the batches (numbers of validation sequences); None after a signal."""
