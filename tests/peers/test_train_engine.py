@@ -590,9 +590,10 @@ def test_validation_rows_that_are_trained_on_are_named_and_left_out(tiny, tmp_pa
     counts = heard.of("validation_data")[0]
     assert counts["used"] == 4 and counts["dropped"] == {prepare.SHARED: 2}
     assert "2 of 6 validation rows" in heard.of("warning")[0]["what"] and str(held) in heard.of("warning")[0]["what"]
-    with pytest.raises(TrainError, match="--validation: none of 2 rows"):
+    with pytest.raises(TrainError, match="--validation: none of 2 rows") as found:
         train(tiny, data, tmp_path / "out", recipe=recipe(), dry_run=True,
               validation=(str(held_rows(tmp_path / "all.jsonl", HELD[:2])),))
+    assert found.value.remedy == "give rows that --data lacks"
 
 
 @pytest.mark.parametrize("empty, long, warned", [(0, 2, False), (0, 3, True), (1, 2, True), (3, 0, True)])

@@ -121,8 +121,9 @@ def tokenised(files, tokenizer, recipe, waiting, progress, trained=frozenset()):
 
 def nothing_left(counts):
     why = ", ".join(f"{reason}: {count}" for reason, count in counts.dropped.most_common())
-    return TrainError(f"none of {counts.rows} rows is left to learn from ({why})",
-                      "look at the reasons; a larger data.max_length or other columns may help")
+    remedy = ("give rows that --data lacks" if SHARED in counts.dropped else
+              "look at the reasons; a larger data.max_length or other columns may help")
+    return TrainError(f"none of {counts.rows} rows is left to learn from ({why})", remedy)
 
 
 def prepare(files, tokenizer, recipe, folder, max_steps=None, progress=None, trained=frozenset()):

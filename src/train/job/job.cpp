@@ -21,37 +21,46 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unexpected<Error> unreadable(const std::string& path, int error) {
-  return fail(fmt::format("cannot read {}: {}", path, errno_text(error)), "give files of rows to --data");
+// A file as its user named it, with the flag.
+struct Given {
+  std::string_view flag;
+  std::string_view path;
+};
+
+std::unexpected<Error> unreadable(const Given& given, int error) {
+  return fail(fmt::format("cannot read {}: {}", given.path, errno_text(error)),
+              fmt::format("give files of rows to {}", given.flag));
 }
 
 // Maps the file, so that many gigabytes are not copied into memory.
-Result<std::string> hash_of(const Fd& fd, const DataFile& file) {
+Result<std::string> hash_of(const Fd& fd, const DataFile& file, const Given& given) {
   void* bytes = ::mmap(nullptr, file.bytes, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-  if (bytes == MAP_FAILED) return unreadable(file.path, errno);
+  if (bytes == MAP_FAILED) return unreadable(given, errno);
   ::madvise(bytes, file.bytes, MADV_SEQUENTIAL);
   std::string hash = sha256_hex({static_cast<const char*>(bytes), file.bytes});
   ::munmap(bytes, file.bytes);
   return hash;
 }
 
-Result<DataFile> look_at(const std::string& given) {
+Result<DataFile> look_at(const Given& given) {
   std::error_code error;
-  DataFile file{fs::absolute(given, error).lexically_normal().string(), 0, {}};
+  DataFile file{fs::absolute(given.path, error).lexically_normal().string(), 0, {}};
   // O_NONBLOCK: otherwise open() blocks on a pipe without a writer.
   Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return unreadable(given, errno);
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return unreadable(given, errno);
   if (S_ISDIR(info.st_mode))
-    return fail(fmt::format("cannot train on {}: it is a folder", given), "name the files in it");
+    return fail(fmt::format("cannot use {} {}: it is a folder", given.flag, given.path),
+                "name the files in it");
   if (!S_ISREG(info.st_mode))
-    return fail(fmt::format("cannot train on {}: not a regular file", given), "write the rows to a file");
+    return fail(fmt::format("cannot use {} {}: not a regular file", given.flag, given.path),
+                "write the rows to a file");
   if (info.st_size == 0)
-    return fail(fmt::format("cannot train on {}: it is empty", given),
+    return fail(fmt::format("cannot use {} {}: it is empty", given.flag, given.path),
                 "`kernelwright export` and `dataset build` make files of rows");
   file.bytes = static_cast<std::uint64_t>(info.st_size);
-  auto hash = hash_of(fd, file);
+  auto hash = hash_of(fd, file, given);
   if (!hash) return std::unexpected(hash.error());
   file.sha256 = std::move(*hash);
   return file;
@@ -64,7 +73,7 @@ Result<std::vector<DataFile>> look_at_files(const std::vector<std::string>& path
   std::set<std::string> seen;
   std::map<std::string, std::string> by_hash;  // finds equal contents under different names
   for (const std::string& path : paths) {
-    auto file = look_at(path);
+    auto file = look_at({flag, path});
     if (!file) return std::unexpected(file.error());
     if (!seen.insert(file->path).second)
       return fail(fmt::format("{} names {} twice", flag, path), "name it once: its rows would count twice");

@@ -181,6 +181,7 @@ TEST_F(Output, BadFilesOfRowsAreNamed) {
   EXPECT_THAT(looked({folder.path().string()}), HasSubstr("it is a folder"));
   EXPECT_THAT(looked({write(folder / "empty.csv", "")}), HasSubstr("it is empty"));
   EXPECT_THAT(looked({"/dev/null"}), HasSubstr("not a regular file"));
+  EXPECT_THAT(fault(look_at_files({folder / "empty.csv"}, "--validation")), HasSubstr("--validation"));
   EXPECT_THAT(looked({rows, folder.path().string() + "/./rows.jsonl"}), HasSubstr("twice"));
   fs::create_symlink(write(folder / "rows.jsonl", "{}\n"), folder / "other.jsonl");
   EXPECT_THAT(looked({rows, (folder / "other.jsonl").string()}),
