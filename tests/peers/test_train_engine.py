@@ -1,4 +1,5 @@
 """The engine that trains through TRL, on a CPU: learning, masks, and the state that is kept after an error."""
+import contextlib
 import json
 import math
 import os
@@ -125,6 +126,11 @@ def test_a_type_without_fused_kernels_is_refused_before_weights_are_read(tiny, d
     with pytest.raises(TrainError, match="know no model of type gpt2") as found:
         train(empty, data, tmp_path / "out", recipe=recipe(training__kernels="liger", lora__targets=["c_attn"]))
     assert found.value.remedy == "--set training.kernels=none"
+
+
+def test_fused_kernels_are_refused_on_a_cpu(tiny, data, tmp_path):
+    with pytest.raises(TrainError, match="need a GPU"):
+        train(tiny, data, tmp_path / "out", recipe=recipe(training__kernels="liger"))
 
 
 def test_a_multimodal_model_has_the_kernels_of_its_text_model():
@@ -530,6 +536,18 @@ def test_the_held_out_loss_is_that_of_its_tokens_and_starts_with_the_base_model(
     assert f"| 0 | {measured[0]['loss']:.4f} |" in card and "`held.jsonl` (validation)" in card
     manifest = json.loads((tmp_path / "out" / "training_manifest.json").read_text())
     assert [each["id"] for each in manifest["validation"]["rows"]] == [each["id"] for each in HELD]
+
+
+def test_a_batch_without_learnt_tokens_is_left_out_of_the_held_out_loss():
+    """Its mean would be 0 / 0. So is a text of one token, which nothing precedes."""
+    labels = {0: [-100, -100], 1: [-100, 7]}
+    part = SimpleNamespace(
+        model=torch.nn.Identity(), compute_loss_context_manager=contextlib.nullcontext, _prepare_inputs=lambda inputs: inputs,
+        _outputs=lambda model, inputs, count: SimpleNamespace(loss=torch.tensor(3.0) / count),
+        plan=SimpleNamespace(stop=StopAsked(), held_out_collate=lambda batch: {
+            "sequences": batch, "labels": torch.tensor([labels[each["sequence"]] for each in batch])}))
+    assert engine_trl.Engine.held_out_loss(part, [[0], [1]]) == 3.0
+    assert math.isnan(engine_trl.Engine.held_out_loss(part, [[0]]))
 
 
 def test_measuring_changes_nothing_of_what_is_learnt(tiny, data, tmp_path):

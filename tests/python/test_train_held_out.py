@@ -34,7 +34,12 @@ def test_it_is_due_at_every_nth_step_and_at_the_last():
 
 
 def test_a_result_says_what_its_user_must_know():
-    assert verdict(course(3.0, 2.0), 1) == []
-    assert "lowest at step 1 (2.0000)" in verdict(course(3.0, 2.0, 2.5), 2)[0]
-    assert "no step had a lower held-out loss than the base model (1.0000)" in verdict(course(1.0, 2.0), 1)[0]
-    assert "no held-out loss was a number" in verdict(course(1.0, math.nan), 1)[0]
+    def told(*losses, steps):
+        return [(event, fields["what"]) for event, fields in verdict(course(*losses), steps)]
+    assert told(3.0, 2.0, steps=1) == []
+    [(event, what)] = told(3.0, 2.0, 2.5, steps=2)
+    assert event == "notice" and "lowest at step 1 (2.0000)" in what
+    [(event, what)] = told(1.0, 2.0, steps=1)
+    assert event == "warning" and "no step had a lower held-out loss than the base model (1.0000)" in what
+    [(event, what)] = told(1.0, math.nan, steps=1)
+    assert event == "warning" and "no held-out loss was a number" in what

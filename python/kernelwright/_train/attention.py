@@ -76,6 +76,11 @@ def refuse_unfused(config):
         raise no_kernels(kinds[0])
 
 
+def refuse_kernels_on_cpu(kernels, on_cuda):
+    if kernels == "liger" and not on_cuda:
+        raise TrainError("the fused kernels need a GPU", "--set training.kernels=none")
+
+
 def no_kernels(kind):
     return TrainError(f"the fused kernels know no model of type {kind}", "--set training.kernels=none")
 

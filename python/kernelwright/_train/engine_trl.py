@@ -153,12 +153,14 @@ class Engine(SFTTrainer):
                 inputs = self.plan.held_out_collate([{"sequence": number} for number in numbers])
                 inputs.pop("sequences")
                 learnt = int((inputs["labels"] >= 0).sum())
+                if not learnt:  # samples of one token each: nothing precedes it, so nothing predicts it
+                    continue
                 with torch.no_grad(), self.compute_loss_context_manager():
                     total += self._outputs(model, self._prepare_inputs(inputs), learnt).loss.item() * learnt
                 count += learnt
         finally:
             model.train()
-        return None if self.plan.stop.asked else total / count
+        return None if self.plan.stop.asked else total / count if count else math.nan
 
     def adapter_weights(self):
         """A copy of the adapter's weights in the host's memory."""

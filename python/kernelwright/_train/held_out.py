@@ -96,14 +96,17 @@ def losses_in(folder):
 
 
 def verdict(course, steps):
-    """What the user must know of the result: an early stop, and a base model that none of the steps improved."""
-    said = []
+    """The events that tell the user of the result, as (event, fields): a warning where no step improved the base model."""
+    told = []
     if course.best_step is not None and course.best_step < steps:
-        said.append(f"the held-out loss was lowest at step {course.best_step} ({course.best_loss:.4f}): "
-                    "the adapter is of that step")
+        told.append(("notice", {"what": f"the held-out loss was lowest at step {course.best_step} ({course.best_loss:.4f}): "
+                                        "the adapter is of that step"}))
     base = course.losses.get(0, math.nan)
     if course.best_step is None:
-        said.append("no held-out loss was a number: the adapter is of the last step")
+        told.append(("warning", {"what": "no held-out loss was a number: the adapter is of the last step",
+                                 "remedy": "a lower training.learning_rate, or precision bf16"}))
     elif course.best_loss >= base:
-        said.append(f"no step had a lower held-out loss than the base model ({base:.4f})")
-    return said
+        told.append(("warning", {"what": f"no step had a lower held-out loss than the base model ({base:.4f})",
+                                 "remedy": "a lower training.learning_rate, measurements at more steps "
+                                           "(training.validate_every), or rows that resemble the validation rows more"}))
+    return told

@@ -3,7 +3,7 @@ import contextlib
 import copy
 from pathlib import Path
 
-from .attention import fuse_kernels, implementation
+from .attention import fuse_kernels, implementation, refuse_kernels_on_cpu
 from .events import TrainError
 
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -90,6 +90,7 @@ def quantisation_of(recipe):
 def load_base(model, recipe, device):
     from transformers import AutoModelForCausalLM
     attention = implementation(recipe["training"]["attention"], device == "cuda")
+    refuse_kernels_on_cpu(recipe["training"]["kernels"], device == "cuda")
     try:
         return AutoModelForCausalLM.from_pretrained(
             model, dtype=dtype_of(recipe["quantisation"]["compute"]), attn_implementation=attention,

@@ -216,8 +216,8 @@ def finish(job, prepared, held_back, tokenizer, trained, device, events, seconds
     adapted, plan = trained
     course = plan.held_out.course if plan.held_out else None
     best = course.best_step if course else None
-    for said in held_out.verdict(course, plan.done) if course else ():
-        events.send("notice", what=said)
+    for event, fields in held_out.verdict(course, plan.done) if course else ():
+        events.send(event, **fields)
     # The rows that were learnt from until the step whose weights these are.
     paper = paper_after(job, prepared, held_back, best or plan.done)
     losses = dict(curve.losses_of(job.output / LOG)) if (job.output / LOG).is_file() else {}
