@@ -40,7 +40,8 @@ def settings(recipe, steps, device, folder):
     return SFTConfig(
         output_dir=folder, max_steps=steps, per_device_train_batch_size=wanted["micro_batch"],
         gradient_accumulation_steps=wanted["accumulation"], learning_rate=wanted["learning_rate"],
-        warmup_steps=wanted["warmup"], lr_scheduler_type="cosine", optim=wanted["optimiser"], max_grad_norm=wanted["clip"], seed=wanted["seed"],
+        warmup_steps=wanted["warmup"], lr_scheduler_type="cosine", optim=wanted["optimiser"],
+        max_grad_norm=wanted["clip"], seed=wanted["seed"],
         bf16=wanted["precision"] == "bf16", use_cpu=device == "cpu", max_length=data["max_length"], packing=data["packing"],
         activation_checkpointing=wanted["gradient_checkpointing"], use_liger_kernel=wanted["kernels"] == "liger",
         logging_strategy="steps", logging_steps=1, save_strategy="no", report_to="none", disable_tqdm=True)
