@@ -550,9 +550,12 @@ def test_a_batch_without_learnt_tokens_is_left_out_of_the_held_out_loss():
     assert math.isnan(engine_trl.Engine.held_out_loss(part, [[0]]))
 
 
-def test_measuring_changes_nothing_of_what_is_learnt(tiny, data, tmp_path):
+@pytest.mark.parametrize("changes", [{}, {"quantisation__type": "nf4", "quantisation__compute": "bf16",
+                                          "training__precision": "bf16"}])
+def test_measuring_changes_nothing_of_what_is_learnt(tiny, data, tmp_path, changes):
+    """In evaluation mode, quantised layers would pack themselves for inference on some CPUs, and pass no gradient on."""
     held = held_rows(tmp_path / "held.jsonl")
-    wanted = recipe(training__validate_every=1, training__patience=0)
+    wanted = recipe(training__validate_every=1, training__patience=0, training__epochs=3, **changes)
     without = train(tiny, data, tmp_path / "without", recipe=wanted)
     measured = train(tiny, data, tmp_path / "with", recipe=wanted, validation=(str(held),))
     assert measured.losses == without.losses

@@ -14,7 +14,7 @@ from trl import SFTConfig, SFTTrainer
 from . import checkpoints, json_file, manifest, packing
 from .collator import Collator
 from .events import TrainError
-from .model import settle_adapter_type
+from .model import evaluate, settle_adapter_type
 
 # On a GPU rows are padded to a multiple of this. Libraries make a plan for each new width, which takes longer than the
 # computation of the padding; packed rows nearly all get one width.
@@ -147,7 +147,7 @@ class Engine(SFTTrainer):
     def held_out_loss(self, batches):
         """The mean over all tokens of the batches (numbers of validation sequences); None after a signal."""
         model, total, count = self.model, 0.0, 0
-        model.eval()
+        evaluate(model)
         try:
             for numbers in batches:
                 inputs = self.plan.held_out_collate([{"sequence": number} for number in numbers])

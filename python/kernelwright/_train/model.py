@@ -164,3 +164,17 @@ def settle_adapter_type(model, recipe):
     for each in model.parameters():
         if each.requires_grad:
             each.data = each.data.to(wanted)
+
+
+def evaluate(model):
+    """Put a model that is trained on afterwards into evaluation mode.
+
+    The 4-bit layers of bitsandbytes stay in training mode, which changes nothing else of them. In evaluation mode, on a CPU
+    with AVX-512 BF16, they pack their weights for inference and keep them so; a product with packed weights has no
+    gradient.
+    """
+    from bitsandbytes.nn import Linear4bit
+    model.eval()
+    for layer in model.modules():
+        if isinstance(layer, Linear4bit):
+            layer.training = True
