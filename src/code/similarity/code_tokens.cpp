@@ -175,8 +175,8 @@ enum class Bracket : char { other, call, library_call };
 // Scans the text once, in linear time: it looks ahead only as far as it then advances.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text)
-      : text_(text.substr(0, std::numeric_limits<std::uint32_t>::max())), language_(language_of(text_)) {}
+  Scanner(std::string_view text, Language language)
+      : text_(text.substr(0, std::numeric_limits<std::uint32_t>::max())), language_(language) {}
 
   std::vector<Token> run() {
     while (at_ < text_.size()) step();
@@ -362,7 +362,11 @@ class Scanner {
 }  // namespace
 
 std::vector<Token> code_tokens(std::string_view text) {
-  return Scanner(text).run();
+  return code_tokens(text, language_of(text));
+}
+
+std::vector<Token> code_tokens(std::string_view text, Language language) {
+  return Scanner(text, language).run();
 }
 
 std::string renamed_sha1(std::string_view text) {

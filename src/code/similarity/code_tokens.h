@@ -39,6 +39,7 @@ struct Token {
 // quotes, and omits a trailing comma before a closing bracket and docstrings, so that formatting makes no
 // difference. Operators are tokens of one byte.
 std::vector<Token> code_tokens(std::string_view text);
+std::vector<Token> code_tokens(std::string_view text, Language language);
 
 // SHA-1 in hex over the tokens, with own names replaced by their ordinal. Names inside f-strings stay.
 std::string renamed_sha1(std::string_view text);

@@ -10,7 +10,11 @@
 
 #include "base/core/files.h"
 #include "dataset/build/build_summary.h"
+#include "dataset/build/found_pairs.h"
+#include "dataset/build/originals.h"
 #include "dataset/build/sources.h"
+#include "dataset/build/split.h"
+#include "dataset/build/split_check.h"
 #include "dataset/build/unit_rows.h"
 #include "dataset/build/write.h"
 #include "dataset/licence/licence.h"
@@ -30,7 +34,7 @@ class Build {
     facts_.parameters = settings_.parameters;
     facts_.made_by = settings_.made_by;
     for (auto step : {&Build::prepare, &Build::gather_all, &Build::read_units, &Build::drop_duplicates,
-                      &Build::split, &Build::make_rows, &Build::count, &Build::write})
+                      &Build::split, &Build::make_rows, &Build::check_split, &Build::count, &Build::write})
       if (auto done = (this->*step)(); !done) return std::unexpected(done.error());
     return std::move(facts_);
   }
@@ -123,6 +127,7 @@ class Build {
       facts_.sources.push_back(source);
     }
     clock.items() = units_.cards().size();
+    find_originals(units_.cards());
     return {};
   }
 
@@ -153,10 +158,13 @@ class Build {
   }
 
   Result<> split() {
-    StageClock clock(facts_.stages, "split");
-    auto leaks = split_units(units_, fates_, settings_, watch_);
-    if (!leaks) return std::unexpected(leaks.error());
-    leaks_ = std::move(*leaks);
+    StageClock clock(facts_.stages, "pairs and split");
+    auto pairs = find_pairs(units_, fates_, static_cast<std::uint32_t>(gathered_.size()), settings_);
+    if (!pairs) return std::unexpected(pairs.error());
+    pairs_ = std::move(*pairs);
+    auto split = split_units(units_, fates_, pairs_, settings_, watch_, facts_.split);
+    if (!split) return std::unexpected(split.error());
+    split_ = std::move(*split);
     return {};
   }
 
@@ -166,14 +174,14 @@ class Build {
     auto file = JsonlWriter::create(rows_);
     if (!file) return std::unexpected(file.error());
     RowSink sink(settings_, *review_, *benchmarks_, std::move(*file));
-    UnitWorld world{units_, fates_, leaks_};
+    UnitWorld world{units_, fates_, split_};
     auto fim = add_fim_rows(world, settings_, watch_, sink);
     if (!fim) return std::unexpected(fim.error());
     without_rows_ = std::move(*fim);
-    auto pairs = add_pair_rows(world, static_cast<std::uint32_t>(gathered_.size()), settings_, sink);
+    auto pairs = add_pair_rows(world, pairs_, settings_, sink);
     if (!pairs) return std::unexpected(pairs.error());
     facts_.cuda_pairs = pairs->cuda;
-    facts_.cuda_pairs_weak = pairs->cuda_weak;
+    facts_.cuda_pairs_weak = pairs_.cuda_weak;
     facts_.torch_pairs = pairs->torch;
     facts_.sources.insert(facts_.sources.end(), pairs->hand_made.begin(), pairs->hand_made.end());
     if (auto added = add_trace_rows(sources_.runs, settings_, sink, facts_); !added) return added;
@@ -189,6 +197,19 @@ class Build {
                       sink.held() == 1 ? "needs" : "need"));
     clock.bytes() = sink.bytes();
     return review_->write(sink.flagged(), staging_->folder() / "review.csv");
+  }
+
+  Result<> check_split() {
+    StageClock clock(facts_.stages, "check of the split");
+    auto functions = validation_functions(units_, split_);
+    if (!functions) return std::unexpected(functions.error());
+    SplitFacts& split = facts_.split;
+    if (auto done = keep_validation_apart(rows_, *functions, settings_.threads, split); !done) return done;
+    if (split.functions_leaked + split.answers_leaked > 0)
+      facts_.alarms.push_back(fmt::format(
+          "the validation split leaks: {} of its functions and {} of its answers are in training rows",
+          split.functions_leaked, split.answers_leaked));
+    return {};
   }
 
   Result<> count() {
@@ -287,7 +308,8 @@ class Build {
   std::vector<Gathered> gathered_;
   UnitStore units_;
   std::vector<UnitFate> fates_;
-  UnitLeaks leaks_;
+  FoundPairs pairs_;
+  UnitSplit split_;
   std::map<std::uint32_t, std::string> without_rows_;  // units, with the reason
   std::unordered_set<std::string> with_rows_;          // ids of units
   fs::path rows_;

@@ -60,6 +60,21 @@ struct DuplicateFacts {
   std::uint64_t exact_rows = 0;
 };
 
+// The split of kernels with rows, and the search for validation code in the training rows.
+struct SplitFacts {
+  std::uint64_t train_families = 0;  // of kernels that must be in one split
+  std::uint64_t validation_families = 0;
+  std::uint64_t train_kernels = 0;
+  std::uint64_t validation_kernels = 0;
+  std::uint64_t largest_family = 0;    // kernels
+  std::uint64_t functions = 0;         // of validation families, that were searched for
+  std::uint64_t answers = 0;           // of validation rows, that were searched for
+  std::uint64_t train_left_out = 0;    // rows with a function of a validation family
+  std::uint64_t answers_left_out = 0;  // validation rows whose answer is in a training row
+  std::uint64_t functions_leaked = 0;  // in the rows that were written
+  std::uint64_t answers_leaked = 0;
+};
+
 // Counts of the written rows.
 struct RowFacts {
   std::uint64_t rows = 0;
@@ -99,6 +114,7 @@ struct BuildSummary {
   std::vector<SourceFacts> sources;
   std::vector<Stage> stages;
   DuplicateFacts duplicates;
+  SplitFacts split;
   RowFacts rows;
   Counts units;                       // all that were found, by kind
   Counts units_compile;               // of kept kernels, by label
@@ -112,6 +128,7 @@ struct BuildSummary {
   bool has_figures = false;        // drawn in figs/
   boost::json::object parameters;  // of dedup, leakage, FIM, labels
   std::vector<std::string> warnings;
+  std::vector<std::string> alarms;  // without which the set must not be used
 };
 
 // The name of a source in counts and tables: "flag_gems 4.2.0", "KernelBench at 0123456789ab", "notes".

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <expected>
 #include <filesystem>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -81,9 +80,9 @@ void mark(const UnitWorld& world, std::uint32_t number, Row& row) {
   row.labels = world.units.cards()[number].labels;
   row.target = world.units.cards()[number].target;
   row.difficulty.autotune = row.labels.autotune;
-  row.split = world.leaks.validation[kept] ? "validation" : "train";
+  row.split = world.split.validation[kept] ? "validation" : "train";
   if (fate.fate != Fate::kept || fate.has_cluster) row.cluster = world.units.cards()[kept].id;
-  if (auto leaks = world.leaks.leaks.find(kept); leaks != world.leaks.leaks.end())
+  if (auto leaks = world.split.leaks.find(kept); leaks != world.split.leaks.end())
     row.leakage.insert(row.leakage.end(), leaks->second.begin(), leaks->second.end());
 }
 
@@ -99,22 +98,6 @@ std::vector<std::uint32_t> best_first(const UnitWorld& world, bool cuda_too) {
   return numbers;
 }
 
-// The units of one source that may be in a pair, without fields that pairs do not use.
-Result<std::vector<Unit>> of_source(const UnitStore& store, std::uint32_t source,
-                                    std::vector<std::uint32_t>& numbers) {
-  std::vector<Unit> units;
-  auto [first, last] = store.of_source(source);
-  for (std::size_t i = first; i < last; ++i) {
-    if (!store.cards()[i].allowed) continue;
-    auto unit = store.at(i);
-    if (!unit) return std::unexpected(unit.error());
-    unit->region.clear();
-    units.push_back(std::move(*unit));
-    numbers.push_back(static_cast<std::uint32_t>(i));
-  }
-  return units;
-}
-
 class PairMaker {
  public:
   PairMaker(const UnitWorld& world, const BuildSettings& settings, RowSink& sink)
@@ -122,37 +105,20 @@ class PairMaker {
 
   PairTally tally;
 
-  // CUDA pairs of all sources precede the first PyTorch pair.
-  Result<> add(std::uint32_t source, bool cuda) {
-    std::vector<std::uint32_t> numbers;
-    auto units = of_source(world_.units, source, numbers);
-    if (!units) return std::unexpected(units.error());
-    UnitKind other = cuda ? UnitKind::cuda_kernel : UnitKind::torch;
-    auto has = [&](UnitKind kind) {
-      return std::ranges::any_of(*units, [&](auto& u) { return u.kind == kind; });
-    };
-    if (!has(other) || !has(UnitKind::triton)) return {};
-    auto weak = settings_.match;
-    weak.least_confidence = std::min(weak.least_confidence, 0.3);
-    for (const pairs::Match& match :
-         cuda ? pairs::match_cuda(*units, weak) : pairs::match_torch(*units, weak)) {
-      if (match.evidence.confidence < settings_.match.least_confidence) {
-        if (cuda) ++tally.cuda_weak;
-        continue;
-      }
-      std::uint32_t from = numbers[match.from];
-      std::uint32_t to = numbers[match.to];
-      if (!seen_.emplace(stands_for(from), stands_for(to)).second) continue;
-      auto row = make((*units)[match.from], (*units)[match.to], match);
-      if (!row) {
-        sink_.leave_out("pair: " + row.error());
-        continue;
-      }
-      mark(world_, to, *row);
-      sink_.note_unit(world_.units.cards()[to].id);
-      ++(cuda ? tally.cuda : tally.torch);
-      sink_.add(std::move(*row));
+  Result<> add(const FoundPair& pair, bool cuda) {
+    auto from = world_.units.at(pair.from);
+    if (!from) return std::unexpected(from.error());
+    auto to = world_.units.at(pair.to);
+    if (!to) return std::unexpected(to.error());
+    auto row = make(*from, *to, {.from = 0, .to = 0, .evidence = pair.evidence});
+    if (!row) {
+      sink_.leave_out("pair: " + row.error());
+      return {};
     }
+    mark(world_, pair.to, *row);
+    sink_.note_unit(world_.units.cards()[pair.to].id);
+    ++(cuda ? tally.cuda : tally.torch);
+    sink_.add(std::move(*row));
     return {};
   }
 
@@ -210,15 +176,9 @@ class PairMaker {
     dataset::add(source, row.pair->other_licence);
   }
 
-  std::uint32_t stands_for(std::uint32_t number) const {
-    const UnitFate& fate = world_.fates[number];
-    return fate.fate == Fate::kept || fate.fate == Fate::out ? number : fate.kept_as;
-  }
-
   const UnitWorld& world_;
   const BuildSettings& settings_;
   RowSink& sink_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
 };
 
 }  // namespace
@@ -322,16 +282,15 @@ Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& se
   return std::move(adder.without);
 }
 
-Result<PairTally> add_pair_rows(const UnitWorld& world, std::uint32_t sources, const BuildSettings& settings,
-                                RowSink& sink) {
+Result<PairTally> add_pair_rows(const UnitWorld& world, const FoundPairs& pairs,
+                                const BuildSettings& settings, RowSink& sink) {
   PairMaker maker(world, settings, sink);
-  for (bool cuda : {true, false}) {
-    for (std::uint32_t source = 0; source < sources; ++source)
-      if (auto added = maker.add(source, cuda); !added) return std::unexpected(added.error());
-    if (!cuda) break;
-    for (const std::string& folder : settings.pairs)
-      if (auto added = maker.add_folder(folder); !added) return std::unexpected(added.error());
-  }
+  for (const FoundPair& pair : pairs.cuda)
+    if (auto added = maker.add(pair, true); !added) return std::unexpected(added.error());
+  for (const std::string& folder : settings.pairs)
+    if (auto added = maker.add_folder(folder); !added) return std::unexpected(added.error());
+  for (const FoundPair& pair : pairs.torch)
+    if (auto added = maker.add(pair, false); !added) return std::unexpected(added.error());
   return maker.tally;
 }
 

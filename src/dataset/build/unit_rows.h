@@ -7,8 +7,10 @@
 
 #include "base/core/result.h"
 #include "dataset/build/build.h"
+#include "dataset/build/found_pairs.h"
 #include "dataset/build/row_sink.h"
 #include "dataset/build/similar_units.h"
+#include "dataset/build/split.h"
 #include "dataset/build/unit_store.h"
 
 namespace kw::dataset {
@@ -22,7 +24,7 @@ Result<> compile_units(UnitStore& units, const std::vector<UnitFate>& fates, con
 struct UnitWorld {
   const UnitStore& units;
   const std::vector<UnitFate>& fates;
-  const UnitLeaks& leaks;
+  const UnitSplit& split;
 };
 
 // Kernels of which no row was made, by their numbers, with the reason.
@@ -35,14 +37,13 @@ Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& se
 
 struct PairTally {
   std::uint64_t cuda = 0;
-  std::uint64_t cuda_weak = 0;
   std::uint64_t torch = 0;
   std::vector<SourceFacts> hand_made;  // one for each folder of pairs
 };
 
-// CUDA → Triton, then PyTorch → Triton, source by source, then hand-made pairs.
-Result<PairTally> add_pair_rows(const UnitWorld& world, std::uint32_t sources, const BuildSettings& settings,
-                                RowSink& sink);
+// CUDA → Triton, hand-made pairs, then PyTorch → Triton.
+Result<PairTally> add_pair_rows(const UnitWorld& world, const FoundPairs& pairs,
+                                const BuildSettings& settings, RowSink& sink);
 
 // Verified answers of runs that are correct and count.
 Result<> add_trace_rows(const std::vector<std::string>& runs, const BuildSettings& settings, RowSink& sink,

@@ -30,6 +30,9 @@ UnitCard card_of(const corpus::Unit& unit) {
   card.id = unit.id;
   card.kind = unit.kind;
   card.name = unit.name;
+  card.source_name = unit.source.origin.name;
+  card.path = unit.source.path;
+  card.helpers = unit.helpers;
   card.spdx = unit.licence.spdx;
   card.text_sha1 = sha1_hex(unit.text);
   card.key = sha1_hex(corpus::normalise(unit.text));

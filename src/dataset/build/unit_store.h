@@ -10,10 +10,18 @@
 
 #include "base/core/files.h"
 #include "base/core/result.h"
+#include "base/core/words.h"
 #include "dataset/units/row.h"
 #include "dataset/units/unit.h"
 
 namespace kw::dataset {
+
+// What the folders of a file say about the code in it, the best first.
+//   own          nothing
+//   trial        tests, benchmarks, examples, documentation
+//   third_party  code of others: `third_party`, `vendor`, or the package of another source
+//   other_chip   an adaptation to another vendor's chip: `_ascend`, `kunlunxin`, `rocm`
+BOOST_DEFINE_ENUM_CLASS(FolderRole, own, trial, third_party, other_chip)
 
 // The properties of a unit that are needed without its text.
 struct UnitCard {
@@ -23,6 +31,9 @@ struct UnitCard {
   std::uint64_t begin = 0;   // of its line
   std::uint32_t length = 0;
   std::string name;
+  std::string source_name;
+  std::string path;                  // of its file, in the source
+  std::vector<std::string> helpers;  // names of functions in its context
   std::string spdx;
   bool allowed = false;  // by the rules about licences and hardware
   corpus::Target target = corpus::Target::neutral;
@@ -31,6 +42,9 @@ struct UnitCard {
   std::string renamed_sha1;
   std::uint32_t text_bytes = 0;
   std::int64_t stars = -1;
+  FolderRole folders = FolderRole::own;     // this and the next two: see originals.h
+  std::uint32_t sources_with_its_code = 0;  // other sources with a unit of this one's source
+  std::uint32_t licence_rank = 0;
   corpus::Labels labels;
 };
 
