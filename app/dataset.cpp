@@ -1,6 +1,7 @@
 #include "dataset.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -150,6 +151,19 @@ void print_stages(const std::vector<dataset::Stage>& stages) {
   }
 }
 
+void print_split(const dataset::SplitFacts& split) {
+  fmt::print("split: {} kernels for training, {} for validation, in families of up to {}\n",
+             split.train_kernels, split.validation_kernels, split.largest_family);
+  if (split.functions + split.answers == 0) return;
+  fmt::print("validation code in training rows: {} of {} functions, {} of {} long answers\n",
+             split.functions_leaked, split.functions, split.answers_leaked, split.answers);
+}
+
+void print_alarm(const std::string& alarm) {
+  const std::string text = fmt::format("ALARM: {}", alarm);
+  fmt::print(stderr, "{}\n", ::isatty(STDERR_FILENO) == 1 ? fmt::format("\033[1;31m{}\033[0m", text) : text);
+}
+
 std::string describe(const corpus::Leak& leak) {
   std::string text = leak.relation + " " + leak.against;
   if (!leak.row.empty()) text += " " + leak.row;
@@ -180,7 +194,9 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
              facts.cuda_pairs_weak);
   fmt::print("kernels kept: {}\n", in_words(facts.units_compile));
   fmt::print("flagged rows: {}\n", in_words(facts.rows.leaks));
+  print_split(facts.split);
   print_stages(facts.stages);
+  for (const std::string& alarm : facts.alarms) print_alarm(alarm);
   for (const std::string& warning : facts.warnings) fmt::print(stderr, "warning: {}\n", warning);
 }
 

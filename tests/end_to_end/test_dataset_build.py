@@ -43,12 +43,67 @@ def names(folder):
 
 def test_every_file_is_there(built):
     out, stdout = built
-    for name in ("fim_sft.csv", "cu2triton_sft.csv", "torch2triton_sft.csv", "fim.jsonl", "fim_sft.meta.jsonl",
+    for name in ("fim_sft.csv", "cu2triton_sft.csv", "fim.jsonl", "fim_sft.meta.jsonl",
                  "ANALYSIS.json", "ANALYSIS.md", "PROVENANCE.md", "README.md", "review.csv", "duplicates.jsonl",
                  "left_out.jsonl", "skipped.jsonl"):
         assert (out / name).is_file(), name
     assert "rows in" in stdout
     assert not (out / ".new").exists()
+
+
+def test_a_kind_without_rows_has_no_file(world, run):
+    dataset.write(world / "lonely", {"LICENSE": dataset.MIT, "scale.py": dataset.SCALE})
+    out = world / "lonely-out"
+    code, _, stderr = run("dataset", "build", world / "lonely", "--out", out, "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    assert [path.name for path in out.glob("*_sft*.csv")] == ["fim_sft.csv"]
+
+
+def test_nothing_of_validation_is_in_training(world, run):
+    """Kernels beside each other in a file, and near copies in other files, next to kernels of their own."""
+    def kernel(name, constant):
+        statements = "".join(f"    x = x * {constant + i} + tl.{call}(x_{constant}_{i})\n    x_{constant}_{i} = x\n"
+                             for i, call in enumerate(["exp", "abs", "log", "sin", "cos"]))
+        return (f"@triton.jit\ndef {name}(p_{constant}, n_{constant}, BLOCK_{constant}: tl.constexpr):\n"
+                f"    at = tl.program_id(0) * BLOCK_{constant} + tl.arange(0, BLOCK_{constant})\n"
+                f"    x = tl.load(p_{constant} + at, mask=at < n_{constant})\n{statements}"
+                f"    tl.store(p_{constant} + at, x, mask=at < n_{constant})\n\n\n")
+
+    head = "import triton\nimport triton.language as tl\n\n\n"
+    kernels, files = {}, {"LICENSE": dataset.MIT}
+    for i in range(12):
+        for name, constant in ((f"first_{i}", 1000 * i), (f"second_{i}", 1000 * i + 500)):
+            kernels[name] = kernel(name, constant)
+        copy = kernels[f"first_{i}"].replace(f"first_{i}", f"copy_{i}").replace("tl.cos", "tl.erf")
+        files[f"pack/a{i}.py"] = head + kernels[f"first_{i}"] + kernels[f"second_{i}"]
+        files[f"pack/b{i}.py"] = head + copy + kernel(f"third_{i}", 1000 * i + 700)
+    dataset.write(world / "families", files)
+    out = world / "families-out"
+    code, stdout, stderr = run("dataset", "build", world / "families", "--out", out, "--no-compile", "--no-tokens",
+                               "--no-figures", "--validation", "0.25", "--near-threshold", "0.99")
+    assert code == 0, stderr
+    rows = dataset.lines(out / "fim.jsonl")
+    train = [row["prompt"] + row["completion"] for row in rows if row["split"] == "train"]
+    held = {row["source"]["path"][-4:].strip("ab.py/") for row in rows if row["split"] == "validation"}
+    assert 2 <= len(held) <= 4
+    for i in held:
+        for name in ("first", "second", "copy", "third"):
+            assert not any(f"def {name}_{i}(" in text for text in train), (name, i)
+    facts = json.loads((out / "ANALYSIS.json").read_text(encoding="utf-8"))["split"]
+    assert facts["functions"] == 4 * len(held) and facts["functions_leaked"] == facts["train_left_out"] == 0
+    assert "## Split" in (out / "ANALYSIS.md").read_text(encoding="utf-8") and "validation code in training" in stdout
+
+
+def test_pairs_of_an_earlier_build_are_added(world, run):
+    root = world / "paired"
+    dataset.write(root / "mycode", {"scale.py": dataset.SCALE, "LICENSE": dataset.MIT})
+    dataset.write(root / "twins", {"add.cu": "// SPDX-License-Identifier: MIT\n__global__ void add(float* x) {}\n",
+                                   "add.py": "# SPDX-License-Identifier: MIT\n" + dataset.SOFTMAX})
+    common = ("--out", root / "out", "--no-compile", "--no-tokens", *OPTIONS)
+    assert run("dataset", "build", "--pairs", root / "twins", *common).code == 0
+    assert run("dataset", "build", "--add", root / "mycode", *common).code == 0
+    assert "## twins" in (root / "out/PROVENANCE.md").read_text(encoding="utf-8")
+    assert len(dataset.lines(root / "out/cu2triton.jsonl")) == 1
 
 
 def test_csv_metadata_json_and_parquet_hold_the_same_rows(built):

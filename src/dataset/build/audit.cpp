@@ -144,6 +144,7 @@ class Audit {
     for (std::uint32_t row = 0; row < leaks_.size(); ++row) {
       if (leaks_[row].empty()) continue;
       ++tally_.flagged;
+      sort_leaks(leaks_[row]);
       std::set<std::string> relations;
       for (const corpus::Leak& leak : leaks_[row]) relations.insert(leak.relation);
       for (const std::string& relation : relations) ++tally_.relations[relation];

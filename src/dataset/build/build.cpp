@@ -59,7 +59,7 @@ class Build {
     auto sources = find_sources(settings_);
     if (!sources) return std::unexpected(sources.error());
     sources_ = std::move(*sources);
-    if (sources_.trees.empty() && sources_.runs.empty() && settings_.pairs.empty())
+    if (sources_.trees.empty() && sources_.runs.empty() && sources_.pairs.empty())
       return fail("no source was given", "name a folder, an archive or a run, or --pypi NAME");
     return {};
   }
@@ -178,7 +178,7 @@ class Build {
     auto fim = add_fim_rows(world, settings_, watch_, sink);
     if (!fim) return std::unexpected(fim.error());
     without_rows_ = std::move(*fim);
-    auto pairs = add_pair_rows(world, pairs_, settings_, sink);
+    auto pairs = add_pair_rows(world, pairs_, sources_.pairs, settings_, sink);
     if (!pairs) return std::unexpected(pairs.error());
     facts_.cuda_pairs = pairs->cuda;
     facts_.cuda_pairs_weak = pairs_.cuda_weak;

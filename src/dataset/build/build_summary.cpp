@@ -148,6 +148,10 @@ namespace json = boost::json;
 BOOST_DESCRIBE_STRUCT(DuplicateFacts, (),
                       (exact_units, renamed_units, near_units, clusters, largest_cluster, candidates,
                        verified, over, exact_rows))
+BOOST_DESCRIBE_STRUCT(SplitFacts, (),
+                      (train_families, validation_families, train_kernels, validation_kernels, largest_family,
+                       functions, answers, train_left_out, answers_left_out, functions_leaked,
+                       answers_leaked))
 
 namespace {
 
@@ -326,6 +330,7 @@ json::object to_json(const BuildSummary& facts) {
   json::array sources;
   for (const SourceFacts& source : facts.sources) sources.push_back(to_json(source));
   json::array warnings;
+  for (const std::string& alarm : facts.alarms) warnings.emplace_back(clean(alarm));
   for (const std::string& warning : facts.warnings) warnings.emplace_back(clean(warning));
   json::object object{{"schema", "kernelwright.dataset_analysis/1"},
                       {"program", facts.program},
@@ -340,6 +345,7 @@ json::object to_json(const BuildSummary& facts) {
                       {"units_compile", to_json(facts.units_compile)},
                       {"compile_reasons", to_json(facts.compile_reasons)},
                       {"duplicates", struct_json::fields_of(facts.duplicates)},
+                      {"split", struct_json::fields_of(facts.split)},
                       {"pairs", json::object{{"cuda", facts.cuda_pairs},
                                              {"cuda_weak", facts.cuda_pairs_weak},
                                              {"torch", facts.torch_pairs}}},

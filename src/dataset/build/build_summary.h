@@ -128,7 +128,7 @@ struct BuildSummary {
   bool has_figures = false;        // drawn in figs/
   boost::json::object parameters;  // of dedup, leakage, FIM, labels
   std::vector<std::string> warnings;
-  std::vector<std::string> alarms;  // without which the set must not be used
+  std::vector<std::string> alarms;  // faults of the set: printed in red
 };
 
 // The name of a source in counts and tables: "flag_gems 4.2.0", "KernelBench at 0123456789ab", "notes".

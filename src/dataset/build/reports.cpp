@@ -105,8 +105,9 @@ std::string head(const BuildSummary& facts) {
 }
 
 std::string warnings(const BuildSummary& facts) {
-  if (facts.warnings.empty()) return {};
+  if (facts.warnings.empty() && facts.alarms.empty()) return {};
   std::string text = "\n## Warnings\n\n";
+  for (const std::string& alarm : facts.alarms) text += "- **" + table_cell(alarm) + "**\n";
   for (const std::string& warning : facts.warnings) text += "- " + table_cell(warning) + "\n";
   return text;
 }
@@ -175,6 +176,28 @@ std::string duplicates(const BuildSummary& facts) {
              counted(d.clusters, "cluster"), counted(d.largest_cluster, "unit"),
              counted(d.candidates, "candidate pair"), grouped(d.verified), grouped(d.over),
              grouped(d.exact_rows));
+}
+
+std::string split(const BuildSummary& facts) {
+  const SplitFacts& s = facts.split;
+  std::string text =
+      "\n## Split\n" +
+      markdown({.heads = {"split", "families", "kernels", "rows"},
+                .rows = {{"train", grouped(s.train_families), grouped(s.train_kernels),
+                          grouped(count_of(facts.rows.splits, "train"))},
+                         {"validation", grouped(s.validation_families), grouped(s.validation_kernels),
+                          grouped(count_of(facts.rows.splits, "validation"))}}});
+  text += fmt::format(
+      "\nA family is all kernels of the files that contain near copies of each other; the largest has {}. ",
+      counted(s.largest_family, "kernel"));
+  if (count_of(facts.rows.splits, "validation") == 0) return text + "There is no validation row to check.\n";
+  return text + fmt::format(
+                    "Check of the written rows: of {} of validation families, {} in a training row; of {} "
+                    "of validation rows, {}. Left out for this: {} with such a function, {} with such an "
+                    "answer.\n",
+                    counted(s.functions, "function"), grouped(s.functions_leaked),
+                    counted(s.answers, "long answer"), grouped(s.answers_leaked),
+                    counted(s.train_left_out, "training row"), counted(s.answers_left_out, "validation row"));
 }
 
 Counts flags_in_words(const Counts& leaks) {
@@ -269,7 +292,7 @@ std::string made(const BuildSummary& facts) {
 
 std::string analysis_markdown(const BuildSummary& facts) {
   return head(facts) + warnings(facts) + sources(facts) + rows(facts) + left_out(facts) + pairs(facts) +
-         duplicates(facts) + leakage(facts) + labels(facts) + lengths(facts) + made(facts);
+         duplicates(facts) + split(facts) + leakage(facts) + labels(facts) + lengths(facts) + made(facts);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "dataset/units/row.h"
 
@@ -48,6 +49,19 @@ std::vector<corpus::Leak> row_leaks(std::string_view prompt, std::string_view co
   return leaks;
 }
 
+void sort_leaks(std::vector<corpus::Leak>& leaks) {
+  using Place = std::pair<double, std::size_t>;  // equally strong flags keep their order
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < leaks.size(); ++i) {
+    const corpus::Leak& leak = leaks[i];
+    places.emplace_back(-std::max(leak.jaccard, leak.containment), i);
+  }
+  std::ranges::sort(places);
+  std::vector<corpus::Leak> sorted;
+  for (const Place& place : places) sorted.push_back(std::move(leaks[place.second]));
+  leaks = std::move(sorted);
+}
+
 namespace {
 
 bool of_benchmark(const corpus::Leak& leak) {
@@ -86,6 +100,7 @@ void RowSink::add(corpus::Row row) {
 corpus::Row RowSink::look(corpus::Row row) const {
   for (corpus::Leak& leak : row_leaks(row.prompt, row.completion, benchmarks_, settings_.leak))
     row.leakage.push_back(std::move(leak));
+  sort_leaks(row.leakage);
   return row;
 }
 

@@ -21,6 +21,9 @@ namespace kw::dataset {
 std::vector<corpus::Leak> row_leaks(std::string_view prompt, std::string_view completion,
                                     const leak::Index& benchmarks, const leak::Thresholds& thresholds);
 
+// Sorts the flags of a row, the strongest first: by the larger of their two measures.
+void sort_leaks(std::vector<corpus::Leak>& leaks);
+
 // A row over the thresholds against a benchmark or itself.
 struct Flagged {
   std::string id;

@@ -178,7 +178,8 @@ Result<Sources> earlier(const BuildSettings& settings) {
                 "leave --add out for the first build");
   auto value = parse_json(*text);
   if (!value || !value->is_object()) return fail(list_file(settings).string() + " is damaged");
-  return Sources{texts(value->get_object(), "trees"), texts(value->get_object(), "runs")};
+  return Sources{texts(value->get_object(), "trees"), texts(value->get_object(), "runs"),
+                 texts(value->get_object(), "pairs")};
 }
 
 }  // namespace
@@ -197,6 +198,8 @@ Result<Sources> find_sources(const BuildSettings& settings) {
     std::string full = fs::absolute(path, error).lexically_normal().string();
     add_once(is_run(path) ? sources.runs : sources.trees, full);
   }
+  for (const std::string& folder : settings.pairs)
+    add_once(sources.pairs, fs::absolute(folder, error).lexically_normal().string());
   if (!settings.packages.empty()) {
     fs::path folder = settings.state / "archives";
     fs::create_directories(folder, error);
@@ -236,7 +239,7 @@ Result<std::set<std::string>> source_names(const BuildSettings& settings) {
   for (const std::string& path : sources->trees)
     if (auto origin = collect::identify(path)) names.insert(origin->name);
   for (const std::string& run : sources->runs) names.insert(run_name(run));
-  for (const std::string& folder : settings.pairs) names.insert(pairs_name(folder));
+  for (const std::string& folder : sources->pairs) names.insert(pairs_name(folder));
   for (const std::string& package : settings.packages)
     names.insert(collect::normal_name(package.substr(0, package.find('='))));
   return names;
@@ -257,7 +260,8 @@ Result<> check_stated_licences(const BuildSettings& settings) {
 
 Result<> remember(const Sources& sources, const BuildSettings& settings) {
   json::object object{{"trees", json::array(sources.trees.begin(), sources.trees.end())},
-                      {"runs", json::array(sources.runs.begin(), sources.runs.end())}};
+                      {"runs", json::array(sources.runs.begin(), sources.runs.end())},
+                      {"pairs", json::array(sources.pairs.begin(), sources.pairs.end())}};
   return write_file(list_file(settings), json::serialize(object));
 }
 

@@ -33,6 +33,7 @@ std::optional<SourceFacts> load_facts(const std::filesystem::path& path);
 struct Sources {
   std::vector<std::string> trees;  // folders, checkouts, archives
   std::vector<std::string> runs;   // runs and exported traces
+  std::vector<std::string> pairs;  // folders of pairs made by hand
 };
 
 // Fetches packages into the state. With `add`, puts the sources of the last build first.

@@ -283,11 +283,12 @@ Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& se
 }
 
 Result<PairTally> add_pair_rows(const UnitWorld& world, const FoundPairs& pairs,
-                                const BuildSettings& settings, RowSink& sink) {
+                                const std::vector<std::string>& hand_made, const BuildSettings& settings,
+                                RowSink& sink) {
   PairMaker maker(world, settings, sink);
   for (const FoundPair& pair : pairs.cuda)
     if (auto added = maker.add(pair, true); !added) return std::unexpected(added.error());
-  for (const std::string& folder : settings.pairs)
+  for (const std::string& folder : hand_made)
     if (auto added = maker.add_folder(folder); !added) return std::unexpected(added.error());
   for (const FoundPair& pair : pairs.torch)
     if (auto added = maker.add(pair, false); !added) return std::unexpected(added.error());

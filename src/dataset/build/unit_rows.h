@@ -41,9 +41,10 @@ struct PairTally {
   std::vector<SourceFacts> hand_made;  // one for each folder of pairs
 };
 
-// CUDA → Triton, hand-made pairs, then PyTorch → Triton.
+// CUDA → Triton, the pairs of the folders `hand_made`, then PyTorch → Triton.
 Result<PairTally> add_pair_rows(const UnitWorld& world, const FoundPairs& pairs,
-                                const BuildSettings& settings, RowSink& sink);
+                                const std::vector<std::string>& hand_made, const BuildSettings& settings,
+                                RowSink& sink);
 
 // Verified answers of runs that are correct and count.
 Result<> add_trace_rows(const std::vector<std::string>& runs, const BuildSettings& settings, RowSink& sink,

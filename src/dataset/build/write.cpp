@@ -144,10 +144,6 @@ class Writer {
   }
 
   Result<std::vector<CardConfig>> finish(const PythonTools& python) {
-    // A kind without rows gets a file without rows.
-    for (const char* kind : {"fim", "cu2triton", "torch2triton"})
-      if (auto path = folder_ / (std::string(kind) + "_sft.csv"); !fs::exists(path) && !has(kind))
-        if (auto written = write_file(path, csv_head); !written) return std::unexpected(written.error());
     std::vector<CardConfig> configs;
     for (auto& [kind, files] : kinds_) {
       CardConfig config;
@@ -164,12 +160,6 @@ class Writer {
   }
 
  private:
-  bool has(std::string_view name) const {
-    auto kind = from_string<corpus::RowKind>(name);
-    auto found = kinds_.find(*kind);
-    return found != kinds_.end() && found->second.sides.contains("train");
-  }
-
   Result<Side*> side_of(const corpus::Row& row) {
     std::string name(to_string(row.kind));
     Kind& kind = kinds_[row.kind];

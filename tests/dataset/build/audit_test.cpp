@@ -73,5 +73,15 @@ TEST(Audit, FlagsABenchmarkProblemAndListsItForReview) {
   EXPECT_NE(world.read("audit/flags.jsonl").find("rows.jsonl, row 2"), std::string::npos);
 }
 
+TEST(Audit, NamesTheStrongestOfSeveralFlagsFirst) {
+  World world;
+  std::string twice = row("copy this: " + code(3, 8), code(3)) + row("copy this: " + code(3, 8), code(3));
+  auto tally = audit(audit_settings(world, {world.write("rows.jsonl", twice)}), {});
+  ASSERT_TRUE(tally);
+  ASSERT_EQ(tally->flags[0].leaks.size(), 2U);
+  EXPECT_EQ(tally->flags[0].leaks[0].relation, "rows");
+  EXPECT_EQ(tally->flags[0].leaks[1].relation, "prompt_completion");
+}
+
 }  // namespace
 }  // namespace kw::dataset
