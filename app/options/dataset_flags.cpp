@@ -99,7 +99,7 @@ void add_rows(CLI::App& app, DatasetBuildFlags& flags) {
       ->type_name("SHARE")
       ->group(group);
   add_parsed<double>(app, "--validation", flags.validation_share, parse_share,
-                     "share of the groups in the validation split [0.02]")
+                     "share of the kernels in the validation split [0.02]")
       ->type_name("SHARE")
       ->group(group);
   add_parsed<std::uint64_t>(app, "--seed", flags.seed, whole(0, ~std::uint64_t{0} >> 1U),

@@ -369,26 +369,101 @@ std::vector<Token> code_tokens(std::string_view text, Language language) {
   return Scanner(text, language).run();
 }
 
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+// The number of the token after the bracket that closes the one at `open`.
+std::size_t after_bracket(const Words& words, std::size_t open) {
+  std::size_t depth = 0;
+  for (std::size_t i = open; i < words.size(); ++i) {
+    if (words[i] == "(" || words[i] == "[" || words[i] == "{") ++depth;
+    if ((words[i] == ")" || words[i] == "]" || words[i] == "}") && --depth == 0) return i + 1;
+  }
+  return words.size();
+}
+
+bool is_word(std::string_view word) {
+  return !word.empty() && begins_name(word[0]);
+}
+
+// In C++ a name between a type and a bracket, or between a bracket and a block.
+bool defines(const Words& words, std::size_t at, Language language) {
+  constexpr std::array no_types{"return", "else", "do",  "case", "throw",
+                                "and",    "or",   "not", "new",  "co_return"};
+  std::string_view before = at == 0 ? std::string_view() : words[at - 1];
+  if (language == Language::python) return before == "def" || before == "class";
+  if (is_word(before)) return std::ranges::find(no_types, before) == no_types.end();
+  std::size_t after = after_bracket(words, at + 1);
+  return after < words.size() && words[after] == "{";
+}
+
+// Whether the name at that place is only called: f(...), f[grid](...).
+bool is_called(const Words& words, std::size_t at, Language language) {
+  std::string_view next = at + 1 < words.size() ? words[at + 1] : std::string_view();
+  if (next == "[" && language == Language::python) {
+    std::size_t after = after_bracket(words, at + 1);
+    return after < words.size() && words[after] == "(";
+  }
+  return next == "(" && !defines(words, at, language);
+}
+
+// By token: whether it is an argument of a call whose function takes a function.
+std::vector<bool> given_to_reductions(const Words& words) {
+  constexpr std::array names{"reduce", "associative_scan", "map_elementwise"};
+  std::vector<bool> given(words.size());
+  for (std::size_t i = 2; i + 1 < words.size(); ++i) {
+    if (words[i + 1] != "(" || words[i - 1] != "." || std::ranges::find(names, words[i]) == names.end())
+      continue;
+    std::size_t end = after_bracket(words, i + 1);
+    for (std::size_t k = i + 2; k + 1 < end && k + 1 < words.size(); ++k) {
+      bool begins = words[k - 1] == "(" || words[k - 1] == "," || words[k - 1] == "=";
+      given[k] = given[k] || (begins && (words[k + 1] == "," || words[k + 1] == ")"));
+    }
+    i += 1;
+  }
+  return given;
+}
+
+// Names of functions that the text uses and does not define, nor assigns or takes as a parameter: those that
+// stand in no other place.
+std::unordered_set<std::string_view> foreign_functions(const std::vector<Token>& tokens, const Words& words,
+                                                       Language language) {
+  std::unordered_set<std::string_view> called;
+  std::unordered_set<std::string_view> others;
+  const auto given = given_to_reductions(words);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].is_own_name || tokens[i].is_keyword_argument || (i > 0 && words[i - 1] == ".")) continue;
+    (given[i] || is_called(words, i, language) ? called : others).insert(words[i]);
+  }
+  std::erase_if(called, [&](std::string_view name) { return others.contains(name); });
+  return called;
+}
+
+}  // namespace
+
 std::string renamed_sha1(std::string_view text) {
-  auto tokens = code_tokens(text);
-  bool python = language_of(text) == Language::python;
+  const Language language = language_of(text);
+  const auto tokens = code_tokens(text, language);
+  Words words;
+  for (const Token& token : tokens) words.push_back(text.substr(token.begin, token.end - token.begin));
+  const auto foreign = foreign_functions(tokens, words, language);
   // Variables, members of self and names of arguments: an equal word is a different name in each.
   std::array<std::unordered_map<std::string_view, std::size_t>, 3> tables;
   std::string plain;
-  std::string_view before;
-  for (const Token& token : tokens) {
-    std::string_view word = text.substr(token.begin, token.end - token.begin);
-    if (token.is_own_name) {
-      unsigned kind = token.is_keyword_argument ? 2 : before == "." ? 1 : 0;
-      std::size_t ordinal = tables[kind].try_emplace(word, tables[kind].size()).first->second;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const bool is_member = i > 0 && words[i - 1] == ".";
+    const bool is_variable = !tokens[i].is_keyword_argument && !is_member;
+    if (tokens[i].is_own_name && !(is_variable && foreign.contains(words[i]))) {
+      unsigned kind = tokens[i].is_keyword_argument ? 2 : is_member ? 1 : 0;
+      std::size_t ordinal = tables[kind].try_emplace(words[i], tables[kind].size()).first->second;
       fmt::format_to(std::back_inserter(plain), "\1{}.{}", kind, ordinal);
-    } else if (python && is_string(word)) {
-      plain += plain_string(word);
+    } else if (language == Language::python && is_string(words[i])) {
+      plain += plain_string(words[i]);
     } else {
-      plain += word;
+      plain += words[i];
     }
     plain += '\n';
-    before = word;
   }
   return sha1_hex(plain);
 }

@@ -41,7 +41,8 @@ struct Token {
 std::vector<Token> code_tokens(std::string_view text);
 std::vector<Token> code_tokens(std::string_view text, Language language);
 
-// SHA-1 in hex over the tokens, with own names replaced by their ordinal. Names inside f-strings stay.
+// SHA-1 in hex over the tokens, with own names replaced by their ordinal. Names inside f-strings stay, and
+// those of called functions that the text does not define: they say what is computed.
 std::string renamed_sha1(std::string_view text);
 
 }  // namespace kw::near

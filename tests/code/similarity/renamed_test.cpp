@@ -81,11 +81,34 @@ TEST(Renamed, QuotesAndDocstringsDoNotMatter) {
 }
 
 TEST(Renamed, ArgumentsOfOwnFunctionsMayBeRenamedApartFromVariables) {
-  same("add[grid](x, n=n, BLOCK=64)", "k[g](y, count=size, B=64)");
-  same("f(n=n)", "g(m=n)");
+  same("add[grid](x, n=n, BLOCK=64)", "add[g](y, count=size, B=64)");
+  same("f(n=n)", "f(m=n)");
   differ("tl.load(p, mask=m)", "tl.load(p, other=m)");
   same("def f(n=1): return n", "def g(m=1): return m");
   differ("f(a == b)", "f(a == a)");
+}
+
+TEST(Renamed, CalledFunctionsOfOthersKeepTheirNames) {
+  differ("def f(x):\n  return row_max(x)\n", "def f(x):\n  return row_min(x)\n");
+  differ("def f(x):\n  add[grid](x)\n", "def f(x):\n  sub[grid](x)\n");
+  differ("def f(x):\n  return tl.reduce(x, 0, larger)\n", "def f(x):\n  return tl.reduce(x, 0, smaller)\n");
+  differ("def f(x):\n  return tl.associative_scan(x, 0, combine_fn=larger)\n",
+         "def f(x):\n  return tl.associative_scan(x, 0, combine_fn=smaller)\n");
+  differ("__global__ void f(float* x) { x[0] = row_max(x); }\n",
+         "__global__ void f(float* x) { x[0] = row_min(x); }\n");
+}
+
+TEST(Renamed, CalledFunctionsOfTheTextMayBeRenamed) {
+  same("def f(x, act):\n  return act(x)\n", "def g(y, fn):\n  return fn(y)\n");
+  same("def f(x):\n  return x\ndef g(x):\n  return f(x)\n",
+       "def a(x):\n  return x\ndef b(x):\n  return a(x)\n");
+  same("h = lambda x: x\ny = h(1)\n", "k = lambda z: z\nw = k(1)\n");
+  same("def f(x):\n  return tl.reduce(x, 0, combine_fn=max)\n",
+       "def g(y):\n  return tl.reduce(y, 0, combine_fn=max)\n");
+  same("static float f(float x) { return x; }\n__device__ float* g(float y) { return f(y); }\n",
+       "static float a(float x) { return x; }\n__device__ float* b(float y) { return a(y); }\n");
+  same("__global__ __launch_bounds__(256) void f(int n) { run(n); }\n",
+       "__global__ __launch_bounds__(256) void g(int m) { run(m); }\n");
 }
 
 TEST(Renamed, MembersOfSelfAndLocalsAreTwoNames) {
