@@ -201,8 +201,9 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
 }
 
 void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings) {
-  fmt::print("{} of {} rows kept in {}: {} exact and {} near duplicates, of {} rows\n", tally.kept,
-             tally.rows, settings.out.string(), tally.exact, tally.near, tally.clusters);
+  fmt::print("{} of {} rows kept in {}: {} exact, {} renamed and {} near duplicates, of {} rows\n",
+             tally.kept, tally.rows, settings.out.string(), tally.exact, tally.renamed, tally.near,
+             tally.clusters);
   if (tally.rows_against > 0) fmt::print("compared with {} rows of --against\n", tally.rows_against);
   if (tally.bytes > tally.sketched_bytes)
     fmt::print("{:.1f} of {:.1f} MB had been sketched before\n",

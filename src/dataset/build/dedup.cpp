@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
+#include <unordered_map>
 
 #include "dataset/build/build_summary.h"
 #include "dataset/build/jsonl.h"
+#include "dataset/build/renamed_rows.h"
 #include "dataset/build/row_files.h"
 #include "dataset/build/sketches.h"
 #include "dataset/units/row.h"
@@ -27,6 +30,7 @@ class Dedup {
     auto sketches = KeptSketches::open(folder / "sketches", settings_.near);
     if (!sketches) return std::unexpected(sketches.error());
     if (auto read = read_all(*sketches); !read) return std::unexpected(read.error());
+    if (settings_.near_too) drop_renamed();
     if (settings_.near_too)
       if (auto found = find_near(*sketches); !found) return std::unexpected(found.error());
     if (auto written = write(); !written) return std::unexpected(written.error());
@@ -66,7 +70,9 @@ class Dedup {
             if (watch_.progress) watch_.progress("read", number, 0);
           }
           auto shared = std::make_shared<table::TextRow>(std::move(row));
-          sketching.push([shared]() -> Result<Sketching::Prepared> {
+          std::string& renamed = renamed_.emplace_back();
+          sketching.push([shared, &renamed, near = settings_.near_too]() -> Result<Sketching::Prepared> {
+            if (near) renamed = renamed_key(*shared);
             return Sketching::Prepared{digest_of_hex(corpus::row_key(shared->prompt, shared->completion)),
                                        text_of(*shared)};
           });
@@ -91,6 +97,20 @@ class Dedup {
     std::uint32_t kept = row_of_[sketch];
     // Does not report a row of `against` that equals another one of `against`.
     if (row >= first_own_ || !is_against(kept)) dropped_.push_back({row, kept, 1, 1, true});
+  }
+
+  // A dropped row takes no part in the search for near duplicates: its sketch has no row.
+  void drop_renamed() {
+    std::unordered_map<std::string_view, std::uint32_t> best;
+    for (std::uint32_t row = 0; row < renamed_.size(); ++row) {
+      if (renamed_[row].empty() || row_of_[sketch_of_[row]] != row) continue;
+      auto [found, is_new] = best.try_emplace(renamed_[row], row);
+      if (is_new) continue;
+      std::uint32_t dropped = row;
+      if (better(row, found->second)) std::swap(dropped, found->second);
+      dropped_.push_back({.row = dropped, .kept = found->second, .renamed = true});
+      row_of_[sketch_of_[dropped]] = none;
+    }
   }
 
   Result<> find_near(const KeptSketches& sketches) {
@@ -139,14 +159,17 @@ class Dedup {
     return a < b;
   }
 
-  // An exact duplicate of a row that was dropped as a near duplicate points to the kept row.
+  // A duplicate of a row that was dropped points to the row that is kept for that one.
   void settle() {
     std::ranges::sort(dropped_, {}, &DroppedRow::row);
     std::set<std::uint32_t> clusters;
     for (DroppedRow& each : dropped_) {
-      auto other = std::ranges::lower_bound(dropped_, each.kept, {}, &DroppedRow::row);
-      if (each.exact && other != dropped_.end() && other->row == each.kept) each.kept = other->kept;
+      for (auto other = std::ranges::lower_bound(dropped_, each.kept, {}, &DroppedRow::row);
+           (each.exact || each.renamed) && other != dropped_.end() && other->row == each.kept;
+           other = std::ranges::lower_bound(dropped_, each.kept, {}, &DroppedRow::row))
+        each.kept = other->kept;
       if (each.exact && each.row >= first_own_) ++tally_.exact;
+      if (each.renamed && each.row >= first_own_) ++tally_.renamed;
       clusters.insert(each.kept);
     }
     std::erase_if(dropped_, [this](const DroppedRow& each) { return is_against(each.row); });
@@ -162,7 +185,9 @@ class Dedup {
     for (const DroppedRow& each : dropped_) {
       auto written = evidence->write({{"row", files_.name(each.row)},
                                       {"duplicate_of", files_.name(each.kept)},
-                                      {"how", each.exact ? "exact" : "near"},
+                                      {"how", each.exact     ? "exact"
+                                              : each.renamed ? "renamed"
+                                                             : "near"},
                                       {"jaccard", each.jaccard},
                                       {"completion_jaccard", each.completion_jaccard}});
       if (!written) return written;
@@ -187,6 +212,7 @@ class Dedup {
   std::uint32_t first_own_ = none;        // earlier rows are of `against`
   std::vector<std::uint32_t> sketch_of_;  // by row
   std::vector<std::uint32_t> row_of_;     // by sketch: the first row that has it
+  std::deque<std::string> renamed_;       // by row; its strings stay in place while others are added
   std::vector<DroppedRow> dropped_;
 };
 

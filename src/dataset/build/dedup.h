@@ -23,7 +23,7 @@ struct DedupSettings {
   std::filesystem::path index;       // stores sketches for the next use; empty: none
   std::filesystem::path spill;       // a folder for temporary files
   Keep keep = Keep::first;
-  bool near_too = true;
+  bool near_too = true;  // else exact duplicates only
   unsigned threads = 1;
   std::uint64_t memory_bytes = std::uint64_t{2} << 30;
   near::Parameters near;
@@ -36,6 +36,7 @@ struct DedupTally {
   std::uint64_t rows_against = 0;
   std::uint64_t bad_rows = 0;
   std::uint64_t exact = 0;
+  std::uint64_t renamed = 0;  // equal but for comments, layout and names
   std::uint64_t near = 0;
   std::uint64_t clusters = 0;
   std::uint64_t kept = 0;
@@ -46,7 +47,8 @@ struct DedupTally {
   std::vector<std::string> bad;  // messages of the first few
 };
 
-// Two rows are exact duplicates if their keys are equal (dataset/units/row.h). They are near duplicates
+// Two rows are exact duplicates if their keys are equal (dataset/units/row.h), and renamed ones if only
+// comments, layout and names differ (renamed_rows.h). They are near duplicates
 // if both the Jaccard index of prompt and completion together and that of the completions alone reach the
 // threshold. Every dropped row has such a duplicate among the kept rows.
 Result<DedupTally> dedup(const DedupSettings& settings, const Watch& watch);

@@ -51,6 +51,7 @@ struct DroppedRow {
   double jaccard = 1;             // of prompt and completion together
   double completion_jaccard = 1;  // of the completions
   bool exact = false;
+  bool renamed = false;  // equal but for comments, layout and names
 };
 
 // The keys of the comparison of two rows; a text is the output of near::join().

@@ -123,5 +123,49 @@ TEST(Dedup, NamesAFileThatIsNotThere) {
   EXPECT_NE(tally.error().what.find("none.jsonl"), std::string::npos);
 }
 
+const std::string sum =
+    "def total(x, n):\\n    acc = 0\\n    for i in range(n):\\n        acc += x[i]\\n    return acc\\n";
+const std::string renamed_sum =
+    "def s(v, k):\\n    # adds up\\n    t = 0\\n    for j in range(k):\\n        t += v[j]\\n    return t\\n";
+
+TEST(Dedup, DropsRowsThatDifferInCommentsAndNames) {
+  World world;
+  auto file = world.write("rows.jsonl", row("import numpy\\n", sum) + row("import numpy\\n", renamed_sum));
+  auto own = dedup_settings(world, {file});
+  auto tally = dedup(own, {});
+  ASSERT_TRUE(tally) << tally.error().what;
+  EXPECT_EQ(tally->renamed, 1U);
+  EXPECT_EQ(world.read("kept.jsonl"), row("import numpy\\n", sum));
+  EXPECT_NE(world.read("evidence.jsonl").find("\"renamed\""), std::string::npos);
+  own.near_too = false;
+  auto exact_only = dedup(own, {});
+  ASSERT_TRUE(exact_only);
+  EXPECT_EQ(exact_only->kept, 2U);
+}
+
+TEST(Dedup, DropsTheRenamedRowThatTheOtherFileHas) {
+  World world;
+  auto own = dedup_settings(world, {world.write("a.jsonl", row("p", sum) + row("p", sum))});
+  own.against = {world.write("b.jsonl", row("p", renamed_sum))};
+  auto tally = dedup(own, {});
+  ASSERT_TRUE(tally);
+  EXPECT_EQ(tally->kept, 0U);
+  EXPECT_EQ(tally->exact, 1U);
+  EXPECT_EQ(world.read("evidence.jsonl").find("\"duplicate_of\":\"a.jsonl"), std::string::npos);
+}
+
+TEST(Dedup, KeepsRowsWhereAWordIsTheMeaning) {
+  World world;
+  const std::string code_of = "def f(x):\\n    return x\\n";
+  std::string text = row("Write the largest value", sum) + row("Write the smallest value", renamed_sum);
+  text += row(code_of, "right") + row(code_of, "wrong");
+  text += row(code_of, "This kernel sums its long row, then writes it, then ends, correctly");
+  text += row(code_of, "That module takes one wide tile, but reads it, but stalls, badly");
+  text += row("p", "y = g(x) + g(x) * g(x)") + row("p", "y = h(x) + h(x) * h(x)");
+  auto tally = dedup(dedup_settings(world, {world.write("rows.jsonl", text)}), {});
+  ASSERT_TRUE(tally);
+  EXPECT_EQ(tally->renamed, 0U);
+}
+
 }  // namespace
 }  // namespace kw::dataset
