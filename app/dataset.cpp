@@ -194,6 +194,7 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
              facts.cuda_pairs_weak);
   fmt::print("kernels kept: {}\n", in_words(facts.units_compile));
   fmt::print("flagged rows: {}\n", in_words(facts.rows.leaks));
+  fmt::print("benchmarks: {}\n", dataset::benchmarks_in_words(facts.benchmarks));
   print_split(facts.split);
   print_stages(facts.stages);
   for (const std::string& alarm : facts.alarms) print_alarm(alarm);
@@ -218,8 +219,9 @@ void report(const dataset::DedupTally& tally, const dataset::DedupSettings& sett
 }
 
 void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings) {
-  fmt::print("{} of {} rows flagged ({} references, {:.1f} s): {}\n", tally.flagged, tally.rows,
-             tally.references, tally.seconds, in_words(tally.relations));
+  fmt::print("{} of {} rows flagged ({:.1f} s): {}\n", tally.flagged, tally.rows, tally.seconds,
+             in_words(tally.relations));
+  fmt::print("benchmarks: {}\n", dataset::benchmarks_in_words(tally.benchmarks));
   for (std::size_t i = 0; i < std::min(flags_shown, tally.flags.size()); ++i)
     fmt::print("  {}: {}\n", tally.flags[i].source, describe(tally.flags[i].leaks.front()));
   if (tally.flags.size() > flags_shown) fmt::print("  and {} more\n", tally.flags.size() - flags_shown);

@@ -49,7 +49,7 @@ class Audit {
       if (!found) return std::unexpected(found.error());
       references.insert(references.end(), found->begin(), found->end());
     }
-    tally_.references = references.size();
+    tally_.benchmarks = compared(references);
     benchmarks_.emplace(std::move(references), settings_.leak);
     words_ = settings_.near;
     words_.words_only = true;
@@ -145,6 +145,7 @@ class Audit {
       if (leaks_[row].empty()) continue;
       ++tally_.flagged;
       sort_leaks(leaks_[row]);
+      add_found(tally_.benchmarks, leaks_[row]);
       std::set<std::string> relations;
       for (const corpus::Leak& leak : leaks_[row]) relations.insert(leak.relation);
       for (const std::string& relation : relations) ++tally_.relations[relation];

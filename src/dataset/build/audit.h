@@ -30,9 +30,9 @@ struct AuditSettings {
 struct AuditTally {
   std::uint64_t rows = 0;
   std::uint64_t bad_rows = 0;
-  std::uint64_t references = 0;
-  std::uint64_t flagged = 0;  // rows with at least one flag
-  Counts relations;           // rows by relation
+  std::vector<BenchmarkFacts> benchmarks;  // by name; empty: not checked
+  std::uint64_t flagged = 0;               // rows with at least one flag
+  Counts relations;                        // rows by relation
   double seconds = 0;
   std::vector<Flagged> flags;  // by row
 };

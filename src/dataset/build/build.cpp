@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/core/files.h"
+#include "base/core/text.h"
 #include "dataset/build/build_summary.h"
 #include "dataset/build/found_pairs.h"
 #include "dataset/build/originals.h"
@@ -55,6 +56,8 @@ class Build {
       if (!found) return std::unexpected(found.error());
       references.insert(references.end(), found->begin(), found->end());
     }
+    facts_.benchmarks = compared(references);
+    declare(facts_.benchmarks);
     benchmarks_.emplace(std::move(references), settings_.leak);
     auto sources = find_sources(settings_);
     if (!sources) return std::unexpected(sources.error());
@@ -62,6 +65,18 @@ class Build {
     if (sources_.trees.empty() && sources_.runs.empty() && sources_.pairs.empty())
       return fail("no source was given", "name a folder, an archive or a run, or --pypi NAME");
     return {};
+  }
+
+  // The benchmarks are an input of the build: the rows that are flagged and held depend on their texts.
+  void declare(const std::vector<BenchmarkFacts>& benchmarks) {
+    boost::json::object hashes;
+    for (const BenchmarkFacts& each : benchmarks) {
+      hashes[to_utf8(each.benchmark.name)] = each.benchmark.sha256;
+      facts_.made_by +=
+          fmt::format(" --against {}@{}", each.benchmark.name, each.benchmark.sha256.substr(0, 12));
+    }
+    facts_.parameters["benchmarks"] =
+        hashes.empty() ? boost::json::value("not checked") : boost::json::value(std::move(hashes));
   }
 
   Result<> gather_all() {
@@ -190,6 +205,7 @@ class Build {
     facts_.rows_left_out = sink.left_out();
     facts_.duplicates.exact_rows = sink.exact();
     facts_.rows.review = sink.reviewed();
+    for (const Flagged& flagged : sink.flagged()) add_found(facts_.benchmarks, flagged.leaks);
     if (sink.held() > 0)
       facts_.warnings.push_back(
           fmt::format("{} a benchmark and {} a decision in review.csv",
@@ -234,6 +250,10 @@ class Build {
   Result<> write() {
     auto configs = write_files();
     if (!configs) return std::unexpected(configs.error());
+    for (BenchmarkFacts& each : facts_.benchmarks)
+      if (auto leaks = facts_.rows.leaks.find("benchmark " + each.benchmark.name);
+          leaks != facts_.rows.leaks.end())
+        each.written = leaks->second;
     const fs::path& folder = staging_->folder();
     if (auto w = write_file(folder / "ANALYSIS.json", analysis_json(facts_)); !w) return w;
     if (settings_.figures) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "base/core/text.h"
 #include "dataset/build/reports.h"
@@ -143,6 +144,31 @@ std::uint64_t Histogram::quantile(double share) const {
   return std::uint64_t{1} << (buckets.size() - 1);
 }
 
+std::vector<BenchmarkFacts> compared(const std::vector<leak::Reference>& references) {
+  std::vector<BenchmarkFacts> facts;
+  for (leak::Benchmark& benchmark : leak::benchmarks_of(references))
+    facts.push_back({.benchmark = std::move(benchmark)});
+  return facts;
+}
+
+void add_found(std::vector<BenchmarkFacts>& benchmarks, const std::vector<corpus::Leak>& leaks) {
+  for (BenchmarkFacts& facts : benchmarks)
+    if (std::ranges::any_of(leaks, [&](const corpus::Leak& leak) {
+          return leak.relation == "benchmark" && leak.against == facts.benchmark.name;
+        }))
+      ++facts.found;
+}
+
+std::string benchmarks_in_words(const std::vector<BenchmarkFacts>& benchmarks) {
+  std::vector<std::string> parts;
+  for (const BenchmarkFacts& facts : benchmarks)
+    parts.push_back(fmt::format("{} ({} text{}, SHA-256 {}): {} row{} it", facts.benchmark.name,
+                                facts.benchmark.texts, facts.benchmark.texts == 1 ? "" : "s",
+                                facts.benchmark.sha256.substr(0, 12), facts.found,
+                                facts.found == 1 ? " resembles" : "s resemble"));
+  return parts.empty() ? "not checked" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
 namespace json = boost::json;
 
 BOOST_DESCRIBE_STRUCT(DuplicateFacts, (),
@@ -242,6 +268,17 @@ json::object to_json(const RowFacts& facts) {
                                    {"completion_characters", to_json(facts.completion_characters)},
                                    {"completion_tokens", to_json(facts.completion_tokens)},
                                    {"tokens", to_json(facts.tokens)}}}};
+}
+
+json::array to_json(const std::vector<BenchmarkFacts>& benchmarks) {
+  json::array list;
+  for (const BenchmarkFacts& facts : benchmarks)
+    list.push_back(json::object{{"name", clean(facts.benchmark.name)},
+                                {"sha256", facts.benchmark.sha256},
+                                {"texts", facts.benchmark.texts},
+                                {"rows_found", facts.found},
+                                {"rows_written", facts.written}});
+  return list;
 }
 
 json::object timing(const BuildSummary& facts) {
@@ -346,6 +383,7 @@ json::object to_json(const BuildSummary& facts) {
                       {"compile_reasons", to_json(facts.compile_reasons)},
                       {"duplicates", struct_json::fields_of(facts.duplicates)},
                       {"split", struct_json::fields_of(facts.split)},
+                      {"benchmarks", to_json(facts.benchmarks)},
                       {"pairs", json::object{{"cuda", facts.cuda_pairs},
                                              {"cuda_weak", facts.cuda_pairs_weak},
                                              {"torch", facts.torch_pairs}}},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dataset/collect/collect.h"
+#include "dataset/leakage/leak.h"
 #include "dataset/units/row.h"
 
 namespace kw::dataset {
@@ -75,6 +76,13 @@ struct SplitFacts {
   std::uint64_t answers_leaked = 0;
 };
 
+// A benchmark with which every row was compared.
+struct BenchmarkFacts {
+  leak::Benchmark benchmark;
+  std::uint64_t found = 0;    // rows that resemble it, also those held back for a decision
+  std::uint64_t written = 0;  // of these
+};
+
 // Counts of the written rows.
 struct RowFacts {
   std::uint64_t rows = 0;
@@ -115,6 +123,7 @@ struct BuildSummary {
   std::vector<Stage> stages;
   DuplicateFacts duplicates;
   SplitFacts split;
+  std::vector<BenchmarkFacts> benchmarks;  // by name; empty: not checked
   RowFacts rows;
   Counts units;                       // all that were found, by kind
   Counts units_compile;               // of kept kernels, by label
@@ -139,6 +148,15 @@ void add(SourceFacts& facts, const corpus::Licence& licence);
 
 // Counts the files of unknown licence under the stated one; an empty one changes nothing.
 void state_licence(SourceFacts& facts, const corpus::Licence& stated);
+
+// The benchmarks that a search compared with.
+std::vector<BenchmarkFacts> compared(const std::vector<leak::Reference>& references);
+
+// Counts the rows that each benchmark flags.
+void add_found(std::vector<BenchmarkFacts>& benchmarks, const std::vector<corpus::Leak>& leaks);
+
+// "KernelBench (270 texts, SHA-256 0123456789ab): 3 rows resemble it", or "not checked".
+std::string benchmarks_in_words(const std::vector<BenchmarkFacts>& benchmarks);
 
 // Adds the row to the counts. `prompt_tokens` are those of row.tokens that the prompt has.
 void add(RowFacts& facts, const corpus::Row& row, std::optional<std::int64_t> prompt_tokens = {});

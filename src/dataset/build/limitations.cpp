@@ -73,12 +73,16 @@ std::string pairs(const RowFacts& rows) {
   return text;
 }
 
-std::string leakage(const RowFacts& rows) {
+std::string leakage(const BuildSummary& facts) {
+  if (facts.benchmarks.empty())
+    return "**Leakage**: no benchmark was given, so no row was compared with one. Copies of benchmark tasks "
+           "may "
+           "be among the rows.";
   return fmt::format(
       "**Leakage**: copies of benchmark tasks are found by equal runs of words; a reworded task is not "
       "found. "
       "{} flagged.",
-      rows.leaks.empty() ? "No row is" : "The rows above are");
+      facts.rows.leaks.empty() ? "No row is" : "The rows above are");
 }
 
 std::string licences(const RowFacts& rows) {
@@ -103,7 +107,7 @@ std::string limitations(const BuildSummary& facts) {
   std::string text = "\n## Limitations\n\n";
   for (const std::string& statement :
        {languages(facts), verdicts(facts.rows), compilation(facts.rows), balance(facts.rows),
-        pairs(facts.rows), leakage(facts.rows), licences(facts.rows)})
+        pairs(facts.rows), leakage(facts), licences(facts.rows)})
     if (!statement.empty()) text += fmt::format("- {}\n", statement);
   return text;
 }

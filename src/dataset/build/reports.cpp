@@ -200,6 +200,17 @@ std::string split(const BuildSummary& facts) {
                     counted(s.train_left_out, "training row"), counted(s.answers_left_out, "validation row"));
 }
 
+std::string benchmarks(const BuildSummary& facts) {
+  if (facts.benchmarks.empty())
+    return "\nBenchmarks: **not checked**. The build had no `--against`, so copies of benchmark tasks may be "
+           "among the rows.\n";
+  Table table{.heads = {"benchmark", "texts", "rows that resemble it", "of these written", "SHA-256"}};
+  for (const BenchmarkFacts& each : facts.benchmarks)
+    table.rows.push_back({table_cell(each.benchmark.name), grouped(each.benchmark.texts), grouped(each.found),
+                          grouped(each.written), each.benchmark.sha256});
+  return markdown(table);
+}
+
 Counts flags_in_words(const Counts& leaks) {
   Counts flags;
   for (const auto& [key, count] : leaks) flags[flag_in_words(key)] += count;
@@ -207,10 +218,11 @@ Counts flags_in_words(const Counts& leaks) {
 }
 
 std::string leakage(const BuildSummary& facts) {
-  std::string text = "\n## Leakage\n";
+  std::string text = "\n## Leakage\n" + benchmarks(facts);
   if (facts.rows.leaks.empty())
-    text +=
-        "\nNo row resembles a benchmark, another row, the other split or its own prompt more than allowed.\n";
+    text += fmt::format(
+        "\nNo row resembles {}another row, the other split or its own prompt more than allowed.\n",
+        facts.benchmarks.empty() ? "" : "a benchmark, ");
   else
     text += "\nFlagged for review, with spans in the metadata; a row may have several flags.\n" +
             shares("flag", flags_in_words(facts.rows.leaks), facts.rows.rows);
@@ -362,9 +374,9 @@ std::string card(const BuildSummary& facts, const std::vector<CardConfig>& confi
   std::string text = front_matter(facts, configs);
   text += fmt::format(
       "# GPU kernels for training\n\n{} ({}) from {}, extracted by Kernelwright {} from source code. "
-      "Duplicates are removed, licences are recorded, and copies of benchmark tasks are flagged.\n",
+      "Duplicates are removed, and licences are recorded. Benchmarks: {}.\n",
       counted(rows.rows, "row"), in_words(rows.kinds), counted(facts.sources.size(), "source"),
-      table_cell(facts.program));
+      table_cell(facts.program), table_cell(benchmarks_in_words(facts.benchmarks)));
   text += usage(configs);
   text += columns;
   text += "\n## Licences\n\nThe licence of a row is that of its source file, whose terms apply.\n";
@@ -433,15 +445,16 @@ std::string provenance_markdown(const BuildSummary& facts) {
       counted(facts.sources.size(), "source"));
   for (const SourceFacts& source : facts.sources)
     text += origin(source) + files(source) + licence_counts(source);
-  if (facts.rows.provenance.empty()) return text;
-  text +=
-      "\n## Code that its files say was taken from elsewhere\n\nThe licence of such a row is that of its "
-      "file; the "
-      "statement is in the row's `provenance`.\n";
-  Table table{.heads = {"statement", "rows"}};
-  for (const auto& [statement, count] : facts.rows.provenance)
-    table.rows.push_back({table_cell(statement), grouped(count)});
-  return text + markdown(table);
+  if (!facts.rows.provenance.empty()) {
+    text +=
+        "\n## Code that its files say was taken from elsewhere\n\nThe licence of such a row is that of its "
+        "file; the statement is in the row's `provenance`.\n";
+    Table table{.heads = {"statement", "rows"}};
+    for (const auto& [statement, count] : facts.rows.provenance)
+      table.rows.push_back({table_cell(statement), grouped(count)});
+    text += markdown(table);
+  }
+  return text + "\n## Benchmarks that every row was compared with\n" + benchmarks(facts);
 }
 
 }  // namespace kw::dataset

@@ -1,6 +1,7 @@
 // Detects texts that contain a benchmark's text.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,16 @@ struct Reference {
 // (JSON, JSON lines, CSV, Parquet) with code. Equal texts under the same name of `against` are added once.
 // Parquet needs the helper. Skips hidden folders and links; an error names the file.
 Result<std::vector<Reference>> open_references(const std::string& path, const ParquetHelper& parquet = {});
+
+// What a search compared with: it names the benchmark in reports, also where nothing was found.
+struct Benchmark {
+  std::string name;    // as in Reference::against
+  std::string sha256;  // of names and texts, in any order
+  std::uint64_t texts = 0;
+};
+
+// By name. The references of several paths under one name are one benchmark.
+std::vector<Benchmark> benchmarks_of(const std::vector<Reference>& references);
 
 class Index {
  public:

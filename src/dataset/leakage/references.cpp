@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/object.hpp>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -115,15 +116,32 @@ Result<std::unique_ptr<RowReader>> open_json(const std::string& path) {
   }
 }
 
+Result<std::unique_ptr<RowReader>> open_reference_reader(const std::string& path,
+                                                         const ParquetHelper& parquet) {
+  if (std::filesystem::path(path).extension() != ".parquet") return open_json(path);
+  if (parquet.python.empty())
+    return fail(fmt::format("cannot read {}: Parquet needs a Python with pyarrow", path),
+                "give one with --python");
+  return read_parquet(path, parquet);
+}
+
+// KernelBook's files have names that say nothing, but columns that no other set has together.
+bool is_kernelbook(const std::string& path, const ParquetHelper& parquet) {
+  if (path.ends_with(".csv")) return false;
+  auto rows = open_reference_reader(path, parquet);
+  if (!rows) return false;
+  auto first = (*rows)->next();
+  if (!first || !*first) return false;
+  const Row* row = std::get_if<Row>(&**first);
+  auto has = [&](std::string_view column) { return row && row->fields.contains(column); };
+  return has("python_code") && has("triton_code") && (has("entry_point") || has("module_name"));
+}
+
 }  // namespace
 
 Result<> read_reference_rows(const std::string& path, const ParquetHelper& parquet, const Add& add) {
-  std::string ending = std::filesystem::path(path).extension().string();
-  if (ending == ".csv") return read_csv(path, add);
-  if (ending == ".parquet" && parquet.python.empty())
-    return fail(fmt::format("cannot read {}: Parquet needs a Python with pyarrow", path),
-                "give one with --python");
-  auto rows = ending == ".parquet" ? read_parquet(path, parquet) : open_json(path);
+  if (std::filesystem::path(path).extension() == ".csv") return read_csv(path, add);
+  auto rows = open_reference_reader(path, parquet);
   if (!rows) return std::unexpected(rows.error());
   return read_all(**rows, add);
 }
@@ -238,7 +256,7 @@ class Shelf {
 
 // Adds source files before rows, and among rows those with file names first: of equal texts, the first one's
 // name is used.
-Result<> add_benchmarks(Files files, Shelf& shelf) {
+Result<> add_benchmarks(Files files, const ParquetHelper& parquet, Shelf& shelf) {
   std::ranges::sort(files, [](const fs::path& a, const fs::path& b) {
     bool rows_a = !ends_in(a, {".py"});
     bool rows_b = !ends_in(b, {".py"});
@@ -253,6 +271,8 @@ Result<> add_benchmarks(Files files, Shelf& shelf) {
                              path.parent_path().filename().string() + "/" + path.filename().string());
     else if (!half.empty())
       added = shelf.add_tritonbench(path, half);
+    else if (ends_in(path, {".json", ".jsonl", ".parquet"}) && is_kernelbook(path.string(), parquet))
+      added = shelf.add_rows(path, "KernelBook", "", parquet);
     if (!added) return added;
   }
   return {};
@@ -277,11 +297,12 @@ Result<std::vector<Reference>> open_references(const std::string& path, const Pa
   if (fs::is_directory(path, error)) {
     auto files = files_below(path);
     if (!files) return std::unexpected(files.error());
-    if (auto added = add_benchmarks(*files, shelf); !added) return std::unexpected(added.error());
+    if (auto added = add_benchmarks(*files, parquet, shelf); !added) return std::unexpected(added.error());
     if (shelf.empty())
       if (auto added = add_folder(path, *files, shelf); !added) return std::unexpected(added.error());
-  } else if (auto added = shelf.add_rows(path, fs::path(path).filename().string(), "", parquet); !added) {
-    return std::unexpected(added.error());
+  } else {
+    std::string name = is_kernelbook(path, parquet) ? "KernelBook" : fs::path(path).filename().string();
+    if (auto added = shelf.add_rows(path, name, "", parquet); !added) return std::unexpected(added.error());
   }
   if (shelf.empty())
     return fail(
@@ -289,6 +310,19 @@ Result<std::vector<Reference>> open_references(const std::string& path, const Pa
         "give a KernelBench or TritonBench checkout, a folder of .py or .cu files, or rows with code: CSV, "
         "JSON, JSON lines, Parquet");
   return shelf.take();
+}
+
+std::vector<Benchmark> benchmarks_of(const std::vector<Reference>& references) {
+  std::map<std::string, std::set<std::string>> digests;
+  for (const Reference& reference : references)
+    digests[reference.against].insert(sha256_hex_of({reference.row, reference.text}));
+  std::vector<Benchmark> benchmarks;
+  for (const auto& [name, texts] : digests) {
+    std::string all;
+    for (const std::string& digest : texts) all += digest;
+    benchmarks.push_back({name, sha256_hex(all), texts.size()});
+  }
+  return benchmarks;
 }
 
 }  // namespace kw::leak

@@ -143,5 +143,45 @@ TEST(Provenance, SaysWhatWasLeftOutAndWhy) {
   EXPECT_THAT(text, HasSubstr("- units left out for their licence: 3 unknown, 1 GPL-3.0-only"));
 }
 
+BuildSummary checked_facts() {
+  BuildSummary facts = small_facts();
+  facts.benchmarks = {{.benchmark = {"KernelBench", std::string(64, 'b'), 270}, .found = 3, .written = 2}};
+  return facts;
+}
+
+TEST(Benchmarks, EveryReportSaysThatNoneWasChecked) {
+  const BuildSummary facts = small_facts();
+  EXPECT_THAT(analysis_markdown(facts), HasSubstr("Benchmarks: **not checked**"));
+  EXPECT_THAT(analysis_markdown(facts), Not(HasSubstr("No row resembles a benchmark")));
+  EXPECT_THAT(provenance_markdown(facts), HasSubstr("Benchmarks: **not checked**"));
+  EXPECT_THAT(card(facts, {}), HasSubstr("Benchmarks: not checked."));
+  EXPECT_THAT(card(facts, {}), HasSubstr("no benchmark was given"));
+  EXPECT_THAT(analysis_json(facts), HasSubstr("\"benchmarks\": []"));
+}
+
+TEST(Benchmarks, EveryReportNamesThemWithHashTextsAndFinds) {
+  const BuildSummary facts = checked_facts();
+  const std::string line = "| KernelBench | 270 | 3 | 2 | " + std::string(64, 'b') + " |";
+  EXPECT_THAT(analysis_markdown(facts), HasSubstr(line));
+  EXPECT_THAT(provenance_markdown(facts), HasSubstr(line));
+  EXPECT_THAT(card(facts, {}),
+              HasSubstr("KernelBench (270 texts, SHA-256 bbbbbbbbbbbb): 3 rows resemble it"));
+  EXPECT_THAT(card(facts, {}), Not(HasSubstr("no benchmark was given")));
+  EXPECT_THAT(analysis_json(facts), HasSubstr("\"rows_found\": 3"));
+}
+
+TEST(Benchmarks, ARowCountsOnceForEachThatItResembles) {
+  std::vector<BenchmarkFacts> benchmarks = compared({{"a", "1", "x"}, {"b", "1", "x"}});
+  corpus::Leak leak;
+  leak.relation = "benchmark";
+  leak.against = "a";
+  corpus::Leak other = leak;
+  other.relation = "rows";
+  other.against = "b";
+  add_found(benchmarks, {leak, leak, other});
+  EXPECT_EQ(benchmarks[0].found, 1U);
+  EXPECT_EQ(benchmarks[1].found, 0U);
+}
+
 }  // namespace
 }  // namespace kw::dataset

@@ -116,5 +116,33 @@ TEST_F(References, AMissingPathIsAnError) {
   EXPECT_THAT(open("none.jsonl"), ElementsAre(HasSubstr("none.jsonl")));
 }
 
+TEST_F(References, KernelBookIsKnownByItsColumns) {
+  constexpr std::string_view row =
+      R"({"entry_point": "Add", "python_code": "module", "triton_code": "kernel", "uuid": 7})";
+  put("rows/dataset_permissive.jsonl", row);
+  EXPECT_THAT(open(), UnorderedElementsAre(HasSubstr("KernelBook|"), HasSubstr("KernelBook|")));
+  EXPECT_THAT(open("rows/dataset_permissive.jsonl"),
+              UnorderedElementsAre(HasSubstr("KernelBook|"), HasSubstr("KernelBook|")));
+}
+
+TEST_F(References, OtherRowsHaveTheNameOfTheirFile) {
+  put("own.jsonl", R"({"python_code": "module", "triton_code": "kernel"})");
+  EXPECT_THAT(open("own.jsonl"), UnorderedElementsAre(HasSubstr("own.jsonl|"), HasSubstr("own.jsonl|")));
+}
+
+TEST(Benchmarks, TheHashIsOfTheTextsAndNotOfTheirOrder) {
+  const Reference a{"bench", "1", "one"};
+  const Reference b{"bench", "2", "two"};
+  const auto ab = benchmarks_of({a, b});
+  const auto ba = benchmarks_of({b, a});
+  ASSERT_EQ(ab.size(), 1U);
+  EXPECT_EQ(ab[0].name, "bench");
+  EXPECT_EQ(ab[0].texts, 2U);
+  EXPECT_EQ(ab[0].sha256, ba[0].sha256);
+  EXPECT_NE(ab[0].sha256, benchmarks_of({a, {"bench", "2", "TWO"}})[0].sha256);
+  EXPECT_NE(ab[0].sha256, benchmarks_of({a})[0].sha256);
+  EXPECT_EQ(benchmarks_of({a, {"other", "1", "one"}}).size(), 2U);
+}
+
 }  // namespace
 }  // namespace kw::leak
