@@ -296,6 +296,18 @@ def test_a_benchmark_problem_in_a_row_is_flagged_and_waits_if_asked(world, run):
     assert code == 0, stderr
     held = {row["id"] for row in flagged if any(leak["relation"] == "benchmark" for leak in row["leakage"])}
     assert held and not held & {row["id"] for row in dataset.lines(root / "held/fim.jsonl")}
+    assert code == 0, stderr
+    code, unchecked, stderr = run("dataset", "build", root / "tree", "--out", root / "unchecked", "--no-compile",
+                                  "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    assert "benchmarks: not checked" in unchecked
+    analyses = {name: json.loads((root / name / "ANALYSIS.json").read_text()) for name in ("kept", "held", "unchecked")}
+    assert analyses["unchecked"]["parameters"]["benchmarks"] == "not checked"
+    kept, = analyses["kept"]["benchmarks"]
+    assert analyses["kept"]["parameters"]["benchmarks"] == {"KernelBench": kept["sha256"]}
+    assert "--against KernelBench@" + kept["sha256"][:12] in analyses["kept"]["made_by"]
+    assert kept["rows_found"] == kept["rows_written"] == len(held)
+    assert analyses["held"]["benchmarks"] == [kept | {"rows_written": 0}]
 
 
 @pytest.fixture(scope="module")
