@@ -240,7 +240,8 @@ void DatasetDedupFlags::add(CLI::App& app) {
   app.add_option("--index", index, "folder that stores sketches for later calls")->type_name("DIR");
   add_word<dataset::Keep>(app, "--keep", keep,
                           "keep the first or the longest of near-duplicate rows [first]");
-  app.add_flag("--exact-only", exact_only, "keep near duplicates; drop exact ones only");
+  app.add_flag("--exact-only", exact_only,
+               "drop rows with equal text only; keep renamed and near duplicates");
   near.add(app);
   columns.add(app);
   machine.add(app);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_set>
 
@@ -220,7 +221,9 @@ class Build {
     auto functions = validation_functions(units_, split_);
     if (!functions) return std::unexpected(functions.error());
     SplitFacts& split = facts_.split;
-    if (auto done = keep_validation_apart(rows_, *functions, settings_.threads, split); !done) return done;
+    auto lost = keep_validation_apart(rows_, *functions, settings_.threads, split);
+    if (!lost) return std::unexpected(lost.error());
+    lost_to_split_ = std::move(*lost);
     if (split.functions_leaked + split.answers_leaked > 0)
       facts_.alarms.push_back(fmt::format(
           "the validation split leaks: {} of its functions and {} of its answers are in training rows",
@@ -305,11 +308,14 @@ class Build {
   Result<std::string> kernel_without_row(std::uint32_t number) {
     const UnitCard& card = units_.cards()[number];
     const bool kernel = card.kind == UnitKind::triton || card.kind == UnitKind::cuda_kernel;
-    if (!kernel || fates_[number].fate != Fate::kept || with_rows_.contains(card.id)) return {};
+    const bool lost = lost_to_split_.contains(card.id);
+    if (!kernel || fates_[number].fate != Fate::kept || (with_rows_.contains(card.id) && !lost)) return {};
     auto unit = units_.at(number);
     if (!unit) return std::unexpected(unit.error());
     auto why = without_rows_.find(number);
-    std::string detail = why != without_rows_.end() ? why->second : "no pair of it, and no --cuda-fim";
+    std::string detail = "no pair of it, and no --cuda-fim";
+    if (why != without_rows_.end()) detail = why->second;
+    if (lost) detail = "its rows have code of the other split";
     ++facts_.kernels_without_rows[detail];
     return boost::json::serialize(boost::json::object{{"origin", unit->source.origin.name},
                                                       {"path", unit->source.path},
@@ -332,6 +338,7 @@ class Build {
   UnitSplit split_;
   std::map<std::uint32_t, std::string> without_rows_;  // units, with the reason
   std::unordered_set<std::string> with_rows_;          // ids of units
+  std::set<std::string> lost_to_split_;                // of these, without a row after the check
   fs::path rows_;
   fs::path counts_;
 };

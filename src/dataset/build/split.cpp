@@ -99,6 +99,13 @@ corpus::Leak resembles(const UnitCard& other, double jaccard) {
   return leak;
 }
 
+// A launcher stands without the indentation that it has in its file.
+bool shows(const corpus::Unit& unit, const std::string& text) {
+  return unit.context.find(text) != std::string::npos ||
+         unit.launcher.context.find(text) != std::string::npos ||
+         unit.launcher.text.find(text) != std::string::npos;
+}
+
 class Splitting {
  public:
   Splitting(const UnitStore& units, const std::vector<UnitFate>& fates, const BuildSettings& settings,
@@ -212,7 +219,7 @@ class Splitting {
           std::vector<std::pair<std::uint32_t, std::uint32_t>> used;
           for (const std::string& name : cards()[user].helpers)
             for (std::uint32_t helper : helpers.at({cards()[user].source, name}))
-              if (unit->context.find(texts.at(helper)) != std::string::npos) used.emplace_back(helper, user);
+              if (shows(*unit, texts.at(helper))) used.emplace_back(helper, user);
           return used;
         },
         [&](Found used) {

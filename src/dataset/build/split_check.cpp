@@ -16,9 +16,11 @@ namespace {
 
 constexpr std::size_t least_answer_tokens = 32;
 
-// The texts of a row in which code may be: of a hole the function as it was before.
+// The texts of a row in which code may be: of a hole the function as it was before. The answer to a request
+// is a whole function.
 std::vector<std::string> texts_of(const corpus::Row& row) {
-  if (row.kind != corpus::RowKind::fim) return {row.prompt, row.completion};
+  const bool request = row.hole && row.hole->rendering == "instruction";
+  if (row.kind != corpus::RowKind::fim || request) return {row.prompt, row.completion};
   auto parts = pairs::parse_fim_prompt(row.prompt);
   if (!parts) return {row.prompt + row.completion};
   return {fmt::format("{}{}{}", parts->prefix, row.completion, parts->suffix)};
@@ -124,16 +126,25 @@ class Search {
   std::set<std::uint32_t> answers_found_;
 };
 
-Result<> leave_out(const std::filesystem::path& rows, std::vector<std::uint64_t> lines) {
+// Returns the units that have no row any more.
+Result<std::set<std::string>> leave_out(const std::filesystem::path& rows, std::vector<std::uint64_t> lines) {
   std::ranges::sort(lines);
   auto kept = NewFile::create(rows);
   if (!kept) return std::unexpected(kept.error());
+  std::set<std::string> without;
+  std::set<std::string> with;
   std::uint64_t number = 0;
   auto read = each_line(rows, [&](const std::string& line, std::uint64_t) -> Result<> {
-    if (std::ranges::binary_search(lines, number++)) return {};
-    return kept->write(line + "\n");
+    auto row = row_of_line(line, rows);
+    if (!row) return std::unexpected(row.error());
+    const bool out = std::ranges::binary_search(lines, number++);
+    (out ? without : with).insert(row->unit);
+    return out ? Result<>() : kept->write(line + "\n");
   });
-  return read ? kept->finish() : read;
+  if (!read) return std::unexpected(read.error());
+  if (auto done = kept->finish(); !done) return std::unexpected(done.error());
+  for (const std::string& unit : with) without.erase(unit);
+  return without;
 }
 
 }  // namespace
@@ -160,17 +171,20 @@ Result<ValidationCode> find_validation_code(const std::filesystem::path& rows,
   return Search(rows, functions, std::move(*answers)).run(threads);
 }
 
-Result<> keep_validation_apart(const std::filesystem::path& rows,
-                               const std::vector<ValidationFunction>& functions, unsigned threads,
-                               SplitFacts& facts) {
+Result<std::set<std::string>> keep_validation_apart(const std::filesystem::path& rows,
+                                                    const std::vector<ValidationFunction>& functions,
+                                                    unsigned threads, SplitFacts& facts) {
   auto found = find_validation_code(rows, functions, threads);
   if (!found) return std::unexpected(found.error());
   facts.train_left_out = found->train_rows.size();
   facts.answers_left_out = found->answers.size();
   std::vector<std::uint64_t> lines = found->train_rows;
   lines.insert(lines.end(), found->answers.begin(), found->answers.end());
+  std::set<std::string> without_rows;
   if (!lines.empty()) {
-    if (auto done = leave_out(rows, std::move(lines)); !done) return done;
+    auto left_out = leave_out(rows, std::move(lines));
+    if (!left_out) return left_out;
+    without_rows = std::move(*left_out);
     found = find_validation_code(rows, functions, threads);
     if (!found) return std::unexpected(found.error());
   }
@@ -178,7 +192,7 @@ Result<> keep_validation_apart(const std::filesystem::path& rows,
   facts.answers = found->answers_searched;
   facts.functions_leaked = found->functions_found;
   facts.answers_leaked = found->answers.size();
-  return {};
+  return without_rows;
 }
 
 }  // namespace kw::dataset

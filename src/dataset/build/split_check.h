@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,10 @@ Result<ValidationCode> find_validation_code(const std::filesystem::path& rows,
                                             const std::vector<ValidationFunction>& functions,
                                             unsigned threads);
 
-// Removes both kinds of rows from the file, and measures what is left.
-Result<> keep_validation_apart(const std::filesystem::path& rows,
-                               const std::vector<ValidationFunction>& functions, unsigned threads,
-                               SplitFacts& facts);
+// Removes both kinds of rows from the file, and measures what is left. Returns the units that lost all of
+// their rows by this.
+Result<std::set<std::string>> keep_validation_apart(const std::filesystem::path& rows,
+                                                    const std::vector<ValidationFunction>& functions,
+                                                    unsigned threads, SplitFacts& facts);
 
 }  // namespace kw::dataset

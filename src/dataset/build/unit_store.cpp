@@ -25,6 +25,21 @@ struct Line {
   std::uint64_t begin = 0;
 };
 
+// The functions and classes at module level.
+void add_definitions(std::string_view code, std::vector<std::string>& names) {
+  while (!code.empty()) {
+    const std::size_t end = std::min(code.find('\n'), code.size());
+    std::string_view line = code.substr(0, end);
+    code.remove_prefix(std::min(end + 1, code.size()));
+    for (std::string_view word : {"def ", "class "})
+      if (line.starts_with(word)) {
+        line.remove_prefix(word.size());
+        names.emplace_back(line.substr(0, line.find_first_of("(:[ ")));
+        break;
+      }
+  }
+}
+
 UnitCard card_of(const corpus::Unit& unit) {
   UnitCard card;
   card.id = unit.id;
@@ -33,6 +48,11 @@ UnitCard card_of(const corpus::Unit& unit) {
   card.source_name = unit.source.origin.name;
   card.path = unit.source.path;
   card.helpers = unit.helpers;
+  add_definitions(unit.launcher.context, card.helpers);
+  add_definitions(unit.launcher.text, card.helpers);
+  std::ranges::sort(card.helpers);
+  auto repeated = std::ranges::unique(card.helpers);
+  card.helpers.erase(repeated.begin(), repeated.end());
   card.spdx = unit.licence.spdx;
   card.text_sha1 = sha1_hex(unit.text);
   card.key = sha1_hex(corpus::normalise(unit.text));

@@ -33,7 +33,7 @@ struct UnitCard {
   std::string name;
   std::string source_name;
   std::string path;                  // of its file, in the source
-  std::vector<std::string> helpers;  // names of functions in its context
+  std::vector<std::string> helpers;  // names of functions in its context, and its launcher's
   std::string spdx;
   bool allowed = false;  // by the rules about licences and hardware
   corpus::Target target = corpus::Target::neutral;

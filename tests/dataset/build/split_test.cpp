@@ -123,6 +123,26 @@ TEST_F(SplitCheck, FindsAFunctionThatAHoleDivides) {
   EXPECT_THAT(found->train_rows, ElementsAre(0));
 }
 
+TEST_F(SplitCheck, FindsTheAnswerToARequest) {
+  corpus::Row row = row_of("train", "Write the kernel `it's`:\n\n```python\nimport triton", kernel);
+  row.hole = corpus::Hole{.node = "body", .rendering = "instruction", .region = {}, .middle = {}};
+  auto found = find_validation_code(write({row}), functions_, 1);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->train_rows, ElementsAre(0));
+}
+
+TEST_F(SplitCheck, NamesTheUnitsThatLoseAllRows) {
+  corpus::Row only = row_of("train", "# the only row\n", kernel);
+  only.unit = "loses all";
+  corpus::Row one = row_of("train", "# one of two rows\n", kernel);
+  corpus::Row other = row_of("train", "def f(x):\n", "    x");
+  one.unit = other.unit = "keeps one";
+  SplitFacts facts;
+  auto lost = keep_validation_apart(write({only, one, other}), functions_, 1, facts);
+  ASSERT_TRUE(lost);
+  EXPECT_THAT(*lost, ElementsAre("loses all"));
+}
+
 TEST_F(SplitCheck, LeavesOutTheCopyAndTheAnswerThatIsInTraining) {
   std::string other = kernel;
   other.replace(other.find("scale"), 5, "twice");
