@@ -99,11 +99,10 @@ corpus::Leak resembles(const UnitCard& other, double jaccard) {
   return leak;
 }
 
-// A launcher stands without the indentation that it has in its file.
-bool shows(const corpus::Unit& unit, const std::string& text) {
-  return unit.context.find(text) != std::string::npos ||
-         unit.launcher.context.find(text) != std::string::npos ||
-         unit.launcher.text.find(text) != std::string::npos;
+// A hole shows the launcher alone, the rewrite of a pair also the code that the launcher needs.
+bool shows(const corpus::Unit& unit, bool is_rewrite, const std::string& text) {
+  auto has = [&](const std::string& code) { return code.find(text) != std::string::npos; };
+  return has(unit.context) || has(unit.launcher.text) || (is_rewrite && has(unit.launcher.context));
 }
 
 class Splitting {
@@ -121,9 +120,13 @@ class Splitting {
     connect_copies();
     if (auto done = connect_similar_words(); !done) return std::unexpected(done.error());
     number_families();
+    std::set<std::uint32_t> rewrites;
     for (const auto* found : {&pairs.cuda, &pairs.torch})
-      for (const FoundPair& pair : *found) add_user(pair.from, pair.to);
-    if (auto done = find_helpers(); !done) return std::unexpected(done.error());
+      for (const FoundPair& pair : *found) {
+        add_user(pair.from, pair.to);
+        rewrites.insert(pair.to);
+      }
+    if (auto done = find_helpers(rewrites); !done) return std::unexpected(done.error());
     choose(facts);
     if (auto done = find_across(); !done) return std::unexpected(done.error());
     return std::move(split_);
@@ -205,7 +208,7 @@ class Splitting {
     return {};
   }
 
-  Result<> find_helpers() {
+  Result<> find_helpers(const std::set<std::uint32_t>& rewrites) {
     Names helpers;
     std::unordered_map<std::uint32_t, std::string> texts;
     if (auto done = read_helpers(helpers, texts); !done) return done;
@@ -219,7 +222,7 @@ class Splitting {
           std::vector<std::pair<std::uint32_t, std::uint32_t>> used;
           for (const std::string& name : cards()[user].helpers)
             for (std::uint32_t helper : helpers.at({cards()[user].source, name}))
-              if (shows(*unit, texts.at(helper))) used.emplace_back(helper, user);
+              if (shows(*unit, rewrites.contains(user), texts.at(helper))) used.emplace_back(helper, user);
           return used;
         },
         [&](Found used) {
