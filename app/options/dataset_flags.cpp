@@ -128,7 +128,7 @@ void add_labels(CLI::App& app, DatasetBuildFlags& flags) {
              flags.targets.push_back(*target);
            }
          },
-         "compute capabilities to compile for [80 90]")
+         "compute capabilities to compile for [80 86 90]")
       ->type_name("N")
       ->group(group);
   add_parsed<std::size_t>(app, "--jobs", flags.jobs, whole(1, 1'024),

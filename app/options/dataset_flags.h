@@ -73,7 +73,7 @@ struct DatasetBuildFlags {
   bool cuda_fim = false;
   double least_confidence = 0.6;
   bool compile = true;
-  std::vector<unsigned> targets = {80, 90};
+  std::vector<unsigned> targets = {80, 86, 90};
   std::size_t jobs = 0;
   std::string nvcc;
   bool allow_unsandboxed = false;

@@ -70,7 +70,7 @@ def given(*texts, **named):
 
 def test_a_guessed_signature_that_compiles_is_compilable(labels):
     answer = labels.judge(ADD, "add")
-    assert (answer["compile"], answer["compiled_for"]) == ("compilable", ["sm_80", "sm_90"])
+    assert (answer["compile"], answer["compiled_for"]) == ("compilable", ["sm_80", "sm_86", "sm_90"])
 
 
 def test_constants_of_the_launch_are_taken(labels):
@@ -163,6 +163,17 @@ def big(a: "*fp32", b: "*fp32", N: tl.constexpr):
 """
     answer = labels.judge(text, "big", given("a", "b", "256", num_warps="32"))
     assert answer["compile"] == "fails" and "shared memory" in answer["reason"]
+
+
+def test_shared_memory_of_the_target_decides(labels):
+    text = """@triton.jit
+def wide(a: "*fp32", b: "*fp32", M: tl.constexpr, N: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    tl.store(b + n[:, None] * M + m[None, :], tl.trans(tl.load(a + m[:, None] * N + n[None, :])))
+"""
+    answer = labels.judge(text, "wide", given("a", "b", "128", "256", num_warps="32"))
+    assert (answer["compile"], answer["compiled_for"]) == ("compilable", ["sm_80", "sm_90"]), answer
+    assert "sm_86: " in answer["reason"] and "of shared memory of 101376" in answer["reason"]
 
 
 def test_what_a_loop_does_at_import_ends(labels):

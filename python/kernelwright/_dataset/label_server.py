@@ -276,7 +276,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--seconds", type=float, default=30, metavar="S", help="a kernel's processor time")
     parser.add_argument("--stuck-after", type=float, default=STUCK_S, metavar="S", help="of the clock, without an end")
-    parser.add_argument("--targets", default="80,90", metavar="CC,...")
+    parser.add_argument("--targets", default="80,86,90", metavar="CC,...")
     parser.add_argument("--nvcc", default="", metavar="FILE")
     parser.add_argument("--unconfined", action="store_true")
     options = parser.parse_args()

@@ -29,7 +29,7 @@ std::string job_line(const corpus::Unit& unit);
 // SHA-256 of all inputs of the answer.
 std::string job_key(std::string_view job, const CompileOptions& options, std::string_view triton);
 
-// "sm_80", "sm_90".
+// "sm_80", "sm_86", "sm_90".
 std::vector<std::string> target_names(const CompileOptions& options);
 
 // The answer of the kernel's own process. That process ran untrusted code, so every part is checked; empty

@@ -22,7 +22,7 @@ struct CompileOptions {
   std::string python;                    // with Triton
   std::vector<std::string> python_path;  // where our package lies
   std::string native;                    // where libkwsandbox.so lies
-  std::vector<unsigned> targets = {80, 90};
+  std::vector<unsigned> targets = {80, 86, 90};
   unsigned jobs = 2;
   unsigned longest_s = 40;  // of processor time, a kernel
   bool allow_unsandboxed = false;

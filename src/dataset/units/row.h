@@ -34,7 +34,7 @@ BOOST_DEFINE_ENUM_CLASS(CompileLabel, not_tried, compilable, fails, signature_un
 struct Labels {
   CompileLabel compile = CompileLabel::not_tried;
   std::string compile_reason;             // empty: none
-  std::vector<std::string> compiled_for;  // "sm_80", "sm_90"
+  std::vector<std::string> compiled_for;  // "sm_80", "sm_86", "sm_90"
   bool masked_loads = false;
   bool boundary_check = false;
   bool shared_memory = false;
