@@ -204,16 +204,14 @@ json::object scored_facts(const ScoreWorld& world) {
       {"most_turns", scoring::most_turns(world.set.outputs)}};
 }
 
-// The values of --k; by default 1, and the number of samples that every task has.
+// The values of --k; by default those that half of the tasks allow.
 std::vector<std::size_t> k_of(const ScoreWorld& world) {
   if (!world.flags().k.empty()) return world.flags().k;
-  std::map<std::string, std::size_t> samples;
+  std::vector<score::Outcome> outcomes;
   for (const scoring::Output& output : world.set.outputs)
-    if (output.record.is_scored && output.record.verdict.standing != score::Standing::unknown)
-      ++samples[output.record.item];
-  std::size_t least = samples.empty() ? 1 : samples.begin()->second;
-  for (const auto& [item, count] : samples) least = std::min(least, count);
-  return least == 1 ? std::vector<std::size_t>{1} : std::vector<std::size_t>{1, least};
+    if (output.record.is_scored && output.record.verdict.by != scoring::JudgedBy::nobody)
+      outcomes.push_back({output.record.item, output.record.verdict.standing, {}});
+  return score::usual_k(score::by_task(outcomes));
 }
 
 json::object make_result(ScoreWorld& world) {

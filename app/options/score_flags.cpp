@@ -78,7 +78,7 @@ void add_figures(CLI::App& app, ScoreFlags& flags) {
   const std::string group = "Figures";
   add_parsed<std::vector<std::size_t>>(
       app, "--k", flags.k, parse_k,
-      "values of k in pass@k, like 1,5,10 [1 and the number of samples that every task has]")
+      "values of k in pass@k, like 1,5,10 [every k that half of the tasks have samples for]")
       ->type_name("K,...")
       ->group(group);
   add_parsed<std::uint64_t>(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 namespace kw::score {
@@ -65,6 +66,20 @@ PassAtK pass_at_k(const std::vector<TaskSamples>& tasks, std::size_t k, const Bo
   result.estimate = mean_over_tasks(values, bootstrap);
   if (!result.too_few.empty() && values.empty()) result.estimate.why = "no task has that many samples";
   return result;
+}
+
+std::vector<std::size_t> usual_k(const std::vector<TaskSamples>& tasks) {
+  constexpr std::size_t most_listed = 32;
+  std::vector<std::size_t> samples;
+  for (const TaskSamples& task : tasks)
+    if (task.samples > 0) samples.push_back(task.samples);
+  if (samples.empty()) return {1};
+  std::ranges::sort(samples, std::greater());
+  const std::size_t largest = samples[(samples.size() - 1) / 2];
+  std::vector<std::size_t> all;
+  for (std::size_t k = 1; k < largest; k += k < most_listed ? 1 : k) all.push_back(k);
+  all.push_back(largest);
+  return all;
 }
 
 namespace {

@@ -52,6 +52,10 @@ struct PassAtK {
 
 PassAtK pass_at_k(const std::vector<TaskSamples>& tasks, std::size_t k, const Bootstrap& bootstrap = {});
 
+// Every k that at least half of the judged tasks have samples for, but beyond 32 only 64, 128 and so on, and
+// the largest. {1} without judged tasks.
+std::vector<std::size_t> usual_k(const std::vector<TaskSamples>& tasks);
+
 // fast_p = 1/N Σ [right and speedup > p], strictly (Ouyang et al. 2025, KernelBench, arXiv:2502.10517,
 // section 3.3). A task with several samples enters with the share of its samples. fast_0 is the share that is
 // right at any speed. Right answers of unknown speed may be faster than p or not: `at_least` counts none of

@@ -55,6 +55,29 @@ TEST(PassAtK, HasNoValueWhereNoTaskHasEnoughSamples) {
   EXPECT_EQ(result.estimate.why, "no task has that many samples");
 }
 
+TEST(UsualK, IsEveryKThatHalfOfTheTasksHaveSamplesFor) {
+  EXPECT_THAT(usual_k({task("a", 5, 1), task("b", 3, 0), task("c", 2, 2), task("d", 1, 0)}),
+              ElementsAre(1, 2, 3));
+  EXPECT_THAT(usual_k({task("a", 9, 1), task("b", 2, 0), task("c", 1, 0)}), ElementsAre(1, 2));
+  EXPECT_THAT(usual_k({task("a", 4, 1), task("b", 1, 0)}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(usual_k({task("a", 1, 1)}), ElementsAre(1));
+}
+
+TEST(UsualK, LeavesOutTasksThatWereNotJudged) {
+  EXPECT_THAT(usual_k({task("a", 2, 1), task("b", 0, 0), task("c", 0, 0)}), ElementsAre(1, 2));
+  EXPECT_THAT(usual_k({task("b", 0, 0)}), ElementsAre(1));
+  EXPECT_THAT(usual_k({}), ElementsAre(1));
+}
+
+TEST(UsualK, DoublesBeyondThirtyTwo) {
+  auto all = usual_k({task("a", 200, 1)});
+  ASSERT_EQ(all.size(), 35U);
+  EXPECT_EQ(all[31], 32U);
+  EXPECT_THAT(std::vector(all.begin() + 32, all.end()), ElementsAre(64, 128, 200));
+  EXPECT_EQ(usual_k({task("a", 64, 1)}).back(), 64U);
+  EXPECT_EQ(usual_k({task("a", 64, 1)}).size(), 33U);
+}
+
 TEST(PassAtK, OfAllRightHasAnIntervalThatIsNotAPoint) {
   EXPECT_LT(pass_at_k(tasks("1111111111"), 1).estimate.interval->low, 0.8);
 }
