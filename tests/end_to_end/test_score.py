@@ -106,6 +106,17 @@ def test_the_syntax_tree_sees_through_disguises(scored):
     assert not idioms["sample_hash_mix~2"]["is_good"] and idioms["sample_hash_mix~2"]["forbidden"] > 0
 
 
+def test_static_checks_say_their_state_with_reason_and_line(scored):
+    idioms = {row: output["static"] for row, output in by_code(scored).items()}
+    assert idioms["sample_rowsum"]["state"] == "pass" and not idioms["sample_rowsum"]["reasons"]
+    forbidden = idioms["sample_hash_mix~2"]
+    assert forbidden["state"] == forbidden["checks"]["allowed"] == "fail"
+    reason = next(each for each in forbidden["reasons"] if each["check"] == "allowed")
+    assert reason["line"] > 0 and f"allowed, line {reason['line']}: {reason['what']}" in scored["stdout"]
+    assert sum(scored["static"]["checks"]["allowed"].values()) == scored["static"]["outputs"]
+    assert f"| fail | allowed | {reason['line']} |" in scored["text"]
+
+
 def test_figures_are_of_tasks_and_not_of_answers(scored):
     verdicts = scored["verdicts"]
     assert (verdicts["tasks"], verdicts["samples"], verdicts["right"]) == (4, 7, 2)

@@ -37,7 +37,7 @@ def answers(rows, middles):
 def test_perfect_holes_are_perfect(score):
     result = score(answers(ROWS, [row["completion"] for row in ROWS]))
     assert good(result) == (1.0, len(ROWS))
-    assert "static checks passed  1.000" in result["stdout"]
+    assert "static checks: pass      1.000" in result["stdout"]
     assert result["overlap"]["exact"]["value"] == 1.0
 
 
@@ -56,6 +56,7 @@ def test_holes_of_other_rows_are_not(score):
                                           "undefined_names")])
 def test_a_wrong_hole_is_not_good(score, middle, why):
     facts = score(answers([HOLE], [middle]))["outputs"][0]["static"]
+    assert facts["state"] == "fail" and facts["reasons"], facts
     assert not facts["is_good"] and facts[why] == (1 if why == "undefined_names" else False), facts
 
 

@@ -26,6 +26,18 @@ constexpr std::array methods{
     "outer"sv,   "topk"sv,      "sort"sv,    "gather"sv,  "scatter"sv, "scatter_add"sv, "masked_fill"sv,
     "where"sv,   "logsumexp"sv, "maximum"sv, "minimum"sv, "round"sv,   "floor"sv,       "ceil"sv};
 
+// Operators on tensors, written as methods.
+constexpr std::array operator_methods{
+    "__add__"sv,  "__radd__"sv, "__iadd__"sv,    "__sub__"sv,    "__rsub__"sv,    "__mul__"sv, "__rmul__"sv,
+    "__imul__"sv, "__neg__"sv,  "__truediv__"sv, "__matmul__"sv, "__rmatmul__"sv, "__pow__"sv};
+
+// Methods that return the tensor in another form.
+constexpr std::array tensor_views{"view"sv,    "reshape"sv,   "contiguous"sv, "to"sv,      "float"sv,
+                                  "half"sv,    "bfloat16"sv,  "type"sv,       "double"sv,  "transpose"sv,
+                                  "permute"sv, "t"sv,         "squeeze"sv,    "flatten"sv, "unsqueeze"sv,
+                                  "expand"sv,  "expand_as"sv, "view_as"sv,    "clone"sv,   "detach"sv,
+                                  "repeat"sv,  "type_as"sv,   "unflatten"sv,  "cuda"sv,    "narrow"sv};
+
 template <typename List>
 bool begins_with_one(const List& prefixes, std::string_view word) {
   return std::ranges::any_of(prefixes, [word](std::string_view prefix) { return word.starts_with(prefix); });
@@ -40,23 +52,11 @@ std::optional<std::string> method_work(Node function, const Aliases& aliases) {
   std::string name(function.field("attribute").text());
   std::string_view plain = name;
   if (plain.size() > 1 && plain.ends_with('_')) plain.remove_suffix(1);
-  if (std::ranges::find(methods, plain) == methods.end()) return {};
+  if (!syntax::lists(methods, plain) && !syntax::lists(operator_methods, name)) return {};
   auto path = syntax::dotted_path(function);
   // Functions of modules are not methods of tensors: numpy.sum, math.log.
   if (path && aliases.contains(path->substr(0, path->find('.')))) return {};
   return fmt::format(".{}()", name);
-}
-
-// The variables that an assignment sets: the base variables of its left side.
-std::set<std::string> targets_of(Node left) {
-  std::set<std::string> targets;
-  if (left.is("pattern_list") || left.is("tuple_pattern") || left.is("list_pattern")) {
-    for (Node part : left.named_children())
-      if (std::string root = root_of(part); !root.empty()) targets.insert(std::move(root));
-  } else if (std::string root = root_of(left); !root.empty()) {
-    targets.insert(std::move(root));
-  }
-  return targets;
 }
 
 // Variables and attributes of self ("self.name") in an expression.
@@ -84,11 +84,15 @@ std::set<std::string> roots_in(Node expression) {
 // Tracks the variables that contain a kernel's results, or views of them.
 class Flow {
  public:
-  // `own` are functions of the source, which may return the result of a kernel that they launch.
-  Flow(Node function, const Aliases& aliases, const std::set<std::string>& own) : own_(own) {
+  // `calls_own` tells of an expression whether it calls code that may return the result of a kernel.
+  Flow(Node function, const Aliases& aliases, const std::function<bool(Node)>& calls_own)
+      : aliases_(aliases), calls_own_(calls_own) {
     walk_live(function.field("body"), [&](Node node) {
-      bool assigns = node.is("assignment") || node.is("augmented_assignment");
-      if (assigns && !node.field("right").is_null()) add(node, aliases);
+      bool is_loop = node.is("for_statement");
+      bool assigns = node.is("assignment") || node.is("augmented_assignment") || is_loop;
+      if (assigns && !node.field("right").is_null()) add(node.field("left"), node.field("right"));
+      if (node.is("named_expression")) add(node.field("name"), node.field("value"));
+      if (node.is("call")) add_call(node);
       if (node.is("return_statement")) returns_.push_back(node);
       return !node.is("function_definition") && !node.is("lambda");
     });
@@ -110,13 +114,36 @@ class Flow {
     return false;
   }
 
-  // The line of the first return with a value if no return gives a kernel's result; else empty.
+  bool returns_values() const {
+    return std::ranges::any_of(returns_, [](Node node) {
+      auto values = node.named_children();
+      return !values.empty() && !values.front().is("none");
+    });
+  }
+
+  // A call that passes values to code of the source.
+  const std::optional<Node>& own_call() const { return own_call_; }
+
+  // The returns of values that no kernel has stored into.
+  std::vector<Node> returns_of_others() const {
+    std::vector<Node> found;
+    for (Node node : returns_) {
+      auto values = node.named_children();
+      if (values.empty() || values.front().is("none")) continue;
+      if (!holds_stored(roots_in(values.front())) && !calls_own_(values.front())) found.push_back(node);
+    }
+    return found;
+  }
+
+  // The line of the first return with a value if no return gives a kernel's result; else empty. A function
+  // that returns `self` is not followed.
   std::optional<std::size_t> line_of_unused() const {
     std::optional<std::size_t> line;
     for (Node node : returns_) {
       auto values = node.named_children();
       if (values.empty() || values.front().is("none")) continue;
-      if (holds_stored(roots_in(values.front())) || asks_own(values.front())) return {};
+      if (values.front().is("identifier") && values.front().text() == "self") return {};
+      if (holds_stored(roots_in(values.front())) || calls_own_(values.front())) return {};
       if (!line) line = node.line();
     }
     return line;
@@ -129,17 +156,29 @@ class Flow {
     bool is_new = false;  // a new tensor, not a view of the right side
   };
 
-  void add(Node node, const Aliases& aliases) {
-    Node right = node.field("right");
-    std::set<std::string> targets = targets_of(node.field("left"));
-    if (asks_own(right)) stored_.insert(targets.begin(), targets.end());
-    bool is_new = right.is("call") && is_allocation(right, aliases);
+  void add(Node left, Node right) {
+    std::set<std::string> targets = targets_of(left);
+    if (calls_own_(right)) stored_.insert(targets.begin(), targets.end());
+    bool is_new = right.is("call") && is_allocation(right, aliases_);
     assignments_.push_back({std::move(targets), roots_in(right), is_new});
   }
 
-  bool asks_own(Node expression) const {
-    return std::ranges::any_of(identifiers(expression),
-                               [this](const auto& name) { return own_.contains(name); });
+  // Calls that put values into a variable: out.copy_(y), outputs.append(y), torch.add(y, z, out=out).
+  void add_call(Node call) {
+    Node function = call.field("function");
+    Node arguments = call.field("arguments");
+    if (!own_call_ && !function.is("subscript") && !arguments.named_children().empty() &&
+        calls_own_(function))
+      own_call_ = call;
+    std::set<std::string> targets;
+    if (function.is("attribute"))
+      if (std::string root = root_of(function.field("object")); !root.empty() && !aliases_.contains(root))
+        targets.insert(std::move(root));
+    for (Node argument : arguments.named_children())
+      if (argument.is("keyword_argument") && argument.field("name").text() == "out")
+        if (std::string root = root_of(argument.field("value")); !root.empty())
+          targets.insert(std::move(root));
+    if (!targets.empty()) assignments_.push_back({std::move(targets), roots_in(arguments), true});
   }
 
   bool holds_stored(const std::set<std::string>& roots) const {
@@ -154,15 +193,36 @@ class Flow {
       stored_.insert(assignment.sources.begin(), assignment.sources.end());
   }
 
-  const std::set<std::string>& own_;
+  const Aliases& aliases_;
+  const std::function<bool(Node)>& calls_own_;
   std::vector<Assignment> assignments_;
   std::vector<Node> returns_;
+  std::optional<Node> own_call_;
   std::set<std::string> stored_;
 };
 
+// Adds the variables that an argument may pass: both sides of `out if wanted else None`, the arguments of
+// `TensorDescriptor.from_tensor(out, block)`. False if one is not known.
+bool add_passed(Node argument, const Aliases& aliases, std::set<std::string>& roots) {
+  std::vector<Node> parts{argument};
+  if (auto sides = argument.named_children(); argument.is("conditional_expression") && sides.size() == 3)
+    parts = {sides[0], sides[2]};
+  for (Node part : parts) {
+    if (part.is("none")) continue;
+    std::string root = root_of(part);
+    if (root.empty()) return false;
+    if (part.is("call") && aliases.contains(root))
+      roots.merge(roots_in(part.field("arguments")));
+    else
+      roots.insert(std::move(root));
+  }
+  return true;
+}
+
 // The arguments' variables for the parameters into which the kernel stores; empty if these are unknown.
-std::optional<std::set<std::string>> stored_by(const LaunchSite& launch, const KernelFacts& kernel) {
-  if (!kernel.knows_written || kernel.calls_unknown || kernel.written.empty()) return {};
+std::optional<std::set<std::string>> stored_by(const LaunchSite& launch, const KernelFacts& kernel,
+                                               const Aliases& aliases) {
+  if (!kernel.knows_written || kernel.written.empty()) return {};
   std::set<std::string> roots;
   std::size_t place = 0;
   for (Node argument : launch.call.field("arguments").named_children()) {
@@ -175,9 +235,7 @@ std::optional<std::set<std::string>> stored_by(const LaunchSite& launch, const K
     else if (place < kernel.parameters.size())
       parameter = kernel.parameters[place++];
     if (!kernel.written.contains(parameter)) continue;
-    std::string root = root_of(named ? argument.field("value") : argument);
-    if (root.empty()) return {};
-    roots.insert(std::move(root));
+    if (!add_passed(named ? argument.field("value") : argument, aliases, roots)) return {};
   }
   if (roots.empty()) return {};
   return roots;
@@ -213,6 +271,27 @@ std::set<std::string> identifiers(Node node) {
   return names;
 }
 
+std::set<std::string> own_names(Node node, const Aliases& aliases) {
+  std::set<std::string> names;
+  std::set<std::size_t> methods_at;
+  std::size_t chain_end = 0;  // of the object of the last attribute, which is an attribute itself
+  syntax::walk(node, [&](Node inner) {
+    if (inner.is("identifier") && !methods_at.contains(inner.begin())) names.emplace(inner.text());
+    if (!inner.is("attribute")) return true;
+    bool is_in_chain = inner.end() == chain_end;  // its path is the beginning of one that was looked at
+    Node object = inner.field("object");
+    chain_end = object.is("attribute") ? object.end() : 0;
+    if (!is_in_chain) {
+      auto path = syntax::dotted_path(inner);
+      if (path && syntax::resolved(aliases, *path).starts_with("torch.")) return false;
+    }
+    names.insert(fmt::format(".{}", inner.field("attribute").text()));
+    methods_at.insert(inner.field("attribute").begin());
+    return true;
+  });
+  return names;
+}
+
 std::string root_of(Node expression) {
   constexpr int longest_chain = 64;
   std::string_view member;
@@ -237,6 +316,25 @@ std::string root_of(Node expression) {
     }
   }
   return {};
+}
+
+std::set<std::string> targets_of(Node left) {
+  std::set<std::string> targets;
+  if (left.is("pattern_list") || left.is("tuple_pattern") || left.is("list_pattern")) {
+    for (Node part : left.named_children())
+      if (part.is("tuple_pattern") || part.is("list_pattern"))
+        targets.merge(identifiers(part));
+      else if (std::string root = root_of(part); !root.empty())
+        targets.insert(std::move(root));
+  } else if (std::string root = root_of(left); !root.empty()) {
+    targets.insert(std::move(root));
+  }
+  return targets;
+}
+
+bool is_tensor_method(std::string_view name) {
+  if (name.size() > 1 && name.ends_with('_')) name.remove_suffix(1);
+  return syntax::lists(methods, name) || syntax::lists(tensor_views, name);
 }
 
 bool makes_layer(std::string_view path) {
@@ -270,22 +368,47 @@ std::optional<std::string> torch_operation(Node node, const Aliases& aliases,
   return function.is("attribute") ? method_work(function, aliases) : std::nullopt;
 }
 
-std::optional<StaticFinding> unused_result(Node function, const std::vector<LaunchSite>& launches,
-                                           const Aliases& aliases, const std::set<std::string>& own) {
-  Flow flow(function, aliases, own);
+std::vector<Node> returns_without_kernel(Node function, const std::vector<LaunchSite>& launches,
+                                         const Aliases& aliases, const std::function<bool(Node)>& calls_own) {
+  Flow flow(function, aliases, calls_own);
   for (const LaunchSite& launch : launches) {
-    if (launch.kernels.empty()) return {};
+    std::optional<std::set<std::string>> roots;
+    if (launch.kernels.size() == 1) roots = stored_by(launch, *launch.kernels.front(), aliases);
+    // A kernel that cannot be followed may store into any of its arguments.
+    if (!roots) roots = roots_in(launch.call.field("arguments"));
+    for (const std::string& root : *roots) flow.stored_into(root);
+  }
+  if (!flow.settle()) return {};
+  return flow.returns_of_others();
+}
+
+ResultUse result_use(Node function, const std::vector<LaunchSite>& launches, const Aliases& aliases,
+                     const std::function<bool(Node)>& calls_own) {
+  Flow flow(function, aliases, calls_own);
+  std::string_view name = function.field("name").text();
+  if (!flow.returns_values()) return {};
+  std::optional<StaticFinding> unknown;
+  auto note_unknown = [&](Node place, std::string_view why) {
+    if (!unknown) unknown = StaticFinding{fmt::format("{}: {}", name, why), place.line()};
+  };
+  for (const LaunchSite& launch : launches) {
+    if (launch.kernels.empty()) note_unknown(launch.call, "the launched kernel is not known");
     for (const KernelFacts* kernel : launch.kernels) {
-      auto roots = stored_by(launch, *kernel);
-      if (!roots) return {};
+      auto roots = stored_by(launch, *kernel, aliases);
+      if (!roots || kernel->calls_unknown)
+        note_unknown(launch.call, fmt::format("what {} stores into is not known", kernel->kernel.name));
+      if (!roots) continue;
       for (const std::string& root : *roots) flow.stored_into(root);
     }
   }
-  if (!flow.settle()) return {};
+  if (!flow.settle())
+    return {{}, StaticFinding{fmt::format("{}: it has too many assignments", name), function.line()}};
   auto line = flow.line_of_unused();
   if (!line) return {};
-  return StaticFinding{
-      fmt::format("{} returns nothing that a kernel has stored into", function.field("name").text()), *line};
+  if (flow.own_call())
+    note_unknown(*flow.own_call(), "it passes values to a function of the source, which may store into them");
+  if (unknown) return {{}, unknown};
+  return {StaticFinding{fmt::format("{} returns nothing that a kernel has stored into", name), *line}, {}};
 }
 
 }  // namespace kw::score

@@ -48,6 +48,8 @@ class Host {
 
   HostFacts look(const std::string& entry) {
     count_launches();
+    find_launching();
+    entry_ = entry;
     for (const std::string& name : defined())
       if (is_entry_name(name, entry)) reach_name(name);
     facts_.has_entry = !waiting_.empty();
@@ -93,7 +95,9 @@ class Host {
     Node left = node.field("left");
     Node right = node.field("right");
     auto path = syntax::dotted_path(left);
-    if (!path || right.is_null()) return;
+    if (right.is_null()) return;
+    if (left.is("pattern_list") || left.is("tuple_pattern")) return note_several(left, right, is_global);
+    if (!path) return;
     auto add = [&right](std::vector<Node>& values) {
       if (values.size() < most_values) values.push_back(right);
     };
@@ -104,6 +108,17 @@ class Host {
     if (!callee) return;
     std::string full = syntax::resolved(aliases_, *callee);
     if (makes_layer(full) && computes_when_called(full)) layers_[*path] = full;
+  }
+
+  // first, second = make(relu), make(gelu): each name may have each value.
+  void note_several(Node left, Node right, bool is_global) {
+    for (const std::string& name : identifiers(left)) {
+      auto add = [&](std::vector<Node>& values) {
+        if (values.size() < most_values) values.push_back(right);
+      };
+      add(assigned_[name]);
+      if (is_global) add(globals_[name]);
+    }
   }
 
   // The kernels that an expression may mean, by all names in it and the values assigned to them.
@@ -225,19 +240,126 @@ class Host {
     std::set<std::string> parameters;
     if (is_function) parameters = identifiers(node.field("parameters"));
     std::vector<LaunchSite> launches;
+    Tensors tensors(node, aliases_, tensor_attributes_of_self(), is_function && returns_tensors(node));
     walk_live(is_function ? node.field("body") : node, [&](Node inner) {
       if (is_kernel(inner) || inner.is("class_definition")) return false;
       if (inner.is("identifier")) reach_name(std::string(inner.text()));
-      if (inner.is("call") || inner.is("binary_operator")) look_at_work(inner);
+      look_at_work(inner, tensors);
       if (inner.is("call")) look_at_call(inner, parameters, launches);
       return true;
     });
-    if (is_function && !launches.empty() && !facts_.unused_result)
-      facts_.unused_result = unused_result(node, launches, aliases_, own_);
+    if (is_function && !launches.empty()) look_at_result(node, launches);
+    if (is_function && !facts_.fallback) look_for_fallback(node, tensors, launches);
+    facts_.functions.push_back(node);
+    facts_.launched.insert(facts_.launched.end(), launches.begin(), launches.end());
   }
 
-  void look_at_work(Node node) {
-    if (auto operation = torch_operation(node, aliases_, layers_))
+  void look_at_result(Node function, const std::vector<LaunchSite>& launches) {
+    ResultUse use = result_use(function, launches, aliases_, [this](Node piece) { return calls_own(piece); });
+    if (!facts_.unused_result) facts_.unused_result = std::move(use.unused);
+    if (!facts_.unknown_result) facts_.unknown_result = std::move(use.unknown);
+  }
+
+  bool returns_tensors(Node function) const {
+    std::string_view name = function.field("name").text();
+    return name == "forward" || is_entry_name(name, entry_);
+  }
+
+  std::set<std::string> tensor_attributes_of_self() const {
+    std::set<std::string> names;
+    for (const auto& [path, values] : assigned_)
+      if (path.starts_with("self.") && std::ranges::any_of(values, [this](Node value) {
+            if (!value.is("call")) return false;
+            auto callee = syntax::dotted_path(value.field("function"));
+            std::string full = callee ? syntax::resolved(aliases_, *callee) : "";
+            return full == "torch.nn.Parameter" || full == "torch.nn.Buffer" ||
+                   is_allocation(value, aliases_);
+          }))
+        names.insert(path);
+    return names;
+  }
+
+  bool calls_own(Node piece) const {
+    return std::ranges::any_of(own_names(piece, aliases_), [this](std::string_view name) {
+      if (name.starts_with('.')) name.remove_prefix(1);
+      return own_.contains(std::string(name));
+    });
+  }
+
+  // The functions, classes, methods (".name") and attributes of self by which code launches a kernel.
+  void find_launching() {
+    for (bool grew = true; grew;) {
+      std::size_t before = launching_.size();
+      for (const auto& [name, nodes] : functions_) add_launching(name, nodes);
+      for (const auto& [name, one] : classes_)
+        for (const auto& [method, nodes] : one->methods) {
+          add_launching("." + method, nodes);
+          if (launching_.contains("." + method)) launching_.insert(name);
+        }
+      for (const auto& [path, values] : assigned_)
+        if (path.starts_with("self.")) add_launching(path.substr(4), values);
+      for (const auto& [name, values] : globals_) add_launching(name, values);
+      grew = launching_.size() > before;
+    }
+    // Every module has these; a reference's forward launches nothing.
+    launching_.erase(".forward");
+    launching_.erase(".__init__");
+  }
+
+  void add_launching(const std::string& name, const std::vector<Node>& nodes) {
+    if (!launching_.contains(name) &&
+        std::ranges::any_of(nodes, [this](Node node) { return launches_in(node); }))
+      launching_.insert(name);
+  }
+
+  bool launches_in(Node piece) const {
+    return std::ranges::any_of(own_names(piece, aliases_), [this](const std::string& name) {
+      return launching_.contains(name) || kernels_.contains(name);
+    });
+  }
+
+  // PyTorch's work of one node, also by a function of the source that launches no kernel.
+  std::optional<std::string> work_of(Node node, const Tensors& tensors, int depth = 0) const {
+    constexpr int deepest_call = 3;
+    if (auto operation = torch_operation(node, aliases_, layers_)) return operation;
+    if (auto operation = tensors.operation(node)) return operation;
+    if (!node.is("call") || depth >= deepest_call) return {};
+    Node function = node.field("function");
+    bool is_method = function.is("attribute");
+    std::string name(is_method ? function.field("attribute").text() : function.text());
+    if (launching_.contains(is_method ? "." + name : name)) return {};
+    std::vector<Node> called;
+    if (auto found = functions_.find(name); found != functions_.end() && !is_method) called = found->second;
+    for (const auto& [path, one] : classes_)
+      if (auto found = one->methods.find(name); found != one->methods.end() && is_method)
+        called.insert(called.end(), found->second.begin(), found->second.end());
+    for (Node one : called)
+      if (auto work = result_work(one, depth + 1)) return fmt::format("{} in {}", *work, name);
+    return {};
+  }
+
+  // PyTorch's work in the values that a function returns.
+  std::optional<std::string> result_work(Node function, int depth) const {
+    Tensors tensors(function, aliases_, {}, false);
+    std::optional<std::string> work;
+    walk_live(function.field("body"), [&](Node node) {
+      if (work || node.is("function_definition") || node.is("lambda")) return false;
+      work = work_of(node, tensors, depth);
+      return !work;
+    });
+    return work;
+  }
+
+  void look_for_fallback(Node function, const Tensors& tensors, const std::vector<LaunchSite>& launches) {
+    FallbackSearch search{aliases_, [this](Node piece) { return launches_in(piece); },
+                          [&](Node node) { return work_of(node, tensors); }};
+    facts_.fallback = find_fallback(function, launches, search);
+  }
+
+  void look_at_work(Node node, const Tensors& tensors) {
+    auto operation = torch_operation(node, aliases_, layers_);
+    if (!operation) operation = tensors.operation(node);
+    if (operation)
       if (worked_.insert(node.begin()).second) facts_.torch_work.push_back({*operation, node.line()});
   }
 
@@ -266,6 +388,8 @@ class Host {
   std::map<std::string, std::vector<Node>> globals_;
   std::map<std::string, std::vector<Node>> assigned_;
   std::map<std::string, std::string> layers_;  // "self.linear" → torch.nn.Linear
+  std::set<std::string> launching_;  // names of functions, methods and attributes that launch a kernel
+  std::string entry_;
   std::set<std::string> named_;
   std::vector<const Class*> reached_classes_;
   std::set<std::pair<const Class*, std::string>> overridden_;

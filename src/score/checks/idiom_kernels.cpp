@@ -30,39 +30,11 @@ constexpr std::array passing{"make_block_ptr"sv,
                              "view"sv,
                              "_experimental_make_tensor_descriptor"sv};
 
-template <typename List>
-bool lists(const List& list, std::string_view word) {
-  return std::ranges::find(list, word) != list.end();
-}
-
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.rfind('.') + 1);
-}
-
 Node inner(Node node) {
   while (node.is("parenthesized_expression") && !node.named_children().empty())
     node = node.named_children().front();
   return node;
 }
-
-// Positional and named arguments of a call.
-struct Arguments {
-  std::vector<Node> placed;
-  std::map<std::string, Node> named;
-
-  explicit Arguments(Node call) {
-    for (Node argument : call.field("arguments").named_children()) {
-      if (argument.is("keyword_argument"))
-        named.emplace(argument.field("name").text(), argument.field("value"));
-      else if (!argument.is("comment"))
-        placed.push_back(argument);
-    }
-  }
-  const Node* find(const std::string& name, std::size_t place) const {
-    if (auto found = named.find(name); found != named.end()) return &found->second;
-    return place < placed.size() ? &placed[place] : nullptr;
-  }
-};
 
 class KernelReader {
  public:
@@ -104,9 +76,11 @@ class KernelReader {
     Node function = call.field("function");
     auto path = syntax::dotted_path(function);
     std::string full = path ? syntax::resolved(aliases_, *path) : std::string();
-    std::string_view name = function.is("attribute") ? function.field("attribute").text() : last_part(full);
+    std::string_view name =
+        function.is("attribute") ? function.field("attribute").text() : syntax::last_part(full);
     bool is_library = full.starts_with("triton.");
     bool is_method = function.is("attribute") && !is_library;
+    if (is_library && (name == "device_assert" || name == "device_print")) facts_.has_effect = true;
     if (name.contains("inline_asm") || full.contains("libdevice") ||
         full.starts_with("triton.language.extra")) {
       facts_.calls_unknown = facts_.calls_unknown || name.contains("inline_asm");
@@ -122,21 +96,27 @@ class KernelReader {
   }
 
   void read_own_call(const std::string& full) {
-    if (full.empty() || lists(builtins, full)) return;
+    if (full.empty() || syntax::lists(builtins, full)) return;
     facts_.calls.insert(full);
   }
 
   // Methods of a descriptor check bounds themselves.
   bool is_masked(Node call, std::size_t place, bool is_method) const {
     Arguments arguments(call);
-    if (is_method || arguments.named.contains("boundary_check")) return true;
+    if (is_method) return true;
+    if (auto checked = arguments.named.find("boundary_check"); checked != arguments.named.end())
+      return !checked->second.named_children().empty() || checked->second.is("identifier");
     const Node* mask = arguments.find("mask", place);
-    return mask != nullptr && !mask->is("none");
+    return mask != nullptr && !mask->is("none") && !mask->is("true");
   }
 
   void read_load(Node call, bool is_method) {
     ++facts_.kernel.loads;
-    if (is_masked(call, 1, is_method)) ++facts_.kernel.masked_loads;
+    bool has_no_mask = syntax::last_part(call.field("function").text()).contains("descriptor");
+    if (is_masked(call, 1, is_method))
+      ++facts_.kernel.masked_loads;
+    else if (!has_no_mask)
+      facts_.unmasked.push_back(call);
   }
 
   void read_store(Node call, std::string_view name, bool is_method) {
@@ -145,8 +125,10 @@ class KernelReader {
     bool needs_none = name == "atomic_cas" || name.contains("descriptor");
     if (needs_none || is_masked(call, 2, is_method))
       ++facts_.kernel.masked_stores;
-    else
+    else {
       facts_.kernel.unmasked_store_lines.push_back(call.line());
+      facts_.unmasked.push_back(call);
+    }
     std::set<std::string> found;
     std::set<std::string> open;
     Arguments arguments(call);
@@ -168,7 +150,7 @@ class KernelReader {
     if (expression.is("identifier")) {
       std::string name(expression.text());
       if (!open.insert(name).second) return;
-      if (lists(facts_.parameters, name)) found.insert(name);
+      if (syntax::lists(facts_.parameters, name)) found.insert(name);
       if (auto values = assigned_.find(name); values != assigned_.end())
         for (Node value : values->second) parameters_of(value, found, open, depth + 1);
     } else if (expression.is("binary_operator")) {
@@ -193,7 +175,7 @@ class KernelReader {
     if (function.is("attribute") && !is_library)
       return parameters_of(function.field("object"), found, open, depth + 1);
     Arguments arguments(call);
-    if (!path || !lists(passing, last_part(*path))) return;
+    if (!path || !syntax::lists(passing, syntax::last_part(*path))) return;
     if (const Node* base = arguments.find("base", 0)) parameters_of(*base, found, open, depth + 1);
   }
 
@@ -203,8 +185,15 @@ class KernelReader {
   std::size_t steps_ = 0;
 };
 
+bool is_of_triton(Node decorator, const Aliases& aliases) {
+  if (decorator.named_children().empty()) return false;
+  Node what = decorator.named_children().front();
+  auto path = syntax::dotted_path(what.is("call") ? what.field("function") : what);
+  return path && syntax::resolved(aliases, *path).starts_with("triton.");
+}
+
 KernelFacts facts_of(Node whole, Node function, const Aliases& aliases, const std::string& outer) {
-  KernelFacts facts{function, {}, outer, {}, {}, true, {}, false};
+  KernelFacts facts{function, {}, outer, {}, {}, true, {}, false, {}, false, false, false};
   facts.kernel.name = function.field("name").text();
   facts.kernel.line = function.line();
   corpus::Unit unit;
@@ -212,7 +201,10 @@ KernelFacts facts_of(Node whole, Node function, const Aliases& aliases, const st
   unit.name = facts.kernel.name;
   unit.text = whole.text();
   for (Node child : whole.named_children())
-    if (child.is("decorator")) unit.decorators.emplace_back(child.text());
+    if (child.is("decorator")) {
+      unit.decorators.emplace_back(child.text());
+      facts.is_wrapped = facts.is_wrapped || !is_of_triton(child, aliases);
+    }
   facts.kernel.labels = labels::read_labels(unit);
   KernelReader(facts, aliases).read();
   return facts;
@@ -230,6 +222,19 @@ std::set<std::string> jitted_by_call(Node root, const Aliases& aliases) {
     return true;
   });
   return names;
+}
+
+// Device functions: another kernel calls them, or they return a value, which a launched kernel cannot.
+void mark_called(std::vector<KernelFacts>& kernels) {
+  std::set<std::string> called;
+  for (const KernelFacts& kernel : kernels) called.insert(kernel.calls.begin(), kernel.calls.end());
+  for (KernelFacts& kernel : kernels) {
+    kernel.is_called = called.contains(kernel.kernel.name);
+    syntax::walk(kernel.function.field("body"), [&](Node node) {
+      if (node.is("return_statement") && !node.named_children().empty()) kernel.is_called = true;
+      return !node.is("function_definition");
+    });
+  }
 }
 
 }  // namespace
@@ -252,6 +257,7 @@ std::vector<KernelFacts> find_kernels(Node root, const Aliases& aliases) {
     if (taken.insert(function.begin()).second) kernels.push_back(facts_of(node, function, aliases, outer));
     return false;
   });
+  mark_called(kernels);
   return kernels;
 }
 

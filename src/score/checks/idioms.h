@@ -14,6 +14,24 @@
 
 namespace kw::score {
 
+// fail: the text shows a fault. unproven: it neither shows one nor proves that there is none. pass: all else.
+BOOST_DEFINE_ENUM_CLASS(CheckState, pass, unproven, fail)
+
+// parses: it is Python. allowed: nothing forbidden occurs. has_kernel: a function is under @triton.jit.
+// launched: the entry's code launches one. stores: a launched kernel stores. result_used: the entry returns
+// what kernels have stored into. no_fallback: nowhere does PyTorch compute the result instead. loads: a
+// kernel reads something. in_bounds: each access has a mask, a boundary check, or a proof that it needs none.
+// defined: of a filled hole, whose caller checks it: nothing uses a name that nothing defines.
+// Three checks cannot fail and are unproven at worst: no_fallback, loads (in a hole it fails), in_bounds.
+BOOST_DEFINE_ENUM_CLASS(Check, parses, allowed, has_kernel, launched, stores, result_used, no_fallback, loads,
+                        in_bounds, defined)
+
+struct CheckResult {
+  Check check = Check::parses;
+  CheckState state = CheckState::pass;
+  std::vector<StaticFinding> why;  // the state is not pass: each reason with its line
+};
+
 // A function with a Triton decorator.
 struct JitKernel {
   std::string name;
@@ -27,7 +45,8 @@ struct JitKernel {
   std::size_t masked_stores = 0;
   std::size_t constexpr_parameters = 0;
   std::vector<std::size_t> unmasked_store_lines;
-  corpus::Labels labels;  // masked_loads, boundary_check, shared_memory, atomics, autotune
+  std::vector<StaticFinding> doubts;  // accesses to memory that nothing proves to be in bounds
+  corpus::Labels labels;              // masked_loads, boundary_check, shared_memory, atomics, autotune
 };
 
 // no_kernel: no function under @triton.jit, and no native code either. not_launched: there is a kernel, and
@@ -60,6 +79,11 @@ struct Idioms {
   std::vector<StaticFinding> findings;  // all else worth reading, by line
   Disguise disguise = Disguise::none;
   std::string why_disguised;  // one sentence; empty: none
+
+  // In the order of Check. Of a source that does not parse or is not examined there is only that check; a
+  // part has no launched, result_used and no_fallback.
+  std::vector<CheckResult> checks;
+  CheckState state = CheckState::fail;  // the worst of the checks
 
   // True if the source parses, has nothing forbidden and no disguise, and has a launched kernel (in a part:
   // a kernel) with loads and stores. Masks are not required: some shapes need none.

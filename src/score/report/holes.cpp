@@ -11,6 +11,7 @@
 #include "dataset/extract/harvest.h"
 #include "dataset/pairs/pairs.h"
 #include "score/checks/idioms.h"
+#include "score/report/static_checks.h"
 
 namespace kw::scoring {
 namespace json = boost::json;
@@ -111,12 +112,22 @@ StaticFacts facts_around(const score::Idioms& idioms, const Hole& hole) {
   return facts;
 }
 
-StaticFacts examine_filled(const Filled& made, const Hole& hole) {
+// The facts of a filled hole, with the accesses of its kernel that nothing proves to be in bounds.
+struct Examined {
+  StaticFacts facts;
+  std::vector<StaticFinding> forbidden;
+  std::vector<StaticFinding> doubts;
+  std::size_t error_line = 0;
+};
+
+Examined examine_filled(const Filled& made, const Hole& hole) {
   score::IdiomOptions part;
   part.is_whole_answer = false;
-  StaticFacts facts = facts_around(score::find_idioms(made.source, part), hole);
-  facts.has_jit = facts.has_jit && !made.kernels.empty();
-  return facts;
+  score::Idioms idioms = score::find_idioms(made.source, part);
+  Examined examined{facts_around(idioms, hole), idioms.forbidden, {}, idioms.error_line};
+  examined.facts.has_jit = examined.facts.has_jit && !made.kernels.empty();
+  if (const score::JitKernel* kernel = kernel_around(idioms, hole)) examined.doubts = kernel->doubts;
+  return examined;
 }
 
 // The names that kernels around the answer use, that those around the reference do not, and that nothing
@@ -130,12 +141,34 @@ std::vector<std::string> undefined_names(const Output& output, const Filled& ans
   return {names.begin(), names.end()};
 }
 
-// Whether the facts of a filled hole include all that the source has with its reference.
-bool does_all(const Output& output, const StaticFacts& facts) {
-  if (!output.has_reference) return facts.has_jit && facts.forbidden == 0;
-  StaticFacts wanted = examine_filled(fill(output, output.reference), *output.hole);
-  return facts.has_jit >= wanted.has_jit && facts.loads >= wanted.loads && facts.stores >= wanted.stores &&
-         facts.forbidden <= wanted.forbidden;
+// The checks of a filled hole. It has to have what the source has with its reference, and may leave open what
+// that leaves open.
+std::vector<score::CheckResult> checks_of(const Examined& answer, const std::optional<Examined>& wanted,
+                                          const std::vector<std::string>& names) {
+  using score::Check;
+  using score::CheckState;
+  std::vector<score::CheckResult> checks;
+  auto add = [&](Check check, CheckState state, bool holds, std::vector<StaticFinding> why) {
+    if (holds) why.clear();
+    checks.push_back({check, holds ? CheckState::pass : state, std::move(why)});
+  };
+  const StaticFacts& facts = answer.facts;
+  add(Check::parses, CheckState::fail, facts.parses,
+      {{"the source with its hole filled does not parse", answer.error_line}});
+  if (!facts.parses) return checks;
+  add(Check::allowed, CheckState::fail, facts.forbidden <= (wanted ? wanted->facts.forbidden : 0),
+      answer.forbidden);
+  add(Check::has_kernel, CheckState::fail, facts.has_jit >= (!wanted || wanted->facts.has_jit),
+      {{"the answer breaks the kernel around its hole", 0}});
+  add(Check::stores, CheckState::fail, !wanted || facts.stores >= wanted->facts.stores,
+      {{"the kernel around the hole stores nothing", 0}});
+  add(Check::loads, CheckState::fail, !wanted || facts.loads >= wanted->facts.loads,
+      {{"the kernel around the hole loads nothing", 0}});
+  add(Check::in_bounds, CheckState::unproven, answer.doubts.size() <= (wanted ? wanted->doubts.size() : 0),
+      answer.doubts);
+  add(Check::defined, CheckState::fail, names.empty(),
+      {{fmt::format("nothing defines {}", fmt::join(names, ", ")), 0}});
+  return checks;
 }
 
 }  // namespace
@@ -185,10 +218,14 @@ std::string hole_text(std::string_view answer, std::string_view reference) {
 std::optional<StaticFacts> check_hole(const Output& output) {
   if (!applies(output)) return {};
   Filled answered = fill(output, output.code);
-  StaticFacts facts = examine_filled(answered, *output.hole);
-  facts.undefined_names = undefined_names(output, answered).size();
-  facts.is_good = facts.parses && facts.undefined_names == 0 && does_all(output, facts);
-  return facts;
+  Examined answer = examine_filled(answered, *output.hole);
+  auto names = undefined_names(output, answered);
+  answer.facts.undefined_names = names.size();
+  std::optional<Examined> wanted;
+  if (output.has_reference) wanted = examine_filled(fill(output, output.reference), *output.hole);
+  set_checks(checks_of(answer, wanted, names), answer.facts);
+  answer.facts.is_good = answer.facts.state != score::CheckState::fail;
+  return answer.facts;
 }
 
 std::optional<FilledKernels> kernels_with_hole(const Output& output) {

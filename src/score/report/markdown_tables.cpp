@@ -82,6 +82,38 @@ std::string verdict_tables(View result, const std::string& mark) {
   return text;
 }
 
+namespace {
+
+// The answers by check and state, and the reasons of those that fail or are unproven.
+std::string check_rows(View result) {
+  constexpr std::size_t most_reasons = 100;
+  View checks = result["static"]["checks"];
+  if (!checks.is_there()) return {};
+  std::string text =
+      "fail: the source shows a fault. unproven: it shows none, and does not prove that there is none.\n\n"
+      "| check | pass | unproven | fail |\n|---|---:|---:|---:|\n";
+  for (const auto& [name, states] : checks.members())
+    text += fmt::format("| {} | {} | {} | {} |\n", table_cell(name), states["pass"].count(),
+                        states["unproven"].count(), states["fail"].count());
+  std::string rows;
+  std::size_t count = 0;
+  for (const char* state : {"fail", "unproven"})
+    for (const CheckReason& reason : check_reasons(result, state))
+      if (count++ < most_reasons)
+        rows += fmt::format("| {} | {} | {} | {} | {} |\n", table_cell(reason.target), state,
+                            table_cell(reason.check), reason.line == 0 ? "" : std::to_string(reason.line),
+                            table_cell(reason.what));
+  if (count == 0) return text + "\n";
+  text +=
+      "\nThe first reason of each answer that does not pass:\n\n| answer | state | check | line | reason "
+      "|\n|---|---|---|---:|---|\n" +
+      rows;
+  if (count > most_reasons) text += fmt::format("\n… and {} more in the JSON.\n", count - most_reasons);
+  return text + "\n";
+}
+
+}  // namespace
+
 std::string text_tables(View result, const std::string& mark) {
   std::string text;
   if (View checks = result["static"]; checks.is_there()) {
@@ -94,7 +126,8 @@ std::string text_tables(View result, const std::string& mark) {
     for (View property : checks["properties"].list())
       text += fmt::format("| {} | {} | {} |\n", property["name"].text(), property["outputs"].count(),
                           estimate_cells(property));
-    text += "\n" + count_rows("Disguises: kernels that do not do the work", checks["disguises"]);
+    text += "\n" + check_rows(result) +
+            count_rows("Disguises: kernels that do not do the work", checks["disguises"]);
   }
   if (View overlap = result["overlap"]; overlap.is_there()) {
     text += heading("Similarity to references", mark);

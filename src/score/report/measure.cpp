@@ -7,6 +7,7 @@
 #include "score/checks/idioms.h"
 #include "score/metrics/intervals.h"
 #include "score/report/holes.h"
+#include "score/report/static_checks.h"
 
 namespace kw::scoring {
 namespace {
@@ -28,6 +29,7 @@ StaticFacts facts_of(const score::Idioms& idioms) {
   if (idioms.disguise != score::Disguise::none) facts.disguise = to_string(idioms.disguise);
   facts.why_disguised = idioms.why_disguised;
   facts.is_good = idioms.is_good;
+  set_checks(idioms.checks, facts);
   return facts;
 }
 

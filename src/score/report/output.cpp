@@ -14,10 +14,11 @@ namespace json = boost::json;
 BOOST_DESCRIBE_STRUCT(VerdictFacts, (),
                       (by, standing, status, stage, error_class, counts_reason, counts_unknown, fault, why,
                        speedup, why_no_speed, trust, shapes, protocol))
+BOOST_DESCRIBE_STRUCT(StaticReason, (), (check, what, line))
 BOOST_DESCRIBE_STRUCT(StaticFacts, (),
                       (parses, has_jit, is_launched, loads, masked_loads, stores, masked_stores,
                        boundary_checks, constexpr_blocks, native_code, forbidden, torch_work, undefined_names,
-                       disguise, why_disguised, is_good))
+                       disguise, why_disguised, is_good, state, checks, reasons))
 BOOST_DESCRIBE_STRUCT(OverlapFacts, (), (exact, exact_tokens, exact_renamed, bleu))
 
 }  // namespace kw::scoring

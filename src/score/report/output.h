@@ -4,6 +4,7 @@
 
 #include <boost/json/object.hpp>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/core/result.h"
 #include "base/core/words.h"
 #include "base/rows/row_reader.h"
+#include "score/checks/idioms.h"
 #include "score/checks/overlap.h"
 #include "score/metrics/measures.h"
 #include "types/job.h"
@@ -38,6 +40,13 @@ struct VerdictFacts {
   std::string protocol;
 };
 
+struct StaticReason {
+  score::Check check = score::Check::parses;
+  std::string what;
+  std::size_t line =
+      0;  // of the answer, from 1; of a filled hole, of the whole source; 0: nowhere in particular
+};
+
 // The static checks: score/checks/idioms.h.
 struct StaticFacts {
   bool parses = false;
@@ -56,6 +65,9 @@ struct StaticFacts {
   std::string disguise;
   std::string why_disguised;
   bool is_good = false;
+  std::optional<score::CheckState> state;  // empty: the result is of a version without states
+  std::map<score::Check, score::CheckState> checks;
+  std::vector<StaticReason> reasons;  // why checks are not pass
 };
 
 struct OverlapFacts {

@@ -40,8 +40,14 @@ void add_verdicts(View result, std::vector<HeadlineRow>& rows) {
 }
 
 void add_texts(View result, std::vector<HeadlineRow>& rows) {
-  for (View property : result["static"]["properties"].list())
-    if (property["name"].text() == "good") rows.push_back(row_of("static checks passed", property, "item"));
+  // A result of an earlier version has no states.
+  const bool has_states = result["static"]["checks"].is_there();
+  for (View property : result["static"]["properties"].list()) {
+    std::string name = property["name"].text();
+    if (!has_states && name == "good") rows.push_back(row_of("static checks passed", property, "item"));
+    if (has_states && (name == "pass" || name == "unproven" || name == "fail"))
+      rows.push_back(row_of("static checks: " + name, property, "item"));
+  }
   View overlap = result["overlap"];
   if (overlap.is_there()) {
     std::string pairs = tasks_words(overlap["pairs"].count(), "pair");
@@ -131,6 +137,43 @@ std::vector<std::string> warnings(const json::object& object) {
   return all;
 }
 
+namespace {
+
+// "task: fail: launched, line 12: …" of the first answers whose static checks fail or are unproven.
+std::string first_reasons(View result) {
+  constexpr std::size_t most_shown = 5;
+  std::string text;
+  std::size_t shown = 0;
+  std::size_t others = 0;
+  for (const char* state : {"fail", "unproven"})
+    for (const CheckReason& reason : check_reasons(result, state)) {
+      if (shown++ < most_shown)
+        text += fmt::format("{:<8}  {}: {}{}: {}\n", state, to_plain_text(reason.target), reason.check,
+                            reason.line == 0 ? "" : fmt::format(", line {}", reason.line), reason.what);
+      else
+        ++others;
+    }
+  if (others > 0) text += fmt::format("… and {} more in the report\n", others);
+  return text;
+}
+
+}  // namespace
+
+std::vector<CheckReason> check_reasons(View result, std::string_view state) {
+  std::vector<CheckReason> reasons;
+  for (View output : result["outputs"].list()) {
+    View facts = output["static"];
+    if (!output["scored"].is_true() || facts["state"].text() != state) continue;
+    for (View reason : facts["reasons"].list())
+      if (facts["checks"][reason["check"].text()].text() == state) {
+        reasons.push_back(
+            {output["target"].text(), reason["check"].text(), reason["what"].text(), reason["line"].count()});
+        break;
+      }
+  }
+  return reasons;
+}
+
 std::string training_mark(const json::object& object) {
   return trained_on(View(object)) > 0 ? "(includes training tasks)" : "";
 }
@@ -148,6 +191,7 @@ std::string short_table(const json::object& result) {
   for (const HeadlineRow& row : rows)
     text += fmt::format("{:<{}}  {:>{}}  {:<{}}  {}\n", row.measure, widths[0], row.value, widths[1],
                         row.interval, widths[2], row.of);
+  text += first_reasons(View(result));
   if (std::string mark = training_mark(result); !mark.empty()) text += mark + "\n";
   return text;
 }

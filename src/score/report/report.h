@@ -3,6 +3,7 @@
 
 #include <boost/json/object.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "score/report/view.h"
@@ -24,6 +25,15 @@ std::vector<std::string> warnings(const boost::json::object& result);
 
 // "(includes training tasks)" if the result includes such tasks; else empty.
 std::string training_mark(const boost::json::object& result);
+
+// The deciding reason of each scored answer whose static checks are in this state.
+struct CheckReason {
+  std::string target;
+  std::string check;
+  std::string what;
+  std::size_t line = 0;  // 0: nowhere in particular
+};
+std::vector<CheckReason> check_reasons(View result, std::string_view state);
 
 // Both for a terminal; each line ends with a newline.
 std::string short_table(const boost::json::object& result);

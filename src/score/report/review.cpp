@@ -11,6 +11,7 @@
 #include "score/metrics/paired.h"
 #include "score/report/result.h"
 #include "score/report/review_sheet.h"
+#include "score/report/static_checks.h"
 #include "score/report/view.h"
 #include "verify/explain/words.h"
 
@@ -36,17 +37,16 @@ std::string findings_of(const ScoredAnswer& record) {
   std::string text;
   if (record.verdict.by != JudgedBy::nobody) text = trim(verdict_words(record.verdict));
   if (record.idioms)
-    text += fmt::format("{}static checks: {}", text.empty() ? "" : "; ",
-                        record.idioms->is_good            ? "passed"
-                        : record.idioms->disguise.empty() ? "not passed"
-                                                          : record.idioms->disguise);
+    text += fmt::format("{}static checks: {}", text.empty() ? "" : "; ", state_words(*record.idioms));
   return text;
 }
 
 std::string status_of(const ScoredAnswer& record) {
   if (record.verdict.by != JudgedBy::nobody) return std::string(to_string(record.verdict.standing));
   if (!record.idioms) return "not judged";
-  return record.idioms->is_good ? "static checks passed" : "static checks not passed";
+  if (!record.idioms->state)
+    return record.idioms->is_good ? "static checks passed" : "static checks not passed";
+  return fmt::format("static checks: {}", to_string(*record.idioms->state));
 }
 
 std::vector<score::ReviewTarget> targets_of(std::span<const Output> outputs) {
@@ -141,7 +141,9 @@ json::object reviewer_json(const std::string& name, const std::vector<Review>& r
     const ScoredAnswer& record = *place->second;
     auto person = accepts(review.label);
     if (!person) continue;
-    if (record.idioms) by_tree.push_back({record.idioms->is_good, *person});
+    // An unproven answer is no judgement, as the label unsure is none.
+    if (auto good = record.idioms ? judgement_of(*record.idioms) : std::nullopt)
+      by_tree.push_back({*good, *person});
     if (record.verdict.standing != score::Standing::unknown)
       by_verdict.push_back({record.verdict.standing == score::Standing::right, *person});
   }

@@ -139,6 +139,9 @@ struct Property {
 };
 
 constexpr Property properties[] = {
+    {"pass", [](const StaticFacts& facts) { return facts.state == score::CheckState::pass; }},
+    {"unproven", [](const StaticFacts& facts) { return facts.state == score::CheckState::unproven; }},
+    {"fail", [](const StaticFacts& facts) { return facts.state == score::CheckState::fail; }},
     {"good", [](const StaticFacts& facts) { return facts.is_good; }},
     {"parses", [](const StaticFacts& facts) { return facts.parses; }},
     {"has_jit", [](const StaticFacts& facts) { return facts.has_jit; }},
@@ -192,6 +195,20 @@ score::Estimate mean_bleu(const std::vector<const Output*>& pairs, const Figures
   return score::bootstrap_mean(items.values(), figures.bootstrap);
 }
 
+// The answers by check and state.
+json::object checks_json(const std::vector<const ScoredAnswer*>& records) {
+  std::map<score::Check, std::map<score::CheckState, std::size_t>> counts;
+  for (const ScoredAnswer* record : records)
+    for (const auto& [check, state] : record->idioms->checks) ++counts[check][state];
+  json::object checks;
+  for (const auto& [check, states] : counts) {
+    json::object& one = checks[to_string(check)].emplace_object();
+    for (auto state : {score::CheckState::pass, score::CheckState::unproven, score::CheckState::fail})
+      one[to_string(state)] = states.contains(state) ? states.at(state) : 0;
+  }
+  return checks;
+}
+
 }  // namespace
 
 json::value static_section(const std::vector<ScoredAnswer>& records, const Figures& figures) {
@@ -214,8 +231,10 @@ json::value static_section(const std::vector<ScoredAnswer>& records, const Figur
   }
   json::object disguised;
   for (const auto& [name, count] : disguises) disguised[name] = count;
-  return json::object{
-      {"outputs", looked_at.size()}, {"properties", std::move(rows)}, {"disguises", std::move(disguised)}};
+  return json::object{{"outputs", looked_at.size()},
+                      {"properties", std::move(rows)},
+                      {"checks", checks_json(looked_at)},
+                      {"disguises", std::move(disguised)}};
 }
 
 json::value overlap_section(std::span<const Output> outputs, const Figures& figures) {
@@ -347,6 +366,11 @@ json::object paired_section(const std::vector<ScoredAnswer>& before, const std::
   });
   compare_figure("static_good", [](const ScoredAnswer& record) {
     return record.idioms ? std::optional(record.idioms->is_good ? 1.0 : 0.0) : std::nullopt;
+  });
+  compare_figure("static_pass", [](const ScoredAnswer& record) {
+    bool has_state = record.idioms && record.idioms->state;
+    return has_state ? std::optional(record.idioms->state == score::CheckState::pass ? 1.0 : 0.0)
+                     : std::nullopt;
   });
   return {{"measures", std::move(measures)}};
 }

@@ -93,6 +93,19 @@ TEST(FilledHole, WithANameThatNothingDefinesIsNotGood) {
   EXPECT_THAT(kernels->why_not, HasSubstr("z_ptr"));
 }
 
+score::CheckState state_of(const std::string& answer) {
+  auto facts = check_hole(output_of(row(answer)));
+  return facts && facts->state ? *facts->state : score::CheckState::fail;
+}
+
+TEST(FilledHole, PassesWithItsReferenceAndMayLeaveNoMoreOpen) {
+  EXPECT_EQ(state_of(body), score::CheckState::pass);
+  EXPECT_EQ(
+      state_of("    i = tl.arange(0, n)\n    tl.store(y_ptr + i, tl.load(x_ptr + i) + tl.load(x_ptr + i))"),
+      score::CheckState::unproven);
+  EXPECT_EQ(state_of("    pass"), score::CheckState::fail);
+}
+
 TEST(FilledHole, OfADeviceFunctionNeedsNoStore) {
   boost::json::object device{{"prompt",
                               "<|fim_prefix|>import triton\n\n@triton.jit\ndef relu(x):\n    return "

@@ -9,6 +9,7 @@
 #include "score/report/report.h"
 #include "score/report/result.h"
 #include "score/report/review.h"
+#include "score/report/static_checks.h"
 
 namespace kw::scoring {
 namespace {
@@ -51,6 +52,70 @@ TEST(ScoredAnswer, ComesBackFromItsJson) {
   auto again = record_from_json(to_json(record));
   ASSERT_TRUE(again);
   EXPECT_EQ(to_json(*again), to_json(record));
+}
+
+Output checked(const std::string& target, score::CheckState state) {
+  Output output = output_of(target, Standing::right);
+  output.record.idioms.emplace();
+  std::vector<StaticFinding> why;
+  if (state != score::CheckState::pass) why.push_back({"k has an access without a mask", 9});
+  set_checks({{score::Check::parses, score::CheckState::pass, {}}, {score::Check::in_bounds, state, why}},
+             *output.record.idioms);
+  return output;
+}
+
+TEST(CheckStates, ComeBackFromTheirJson) {
+  ScoredAnswer record = checked("a", score::CheckState::unproven).record;
+  auto again = record_from_json(to_json(record));
+  ASSERT_TRUE(again && again->idioms);
+  EXPECT_EQ(again->idioms->state, score::CheckState::unproven);
+  EXPECT_EQ(again->idioms->checks.at(score::Check::in_bounds), score::CheckState::unproven);
+  ASSERT_EQ(again->idioms->reasons.size(), 1U);
+  EXPECT_EQ(again->idioms->reasons[0].line, 9U);
+}
+
+TEST(CheckStates, AreNotStatedByAnEarlierVersion) {
+  boost::json::object object = to_json(checked("a", score::CheckState::fail).record);
+  for (const char* name : {"state", "checks", "reasons"}) object["static"].get_object().erase(name);
+  object["static"].get_object()["is_good"] = true;
+  auto record = record_from_json(object);
+  ASSERT_TRUE(record && record->idioms);
+  EXPECT_FALSE(record->idioms->state);
+  EXPECT_EQ(judgement_of(*record->idioms), true);
+  EXPECT_EQ(state_words(*record->idioms), "passed");
+}
+
+TEST(CheckStates, AreReadInTheTableAndInTheReport) {
+  OutputSet set;
+  set.outputs = {checked("a", score::CheckState::pass), checked("b", score::CheckState::unproven),
+                 checked("c", score::CheckState::fail), checked("d", score::CheckState::fail)};
+  boost::json::object result = result_of_set(set);
+  View checks = View(result)["static"]["checks"]["in_bounds"];
+  EXPECT_EQ(checks["pass"].count(), 1U);
+  EXPECT_EQ(checks["unproven"].count(), 1U);
+  EXPECT_EQ(checks["fail"].count(), 2U);
+  const std::string table = short_table(result);
+  EXPECT_THAT(table, HasSubstr("static checks: unproven  "));
+  EXPECT_THAT(table, HasSubstr("fail      c: in_bounds, line 9: k has an access without a mask\n"));
+  EXPECT_THAT(markdown(result), HasSubstr("| in_bounds | 1 | 1 | 2 |"));
+  EXPECT_THAT(markdown(result),
+              HasSubstr("| b | unproven | in_bounds | 9 | k has an access without a mask |"));
+}
+
+TEST(CheckStates, OfAnEarlierResultAreTheShareOfGoodAnswers) {
+  OutputSet set;
+  set.outputs = {checked("a", score::CheckState::pass)};
+  set.outputs[0].record.idioms->is_good = true;
+  boost::json::object result = result_of_set(set);
+  result["static"].get_object().erase("checks");
+  EXPECT_THAT(short_table(result), HasSubstr("static checks passed"));
+  EXPECT_THAT(short_table(result), Not(HasSubstr("unproven")));
+}
+
+TEST(CheckStates, ThatAreUnprovenAgreeWithNobody) {
+  EXPECT_EQ(judgement_of(*checked("a", score::CheckState::pass).record.idioms), true);
+  EXPECT_EQ(judgement_of(*checked("a", score::CheckState::fail).record.idioms), false);
+  EXPECT_FALSE(judgement_of(*checked("a", score::CheckState::unproven).record.idioms));
 }
 
 TEST(ScoredAnswer, WithoutAStandingIsRefused) {
