@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "score/checks/idiom_parts.h"
 
 namespace kw::score {
 namespace {
+
+constexpr std::size_t most_returns = 64;  // each one searches its function
 
 struct Work {
   std::string what;
@@ -25,7 +28,7 @@ class Fallbacks {
       if (node.is("conditional_expression")) look_at_choice(node);
       return !found_;
     });
-    for (Node node : returns)
+    for (Node node : returns | std::views::take(most_returns))
       if (!found_) look_at_return(node);
     return std::move(found_);
   }

@@ -105,7 +105,7 @@ class Flow {
   bool settle() {
     constexpr int most_rounds = 64;
     constexpr std::size_t most_assignments = 4'000;
-    if (assignments_.size() > most_assignments) return false;
+    if (assignments_.size() > most_assignments || searched_bytes_ > most_searched_bytes) return false;
     for (int round = 0; round < most_rounds; ++round) {
       std::size_t before = stored_.size();
       for (const Assignment& assignment : assignments_) pass(assignment);
@@ -156,11 +156,17 @@ class Flow {
     bool is_new = false;  // a new tensor, not a view of the right side
   };
 
+  // As roots_in, up to a limit for all expressions together: calls nested in calls are searched once a level.
+  std::set<std::string> searched(Node expression) {
+    searched_bytes_ += expression.end() - expression.begin();
+    return searched_bytes_ > most_searched_bytes ? std::set<std::string>{} : roots_in(expression);
+  }
+
   void add(Node left, Node right) {
     std::set<std::string> targets = targets_of(left);
     if (calls_own_(right)) stored_.insert(targets.begin(), targets.end());
     bool is_new = right.is("call") && is_allocation(right, aliases_);
-    assignments_.push_back({std::move(targets), roots_in(right), is_new});
+    assignments_.push_back({std::move(targets), searched(right), is_new});
   }
 
   // Calls that put values into a variable: out.copy_(y), outputs.append(y), torch.add(y, z, out=out).
@@ -178,7 +184,7 @@ class Flow {
       if (argument.is("keyword_argument") && argument.field("name").text() == "out")
         if (std::string root = root_of(argument.field("value")); !root.empty())
           targets.insert(std::move(root));
-    if (!targets.empty()) assignments_.push_back({std::move(targets), roots_in(arguments), true});
+    if (!targets.empty()) assignments_.push_back({std::move(targets), searched(arguments), true});
   }
 
   bool holds_stored(const std::set<std::string>& roots) const {
@@ -199,6 +205,8 @@ class Flow {
   std::vector<Node> returns_;
   std::optional<Node> own_call_;
   std::set<std::string> stored_;
+  static constexpr std::size_t most_searched_bytes = std::size_t{4} << 20;
+  std::size_t searched_bytes_ = 0;
 };
 
 // Adds the variables that an argument may pass: both sides of `out if wanted else None`, the arguments of
@@ -271,12 +279,12 @@ std::set<std::string> identifiers(Node node) {
   return names;
 }
 
-std::set<std::string> own_names(Node node, const Aliases& aliases) {
-  std::set<std::string> names;
+void each_own_name(Node node, const Aliases& aliases,
+                   const std::function<void(std::string_view name, std::size_t begin)>& take) {
   std::set<std::size_t> methods_at;
   std::size_t chain_end = 0;  // of the object of the last attribute, which is an attribute itself
   syntax::walk(node, [&](Node inner) {
-    if (inner.is("identifier") && !methods_at.contains(inner.begin())) names.emplace(inner.text());
+    if (inner.is("identifier") && !methods_at.contains(inner.begin())) take(inner.text(), inner.begin());
     if (!inner.is("attribute")) return true;
     bool is_in_chain = inner.end() == chain_end;  // its path is the beginning of one that was looked at
     Node object = inner.field("object");
@@ -285,11 +293,11 @@ std::set<std::string> own_names(Node node, const Aliases& aliases) {
       auto path = syntax::dotted_path(inner);
       if (path && syntax::resolved(aliases, *path).starts_with("torch.")) return false;
     }
-    names.insert(fmt::format(".{}", inner.field("attribute").text()));
-    methods_at.insert(inner.field("attribute").begin());
+    Node member = inner.field("attribute");
+    take(fmt::format(".{}", member.text()), member.begin());
+    methods_at.insert(member.begin());
     return true;
   });
-  return names;
 }
 
 std::string root_of(Node expression) {

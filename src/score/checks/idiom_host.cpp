@@ -49,6 +49,8 @@ class Host {
   HostFacts look(const std::string& entry) {
     count_launches();
     find_launching();
+    find_places();
+    find_tensor_attributes();
     entry_ = entry;
     for (const std::string& name : defined())
       if (is_entry_name(name, entry)) reach_name(name);
@@ -80,7 +82,7 @@ class Host {
       } else if (node.is("function_definition")) {
         own_.insert(name);
         if (!around.empty() && around.back().is("class_definition"))
-          classes_.at(std::string(around.back().field("name").text()))->methods[name].push_back(node);
+          add_method(std::string(around.back().field("name").text()), name, node);
         else
           functions_[name].push_back(node);
       } else if (node.is("assignment")) {
@@ -89,6 +91,11 @@ class Host {
       if (is_class || node.is("function_definition")) around.push_back(node);
       return true;
     });
+  }
+
+  void add_method(const std::string& owner, const std::string& name, Node function) {
+    classes_.at(owner)->methods[name].push_back(function);
+    methods_[name].push_back(function);
   }
 
   void note_assignment(Node node, bool is_global) {
@@ -240,7 +247,7 @@ class Host {
     std::set<std::string> parameters;
     if (is_function) parameters = identifiers(node.field("parameters"));
     std::vector<LaunchSite> launches;
-    Tensors tensors(node, aliases_, tensor_attributes_of_self(), is_function && returns_tensors(node));
+    Tensors tensors(node, aliases_, tensor_attributes_, is_function && returns_tensors(node));
     walk_live(is_function ? node.field("body") : node, [&](Node inner) {
       if (is_kernel(inner) || inner.is("class_definition")) return false;
       if (inner.is("identifier")) reach_name(std::string(inner.text()));
@@ -265,8 +272,7 @@ class Host {
     return name == "forward" || is_entry_name(name, entry_);
   }
 
-  std::set<std::string> tensor_attributes_of_self() const {
-    std::set<std::string> names;
+  void find_tensor_attributes() {
     for (const auto& [path, values] : assigned_)
       if (path.starts_with("self.") && std::ranges::any_of(values, [this](Node value) {
             if (!value.is("call")) return false;
@@ -275,47 +281,60 @@ class Host {
             return full == "torch.nn.Parameter" || full == "torch.nn.Buffer" ||
                    is_allocation(value, aliases_);
           }))
-        names.insert(path);
-    return names;
+        tensor_attributes_.insert(path);
   }
 
-  bool calls_own(Node piece) const {
-    return std::ranges::any_of(own_names(piece, aliases_), [this](std::string_view name) {
-      if (name.starts_with('.')) name.remove_prefix(1);
-      return own_.contains(std::string(name));
-    });
+  bool calls_own(Node piece) const { return holds_place(own_places_, piece); }
+
+  bool launches_in(Node piece) const { return holds_place(launch_places_, piece); }
+
+  static bool holds_place(const std::vector<std::size_t>& places, Node piece) {
+    auto next = std::ranges::lower_bound(places, piece.begin());
+    return next != places.end() && *next < piece.end();
   }
 
-  // The functions, classes, methods (".name") and attributes of self by which code launches a kernel.
+  // The functions, classes, methods (".name") and attributes of self by which code launches a kernel: those
+  // that name a kernel, and those that name one of them.
   void find_launching() {
-    for (bool grew = true; grew;) {
-      std::size_t before = launching_.size();
-      for (const auto& [name, nodes] : functions_) add_launching(name, nodes);
-      for (const auto& [name, one] : classes_)
-        for (const auto& [method, nodes] : one->methods) {
-          add_launching("." + method, nodes);
-          if (launching_.contains("." + method)) launching_.insert(name);
-        }
-      for (const auto& [path, values] : assigned_)
-        if (path.starts_with("self.")) add_launching(path.substr(4), values);
-      for (const auto& [name, values] : globals_) add_launching(name, values);
-      grew = launching_.size() > before;
+    std::map<std::string, std::set<std::string>> users;  // of a name: the definitions with it
+    auto note = [&](const std::string& definition, const std::vector<Node>& nodes) {
+      for (Node node : nodes)
+        each_own_name(node, aliases_, [&](std::string_view name, std::size_t) {
+          users[std::string(name)].insert(definition);
+        });
+    };
+    for (const auto& [name, nodes] : functions_) note(name, nodes);
+    for (const auto& [name, one] : classes_)
+      for (const auto& [method, nodes] : one->methods) {
+        note("." + method, nodes);
+        users["." + method].insert(name);
+      }
+    for (const auto& [path, values] : assigned_)
+      if (path.starts_with("self.")) note(path.substr(4), values);
+    for (const auto& [name, values] : globals_) note(name, values);
+
+    std::vector<std::string> open;
+    for (const auto& [name, kernels] : kernels_) open.push_back(name);
+    while (!open.empty()) {
+      std::string name = std::move(open.back());
+      open.pop_back();
+      for (const std::string& user : users[name])
+        if (launching_.insert(user).second) open.push_back(user);
     }
     // Every module has these; a reference's forward launches nothing.
     launching_.erase(".forward");
     launching_.erase(".__init__");
   }
 
-  void add_launching(const std::string& name, const std::vector<Node>& nodes) {
-    if (!launching_.contains(name) &&
-        std::ranges::any_of(nodes, [this](Node node) { return launches_in(node); }))
-      launching_.insert(name);
-  }
-
-  bool launches_in(Node piece) const {
-    return std::ranges::any_of(own_names(piece, aliases_), [this](const std::string& name) {
-      return launching_.contains(name) || kernels_.contains(name);
+  // Where the source names what launches a kernel, and where it names functions and methods of its own.
+  void find_places() {
+    each_own_name(root_, aliases_, [this](std::string_view name, std::size_t begin) {
+      std::string text(name);
+      if (launching_.contains(text) || kernels_.contains(text)) launch_places_.push_back(begin);
+      if (own_.contains(text.starts_with('.') ? text.substr(1) : text)) own_places_.push_back(begin);
     });
+    std::ranges::sort(launch_places_);
+    std::ranges::sort(own_places_);
   }
 
   // PyTorch's work of one node, also by a function of the source that launches no kernel.
@@ -328,18 +347,18 @@ class Host {
     bool is_method = function.is("attribute");
     std::string name(is_method ? function.field("attribute").text() : function.text());
     if (launching_.contains(is_method ? "." + name : name)) return {};
-    std::vector<Node> called;
-    if (auto found = functions_.find(name); found != functions_.end() && !is_method) called = found->second;
-    for (const auto& [path, one] : classes_)
-      if (auto found = one->methods.find(name); found != one->methods.end() && is_method)
-        called.insert(called.end(), found->second.begin(), found->second.end());
-    for (Node one : called)
-      if (auto work = result_work(one, depth + 1)) return fmt::format("{} in {}", *work, name);
+    const auto& functions = is_method ? methods_ : functions_;
+    if (auto found = functions.find(name); found != functions.end())
+      for (Node one : found->second)
+        if (const auto& work = result_work(one, depth + 1)) return fmt::format("{} in {}", *work, name);
     return {};
   }
 
-  // PyTorch's work in the values that a function returns.
-  std::optional<std::string> result_work(Node function, int depth) const {
+  // PyTorch's work in the values that a function returns. Each function is searched once for a depth: code
+  // that calls many functions of one name would take forever otherwise.
+  const std::optional<std::string>& result_work(Node function, int depth) const {
+    auto [known, is_new] = result_works_.try_emplace({function.begin(), depth});
+    if (!is_new) return known->second;
     Tensors tensors(function, aliases_, {}, false);
     std::optional<std::string> work;
     walk_live(function.field("body"), [&](Node node) {
@@ -347,7 +366,8 @@ class Host {
       work = work_of(node, tensors, depth);
       return !work;
     });
-    return work;
+    known->second = std::move(work);
+    return known->second;
   }
 
   void look_for_fallback(Node function, const Tensors& tensors, const std::vector<LaunchSite>& launches) {
@@ -385,10 +405,15 @@ class Host {
   std::set<std::string> own_;  // functions and methods
   std::map<std::string, std::vector<Node>> functions_;
   std::map<std::string, std::shared_ptr<Class>> classes_;
+  std::map<std::string, std::vector<Node>> methods_;  // of all classes
   std::map<std::string, std::vector<Node>> globals_;
   std::map<std::string, std::vector<Node>> assigned_;
   std::map<std::string, std::string> layers_;  // "self.linear" → torch.nn.Linear
-  std::set<std::string> launching_;  // names of functions, methods and attributes that launch a kernel
+  std::set<std::string> launching_;         // names of functions, methods and attributes that launch a kernel
+  std::vector<std::size_t> launch_places_;  // sorted
+  std::vector<std::size_t> own_places_;     // sorted
+  mutable std::map<std::pair<std::size_t, int>, std::optional<std::string>> result_works_;
+  std::set<std::string> tensor_attributes_;  // "self.weight"
   std::string entry_;
   std::set<std::string> named_;
   std::vector<const Class*> reached_classes_;

@@ -84,9 +84,10 @@ void walk_live(Node node, const std::function<bool(Node)>& enter);
 // Every identifier in the node.
 std::set<std::string> identifiers(Node node);
 
-// As identifiers, but not of PyTorch's paths, and attributes with a dot before: the source's `relu` is
-// neither `torch.relu` nor the method `.relu`.
-std::set<std::string> own_names(Node node, const Aliases& aliases);
+// As identifiers, with their places, but not of PyTorch's paths, and attributes with a dot before: the
+// source's `relu` is neither `torch.relu` nor the method `.relu`.
+void each_own_name(Node node, const Aliases& aliases,
+                   const std::function<void(std::string_view name, std::size_t begin)>& take);
 
 // The base variable of an expression: "out" of `out.view(-1)[0]`, "self.out" of `self.out.data`. Empty if
 // there is none.

@@ -320,5 +320,36 @@ TEST(IdiomStates, OfEndlessNestingComeToAnEnd) {
   EXPECT_EQ(state_of_kernel(chain + "    tl.store(out_ptr + a2000, tl.load(x_ptr))\n"), CheckState::unproven);
 }
 
+// Each of these took minutes when a check searched a piece of code once for each piece around it.
+TEST(IdiomStates, OfALongChainOfFunctionsAreFound) {
+  std::string functions;
+  for (int i = 0; i < 5'000; ++i) functions += fmt::format("def f{}(x):\n    return f{}(x)\n", i, i + 1);
+  Idioms found =
+      check({.before = functions + "def f5000(x):\n    relu[(1,)](x, x, 1, BLOCK=1)\n    return x\n",
+             .kernel = masked,
+             .forward = "        return f0(x)\n"});
+  EXPECT_EQ(found.state, CheckState::pass);
+}
+
+TEST(IdiomStates, OfManyMethodsOfOneNameAreFound) {
+  std::string classes;
+  for (int i = 0; i < 100; ++i) {
+    classes += fmt::format("class C{}:\n    def m(self, x):\n", i);
+    for (int call = 0; call < 30; ++call) classes += "        x.m(x)\n";
+  }
+  Idioms found = check({.kernel = masked,
+                        .forward = "        if n:\n            relu[(1,)](x, out, n, BLOCK=1)\n"
+                                   "        else:\n            out = y.m(x)\n        return out\n",
+                        .after = classes});
+  EXPECT_EQ(found.state, CheckState::pass);
+}
+
+TEST(IdiomStates, OfCallsNestedInCallsAreUnproven) {
+  std::string calls;
+  for (int i = 0; i < 20'000; ++i) calls += "x.foo(";
+  std::string forward = "        relu[(1,)](x, out, n, BLOCK=1)\n        return " + calls + "x";
+  EXPECT_EQ(state_of_forward(forward + std::string(20'000, ')') + "\n"), CheckState::unproven);
+}
+
 }  // namespace
 }  // namespace kw::score
