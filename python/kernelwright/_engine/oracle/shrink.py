@@ -3,13 +3,15 @@
 Sizes are halved, the largest first, as long as the reference stays valid: it is constructed and called on the meta
 device, which computes shapes only, or where that is impossible, with real memory.
 """
+import dataclasses
+
 import torch
 
 from . import inputs as drawing
 from .faults import TaskFault
 from .load import load
 from .reference import plainly
-from .sizes import ShapeSizes, SourceSizes
+from .sizes import sizes_of
 
 REAL_LIMIT = 256 << 20  # bytes of inputs and weights up to which a task is tried with real memory
 SMALLEST = 8            # sizes below it are not halved
@@ -35,10 +37,11 @@ class Shrunk:
 
 def shrink(source, entry_point, input_shapes, max_bytes, halvings):
     """The Shrunk task of at most `max_bytes` of inputs and weights (0: any), halved `halvings` more times."""
-    sizes = ShapeSizes(input_shapes) if input_shapes and input_shapes.strip() else SourceSizes(source)
+    sizes = sizes_of(source, input_shapes)
 
     def weigh():
-        return _bytes_of(*sizes.written(source, input_shapes), entry_point)
+        found = tried(*sizes.written(source, input_shapes), entry_point)
+        return found.weight if found is not None and found.output_elements != 0 else None
 
     weight = weigh()
     if weight is None:
@@ -74,33 +77,42 @@ def _halve(sizes, weigh, weight):
     return None
 
 
-def _bytes_of(source, input_shapes, entry_point):
-    """Bytes of inputs, weights and outputs of a valid task, else None."""
+@dataclasses.dataclass(frozen=True)
+class Tried:
+    """A task that could be constructed, and perhaps called."""
+
+    weight: int                  # bytes of inputs and weights
+    inputs: tuple                # the shapes of the tensors among the inputs
+    fixed: tuple                 # the shapes of weights and buffers, and the constructor's arguments
+    output_elements: int | None  # None: there was no memory for the call
+
+
+def tried(source, input_shapes, entry_point):
+    """The Tried task, or None where it is not valid: it cannot be constructed, or its call fails."""
     with torch.random.fork_rng(devices=[]):
-        found = _tried(source, input_shapes, entry_point, torch.device("meta"), None)
-        if found is not None:
-            weight, valid = found
-            if valid:
-                return weight
-            if weight > REAL_LIMIT:
-                # It can be weighed but not called without memory; its sizes are assumed to be right.
-                return weight
-        found = _tried(source, input_shapes, entry_point, torch.device("cpu"), REAL_LIMIT)
-        return found[0] if found is not None and found[1] else None
+        found = _tried_on(torch.device("meta"), None, source, input_shapes, entry_point)
+        if found is None or (found.output_elements is None and found.weight <= REAL_LIMIT):
+            real = _tried_on(torch.device("cpu"), REAL_LIMIT, source, input_shapes, entry_point)
+            return real if real is not None and real.output_elements is not None else None
+        # One that can be weighed but not called without memory is assumed to be right.
+        return found
 
 
-def _tried(source, input_shapes, entry_point, device, limit):
-    """(bytes, whether the call worked), or None where the task could not be constructed."""
+def _tried_on(device, limit, source, input_shapes, entry_point):
+    """The Tried task without output elements where its call failed or more than `limit` bytes are needed for it."""
     task = None
     try:
         with torch.device(device), torch.no_grad():
             task = load(source, entry_point, input_shapes)
             given = drawing.draw(task, 0, torch.device(device), "fp32") if task.shapes is not None else task.inputs()
             target = task.construct()
-            weight = _weight(given, target)
-            if limit is not None and weight > limit:
-                return weight, False
-            return weight, _called(target, given)
+            own = target.state_dict() if isinstance(target, torch.nn.Module) else {}
+            tensors = [each for each in (*drawing.tensors_in(given), *own.values()) if isinstance(each, torch.Tensor)]
+            weight = sum(each.numel() * each.element_size() for each in tensors)
+            return Tried(weight, tuple(tuple(each.shape) for each in drawing.tensors_in(given)),
+                         (*((name, tuple(each.shape)) for name, each in own.items() if isinstance(each, torch.Tensor)),
+                          repr(task.init_arguments())),
+                         _called(target, given) if limit is None or weight <= limit else None)
     except (TaskFault, MemoryError):
         return None
     finally:
@@ -109,18 +121,12 @@ def _tried(source, input_shapes, entry_point, device, limit):
 
 
 def _called(target, given):
+    """How many elements the reference returns, or None where it is not valid with these sizes."""
     try:
         found = target(*given)
-        if not any(each.numel() for each in drawing.tensors_in(found)):
-            return False
-        if all(each.device.type != "meta" for each in drawing.tensors_in(found)):
+        outputs = drawing.tensors_in(found)
+        if all(each.device.type != "meta" for each in outputs):
             plainly(found)
-        return True
+        return sum(each.numel() for each in outputs)
     except BaseException:  # any exception means that the reference is not valid with these sizes
-        return False
-
-
-def _weight(given, target):
-    own = target.state_dict().values() if isinstance(target, torch.nn.Module) else ()
-    return sum(each.numel() * each.element_size() for each in (*drawing.tensors_in(given), *own)
-               if isinstance(each, torch.Tensor))
+        return None

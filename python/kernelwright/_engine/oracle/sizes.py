@@ -1,34 +1,52 @@
-"""Finds and halves the sizes of a task: module-level integers of its source, or dimensions of its shapes."""
+"""Finds and changes the sizes of a task: module-level integers of its source, or dimensions of its shapes."""
 import ast
 import json
 
 
-class SourceSizes:
-    """Module-level assignments of integers, alone or within a list or tuple: `batch, shape = 16, (1024, 64)`."""
+# Functions of PyTorch that take a shape; the first ones also take it as separate arguments.
+_MAKERS = {"rand", "randn", "ones", "zeros", "empty"}
+_OTHER_MAKERS = {"randint", "full", "normal"}
 
-    def __init__(self, source):
-        self._tree = ast.parse(source)
-        self._slots = [slot for node in self._tree.body for slot in _slots(node)]
-        self._given = [slot.value for slot in self._slots]
-        self._last = None
+
+def sizes_of(source, input_shapes, with_literals=False):
+    """The sizes of a task: those of its shapes, where it has shapes. Literals in get_inputs are left out unless asked for."""
+    return ShapeSizes(input_shapes) if input_shapes and input_shapes.strip() else SourceSizes(source, with_literals)
+
+
+class _Sizes:
+    """Sizes with a name and a `value`, which `put` changes."""
+
+    sizes = ()
+    _last = None
 
     def largest_first(self, smallest):
         """Sizes of at least `smallest`, the largest first."""
-        return sorted((slot for slot in self._slots if slot.value >= smallest), key=lambda slot: -slot.value)
+        return sorted((size for size in self.sizes if size.value >= smallest), key=lambda size: -size.value)
 
-    def halve(self, slot):
+    def halve(self, size):
         """Halve one size."""
-        self._last = slot, slot.value
-        slot.put(slot.value // 2)
+        self._last = size, size.value
+        size.put(size.value // 2)
 
     def undo(self):
         """Undo the last halving."""
-        slot, value = self._last
-        slot.put(value)
+        size, value = self._last
+        size.put(value)
+
+
+class SourceSizes(_Sizes):
+    """Module-level assignments of integers, alone or within a list or tuple: `batch, shape = 16, (1024, 64)`."""
+
+    def __init__(self, source, with_literals=False):
+        self._tree = ast.parse(source)
+        self.sizes = [slot for node in self._tree.body for slot in _slots(node)]
+        if with_literals:
+            self.sizes += _axes(self._tree)
+        self._given = [slot.value for slot in self.sizes]
 
     def changed(self):
         """{name: new value} of the sizes that differ from the source as given."""
-        return {slot.name: slot.value for slot, given in zip(self._slots, self._given) if slot.value != given}
+        return {slot.name: slot.value for slot, given in zip(self.sizes, self._given) if slot.value != given}
 
     def written(self, source, input_shapes):
         """(source, shapes) with the present sizes."""
@@ -49,6 +67,42 @@ class _Slot:
             setattr(self._holder, self._field, node)
         else:
             getattr(self._holder, self._field)[self._at] = node
+
+
+class _Axis:
+    """The equal literals that are this dimension of the inputs: the 64 of `torch.randn(64, 8), torch.randn(64)`."""
+
+    def __init__(self, number, value, constants):
+        self.name, self.value = f"dimension {number} of {value}", value
+        self._constants = constants
+
+    def put(self, value):
+        self.value = value
+        for constant in self._constants:
+            constant.value = value
+
+
+def _axes(tree):
+    found = {}
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and function.name == "get_inputs":
+            for call in ast.walk(function):
+                for number, each in enumerate(_shape_of(call)):
+                    if isinstance(each, ast.Constant) and type(each.value) is int:
+                        found.setdefault((number, each.value), []).append(each)
+    return [_Axis(*key, constants) for key, constants in found.items()]
+
+
+def _shape_of(call):
+    """The nodes of the shape that a call of _MAKERS gets."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    if name not in _MAKERS | _OTHER_MAKERS:
+        return []
+    given = [*call.args, *(each.value for each in call.keywords if each.arg == "size")]
+    shape = next((each for each in given if isinstance(each, (ast.List, ast.Tuple))), None)
+    if shape is not None:
+        return shape.elts
+    return call.args if name in _MAKERS else []
 
 
 def _slots(node):
@@ -99,34 +153,17 @@ def _power(node):
     return None
 
 
-class ShapeSizes:
+class ShapeSizes(_Sizes):
     """Sizes of a function pair's shapes; equal dimensions are one size, because they belong together."""
 
     def __init__(self, input_shapes):
         try:
             self._shapes = json.loads(input_shapes)
             self._given = json.loads(input_shapes)
-            for spec in self._shapes.values():
-                [size + 0 for size in spec["shape"]]
+            values = {size + 0: None for spec in self._shapes.values() for size in spec["shape"]}
         except (ValueError, TypeError, KeyError, AttributeError):
-            self._shapes = self._given = {}  # not valid: loading it reports the error
-        self._last = None
-
-    def largest_first(self, smallest):
-        """As for SourceSizes."""
-        found = {size for spec in self._shapes.values() for size in spec["shape"] if size >= smallest}
-        return sorted(found, reverse=True)
-
-    def halve(self, size):
-        """Halve every dimension of this size."""
-        self._last = {name: list(spec["shape"]) for name, spec in self._shapes.items()}
-        for spec in self._shapes.values():
-            spec["shape"] = [each // 2 if each == size else each for each in spec["shape"]]
-
-    def undo(self):
-        """As for SourceSizes."""
-        for name, shape in self._last.items():
-            self._shapes[name]["shape"] = shape
+            self._shapes, self._given, values = {}, {}, {}  # not valid: loading it reports the error
+        self.sizes = [_Dimension(self._shapes, value) for value in values]
 
     def changed(self):
         """{argument: new shape}."""
@@ -136,3 +173,17 @@ class ShapeSizes:
     def written(self, source, input_shapes):
         """As for SourceSizes."""
         return source, json.dumps(self._shapes) if self.changed() else input_shapes
+
+
+class _Dimension:
+    """Every dimension of one size."""
+
+    def __init__(self, shapes, value):
+        self.value = value
+        self._places = [(spec["shape"], at) for spec in shapes.values()
+                        for at, each in enumerate(spec["shape"]) if each == value]
+
+    def put(self, value):
+        self.value = value
+        for shape, at in self._places:
+            shape[at] = value
