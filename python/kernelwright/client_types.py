@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
     move_weights: bool
     require: Literal["own", "triton", "any"]
     varied_inputs: bool
+    varied_shapes: Literal["off", "report", "require"]
     timing_trials: int
     timing_precision: float
     compile_baseline: bool

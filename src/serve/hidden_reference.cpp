@@ -88,20 +88,24 @@ bool blur(EvidenceRecord& evidence) {
 }
 
 // Families quote values in their reasons, and the reference's own errors where they were dropped.
+bool blur(FamilyTrial& trial) {
+  if (trial.outcome == FamilyOutcome::held) return false;
+  std::optional<std::string> coarse;
+  if (trial.outcome == FamilyOutcome::dropped)
+    coarse = "the reference gives no sound answer on these inputs";
+  else if (trial.why)
+    coarse = without_values(*trial.why);
+  bool removed = std::exchange(trial.why, coarse) != coarse;
+  removed = round_error(trial.max_abs_error) || removed;
+  removed = trial.max_error_over_limit.has_value() || removed;
+  trial.max_error_over_limit.reset();
+  return removed;
+}
+
 bool blur(Generality& generality) {
   bool removed = false;
-  for (FamilyTrial& trial : generality.families) {
-    if (trial.outcome == FamilyOutcome::held) continue;
-    std::optional<std::string> coarse;
-    if (trial.outcome == FamilyOutcome::dropped)
-      coarse = "the reference gives no sound answer on these inputs";
-    else if (trial.why)
-      coarse = without_values(*trial.why);
-    removed = std::exchange(trial.why, coarse) != coarse || removed;
-    removed = round_error(trial.max_abs_error) || removed;
-    removed = trial.max_error_over_limit.has_value() || removed;
-    trial.max_error_over_limit.reset();
-  }
+  for (auto* trials : {&generality.families, &generality.shape_trials})
+    for (FamilyTrial& trial : *trials) removed = blur(trial) || removed;
   return removed;
 }
 

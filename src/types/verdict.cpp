@@ -25,10 +25,20 @@ std::optional<bool> correctness(const Verdict& verdict) {
 }
 
 const FamilyTrial* specialised_on(const Generality& generality) {
-  auto failed = std::ranges::find_if(generality.families, [](const FamilyTrial& each) {
-    return each.outcome == FamilyOutcome::failed && !each.reported_only;
-  });
-  return failed == generality.families.end() ? nullptr : &*failed;
+  for (const auto* trials : {&generality.families, &generality.shape_trials})
+    for (const FamilyTrial& each : *trials)
+      if (each.outcome == FamilyOutcome::failed && !each.reported_only) return &each;
+  return nullptr;
+}
+
+ShapeGenerality generality_of(const std::vector<FamilyTrial>& shape_trials) {
+  auto some = [&](FamilyOutcome outcome) {
+    return std::ranges::any_of(shape_trials, [&](const FamilyTrial& each) {
+      return each.outcome == outcome && each.family != empty_shape;
+    });
+  };
+  if (some(FamilyOutcome::failed)) return ShapeGenerality::given_only;
+  return some(FamilyOutcome::held) ? ShapeGenerality::any : ShapeGenerality::unknown;
 }
 
 bool correct_and_counts(const Verdict& verdict) {
@@ -78,7 +88,7 @@ BOOST_DESCRIBE_STRUCT(Comparison, (),
 BOOST_DESCRIBE_STRUCT(FamilyTrial, (),
                       (family, outcome, reported_only, inputs, why, max_abs_error, mismatched_share,
                        max_error_over_limit))
-BOOST_DESCRIBE_STRUCT(Generality, (), (families, error_ratio, why_not))
+BOOST_DESCRIBE_STRUCT(Generality, (), (families, error_ratio, why_not, shapes, shape_trials))
 BOOST_DESCRIBE_STRUCT(Clocks, (), (sm_mhz, memory_mhz, throttle))
 BOOST_DESCRIBE_STRUCT(Timing, (),
                       (instrument, reference_samples_ms, kernel_samples_ms, reference_interval_ms,

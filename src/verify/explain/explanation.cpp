@@ -117,9 +117,10 @@ std::string failure_in_words(const FamilyTrial& failed) {
 // The inputs on which a right result is wrong.
 std::vector<std::string> failures_in_words(const Generality& generality) {
   std::vector<std::string> failures;
-  for (const FamilyTrial& each : generality.families)
-    if (each.outcome == FamilyOutcome::failed && !each.reported_only && failures.size() < most_causes)
-      failures.push_back("wrong on " + visible_line(failure_in_words(each)));
+  for (const auto* trials : {&generality.families, &generality.shape_trials})
+    for (const FamilyTrial& each : *trials)
+      if (each.outcome == FamilyOutcome::failed && !each.reported_only && failures.size() < most_causes)
+        failures.push_back("wrong on " + visible_line(failure_in_words(each)));
   return failures;
 }
 
@@ -144,10 +145,21 @@ std::vector<std::string> causes_of(const Verdict& verdict, std::string_view code
   return causes;
 }
 
+// "right at other shapes", or the first one at which it is wrong.
+std::string shapes_in_words(const Generality& generality) {
+  if (generality.shapes == ShapeGenerality::any) return "right at other shapes too";
+  for (const FamilyTrial& each : generality.shape_trials)
+    if (each.outcome == FamilyOutcome::failed && each.family != empty_shape)
+      return "wrong at another shape: " + visible_line(failure_in_words(each));
+  return "no other shape could be tried";
+}
+
 std::string circumstances_of(const Verdict& verdict) {
   std::string text = fmt::format("stage {}: {}", to_string(verdict.stage), words_of(verdict.stage));
   if (verdict.trust)
     text += fmt::format("; {}", words_of(*verdict.trust, verdict.kernel_time_ms.has_value()));
+  if (verdict.generality && verdict.generality->shapes)
+    text += fmt::format("; {}", shapes_in_words(*verdict.generality));
   if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
   if (verdict.fault && verdict.fault != Fault::kernel) text += fmt::format("; {}", words_of(*verdict.fault));
   return text;

@@ -186,7 +186,8 @@ Words words_of(CountsReason reason) {
           "The result is right on the task's own inputs, but it does not count: on other inputs the kernel "
           "is wrong where the reference is sound.",
           "Compute the function for every input. `generality` names the inputs on which it is wrong; "
-          "--inputs given judges on the task's own inputs only.",
+          "--inputs given judges on the task's own inputs only, and --varied-shapes report does not ask for "
+          "other shapes.",
           "The result is right on the task's own inputs, but it does not count: on other inputs the kernel "
           "is wrong. Compute the function for every input, not for one distribution."};
   }

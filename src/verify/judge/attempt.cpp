@@ -10,6 +10,7 @@
 #include "verify/judge/cpu_path.h"
 #include "verify/judge/in_process_path.h"
 #include "verify/judge/replay_path.h"
+#include "verify/judge/varied_shapes.h"
 
 namespace kw::verify {
 namespace {
@@ -226,7 +227,7 @@ async::Task<> Attempt::on_cpu() {
   if (compiled.ended) co_return;
   const Judge judge = [&](wire::Weights weights) { return path.interpret(weights); };
   const Evidence seen = co_await under_either_weights(judge);
-  if (seen.ended) co_return;
+  if (seen.ended || !co_await vary_shapes(seen.weights)) co_return;
   writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(),
                                          .are_triton = calls_.launches() > 0,
                                          .are_decoys = compiled.decoy || seen.decoy});
@@ -242,7 +243,7 @@ async::Task<> Attempt::on_cuda() {
   if (!seen.ended && seen.why_not_replayed.empty())
     co_await finish_replayed(replay, seen.weights);
   else if (!seen.ended)
-    co_await finish_in_process(in_process, seen.decoy);
+    co_await finish_in_process(in_process, seen);
   co_await replay.replays().end();
 }
 
@@ -301,7 +302,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
   co_await replays.end();
   const Evidence audited = co_await replay.audit(weights);
   writer_.take_audit(audited);
-  if (audited.ended) co_return;
+  if (audited.ended || !co_await vary_shapes(weights)) co_return;
   writer_.finish_right(oracle_.facts(), {.are_there = found.own_launches > 0,
                                          .are_triton = found.triton_launches > 0,
                                          .are_decoys = found.decoy,
@@ -318,15 +319,29 @@ async::Task<Outcome<>> Attempt::vary_inputs(CandidateReplays& replays) {
   co_return Outcome<>{};
 }
 
-async::Task<> Attempt::finish_in_process(InProcess& in_process, bool decoys) {
+// Whether the attempt goes on.
+async::Task<bool> Attempt::vary_shapes(wire::Weights weights) {
+  if (settings_.varied_shapes == "off" || !calls_.launched()) co_return true;
+  Outcome<std::vector<FamilyTrial>> trials;
+  if (!oracle_.facts().reference_random)
+    trials = co_await VariedShapes(case_, oracle_, calls_, weights).run();
+  if (trials)
+    writer_.take_shapes(std::move(*trials));
+  else
+    writer_.end(trials.error());
+  co_return trials.has_value();
+}
+
+async::Task<> Attempt::finish_in_process(InProcess& in_process, const Evidence& judged) {
   if (settings_.timing_trials > 0) {
     const Times times = co_await in_process.time(device_);
     writer_.take(times, moved_bytes());
     if (times.seen.ended) co_return;
   }
+  if (!co_await vary_shapes(judged.weights)) co_return;
   writer_.finish_right(
       oracle_.facts(),
-      {.are_there = calls_.launched(), .are_triton = calls_.launches() > 0, .are_decoys = decoys});
+      {.are_there = calls_.launched(), .are_triton = calls_.launches() > 0, .are_decoys = judged.decoy});
 }
 
 }  // namespace kw::verify

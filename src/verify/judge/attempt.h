@@ -55,7 +55,8 @@ class Attempt {
   async::Task<Evidence> judge_on_gpu(ReplayPath& replay, InProcess& in_process, wire::Weights weights);
   async::Task<> finish_replayed(ReplayPath& replay, wire::Weights weights);
   async::Task<Outcome<>> vary_inputs(CandidateReplays& replays);
-  async::Task<> finish_in_process(InProcess& in_process, bool decoys);
+  async::Task<bool> vary_shapes(wire::Weights weights);
+  async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
   std::uint64_t moved_bytes() const { return oracle_.spec().input_bytes + oracle_.spec().output_bytes; }
 
   Settings settings_;

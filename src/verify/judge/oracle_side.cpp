@@ -16,6 +16,7 @@ using async::Deadline;
 namespace {
 
 constexpr std::uint32_t certificate_sets = 5;
+constexpr std::chrono::seconds version_limit{30};  // a reference may not end at sizes that its task never has
 
 std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refusal) {
   return std::unexpected<Ended>(blame_task(refusal, stage));
@@ -106,6 +107,22 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
   spec_ = std::move(*spec);
   halvings_ = halvings;
   co_return Outcome<>{};
+}
+
+async::Task<Outcome<wire::PreparedT>> OracleSide::prepare_version(std::string version,
+                                                                  std::uint64_t max_bytes) {
+  StageTimer timer(case_, Stage::prepare);
+  wire::PrepareT request = request_for(max_bytes, halvings_);
+  request.task_key += "@" + version;
+  request.version = std::move(version);
+  request.varied = true;
+  request.certificate_seeds.clear();  // the certificate is about the task itself
+  oracle_->kept.reset();              // a replayer has the arena mapped that ends now
+  auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
+                                        Deadline::in(limit(version_limit)));
+  if (!task) co_return refused_at(Stage::prepare, task.error());
+  call_spec_ = std::move(task->call_spec);
+  co_return std::move(task->facts);
 }
 
 async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, std::string family) {

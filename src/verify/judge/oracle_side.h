@@ -23,6 +23,9 @@ class OracleSide {
   bool varies_inputs() const { return varied_ && case_.settings.varied_inputs; }
   // Prepares the task within these limits and forgets an earlier preparation.
   async::Task<Outcome<>> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
+  // Prepares a version of the task at other sizes, for calls of the candidate until the end of the attempt:
+  // the replays of the task's reference are void, and facts() and spec() remain the task's own.
+  async::Task<Outcome<wire::PreparedT>> prepare_version(std::string version, std::uint64_t max_bytes);
   // end_process() ends the process and frees its device memory. renew() starts another in its place, which
   // ends with the verdict.
   async::Task<> end_process();

@@ -18,10 +18,6 @@ constexpr std::size_t least_interpreted = 4;
 constexpr double interpreted_budget_ms = cpu_call_budget_ms;  // of all families together
 constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30, middle_bytes = std::uint64_t{1} << 26;
 
-std::string words_from(const std::string& text) {
-  return fitted(to_plain_text(text), longest_words);
-}
-
 // A call that takes too long proves nothing about its result: its time may depend on the values.
 bool proves_nothing(const Blame& failure) {
   return failure.status == Status::skipped || failure.error_class == ErrorClass::timeout;
@@ -35,6 +31,22 @@ void take_errors(FamilyTrial& trial, const wire::JudgedT& judged) {
     if (output && output->max_error_over_limit >= 0 &&
         (!trial.max_error_over_limit || !(output->max_error_over_limit <= trial.max_error_over_limit->value)))
       trial.max_error_over_limit = Element{output->max_error_over_limit};
+}
+
+// The largest error in units of the reference's own, over the outputs where that is known.
+std::optional<double> error_ratio(const FamilyAnswer& answer) {
+  std::optional<double> ratio;
+  if (!answer.judged) return ratio;
+  for (const auto& output : answer.judged->outputs)
+    if (output && output->reference_loss > 0 && output->max_abs_error >= 0)
+      ratio = std::max(ratio.value_or(0), output->max_abs_error / output->reference_loss);
+  return ratio;
+}
+
+}  // namespace
+
+std::string words_from(const std::string& text) {
+  return fitted(to_plain_text(text), longest_words);
 }
 
 FamilyTrial trial_of(const std::string& family, const FamilyAnswer& answer) {
@@ -58,17 +70,11 @@ FamilyTrial trial_of(const std::string& family, const FamilyAnswer& answer) {
   return trial;
 }
 
-// The largest error in units of the reference's own, over the outputs where that is known.
-std::optional<double> error_ratio(const FamilyAnswer& answer) {
-  std::optional<double> ratio;
-  if (!answer.judged) return ratio;
-  for (const auto& output : answer.judged->outputs)
-    if (output && output->reference_loss > 0 && output->max_abs_error >= 0)
-      ratio = std::max(ratio.value_or(0), output->max_abs_error / output->reference_loss);
-  return ratio;
+void confirm(FamilyTrial& failed, const FamilyTrial& second) {
+  if (second.outcome == FamilyOutcome::failed) return;
+  failed.why = fmt::format("wrong on one of two draws, which proves nothing: {}", *failed.why);
+  failed.outcome = FamilyOutcome::untried;
 }
-
-}  // namespace
 
 async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
                                               AskFamily ask) {
@@ -87,11 +93,7 @@ async::Task<Outcome<Generality>> try_families(std::vector<std::string> families,
     if (trial.outcome == FamilyOutcome::failed) {
       auto again = co_await ask(sent);
       if (!again) co_return std::unexpected(again.error());
-      const FamilyTrial second = trial_of(family, *again);
-      if (second.outcome != FamilyOutcome::failed) {
-        trial.why = fmt::format("wrong on one of two draws, which proves nothing: {}", *trial.why);
-        trial.outcome = FamilyOutcome::untried;
-      }
+      confirm(trial, trial_of(family, *again));
     }
     found.families.push_back(std::move(trial));
   }

@@ -31,6 +31,13 @@ using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(std::string f
 async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
                                               AskFamily ask);
 
+// A text that the oracle sent, as plain text of limited length.
+std::string words_from(const std::string& text);
+// The trial of a family, or of other shapes, by one answer.
+FamilyTrial trial_of(const std::string& family, const FamilyAnswer& answer);
+// A failure stands if the candidate fails once more: one wrong draw of two proves nothing.
+void confirm(FamilyTrial& failed, const FamilyTrial& second);
+
 // So many families of a task whose calls move these bytes on a device.
 std::size_t most_families_on_device(std::uint64_t moved_bytes);
 // The same for a call that interprets so many programs.

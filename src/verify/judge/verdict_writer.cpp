@@ -80,6 +80,12 @@ void VerdictWriter::take(const Evidence& seen) {
   if (seen.ended) end(*seen.ended);
 }
 
+void VerdictWriter::take_shapes(std::vector<FamilyTrial> trials) {
+  if (!verdict_.generality) verdict_.generality = Generality{.why_not = "the inputs were not varied"};
+  verdict_.generality->shapes = generality_of(trials);
+  verdict_.generality->shape_trials = std::move(trials);
+}
+
 void VerdictWriter::take(const Judgement& judgement) {
   Comparison& comparison = *verdict_.comparison;
   const wire::JudgedT& judged = judgement.judged;

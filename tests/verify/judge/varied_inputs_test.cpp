@@ -48,9 +48,6 @@ FamilyTrial trial(const Verdict& verdict, std::size_t at) {
   return verdict.generality->families[at];
 }
 
-// With a GPU by replay and in-process, and without one.
-enum class Path { cpu, replay, in_process };
-
 class VariedInputs : public testing::TestWithParam<Path> {
  protected:
   VariedInputs() : world(GetParam() == Path::cpu ? Device::cpu : Device::cuda) {

@@ -18,6 +18,9 @@ namespace kw::test {
 // The key of a kernel in the census.
 inline constexpr std::uint64_t library_code = 7;
 
+// How a candidate is judged: with a GPU by replay or in-process, or without one.
+enum class Path { cpu, replay, in_process };
+
 struct VerdictWorld {
   explicit VerdictWorld(verify::Device device = verify::Device::cuda);
   // Ends all, and checks that nothing is left: no worker, no waiting coroutine.

@@ -13,6 +13,7 @@ from .faults import TaskFault, blame
 from .load import load
 from .plan import Plan, call_spec
 from .reference import Reference
+from .reshape import reshaped
 from .shrink import shrink
 from .tolerance import chosen, exact_of, only
 
@@ -25,7 +26,7 @@ def key_of(request, source):
     facts = [text(request.taskKey), hashlib.sha256(source.encode()).hexdigest(), text(request.entryPoint),
              text(request.inputShapes), text(request.precision), request.tf32, request.moveWeights, request.initSeed,
              [int(seed) for seed in _seeds(request)], request.maxBytes, request.halvings,
-             request.varied,
+             request.varied, text(request.version),
              [text(tolerance.name), tolerance.rtol, tolerance.atol] if tolerance is not None else []]
     return json.dumps(facts)
 
@@ -44,7 +45,7 @@ class PreparedTask:
             raise TaskFault(f"no precision is called {self.precision!r}; there are fp32, fp16 and bf16")
         self.rule = chosen(request.tolerance)
         self.tight = set()  # positions of outputs that have an error budget under every tolerance
-        source, shapes, sizes = _reduced(request, source, device)
+        source, shapes, sizes = _resized(request, source, device)
         self.device = device
         self.task = load(source, text(request.entryPoint), shapes)
         try:
@@ -151,6 +152,15 @@ class PreparedTask:
     def _note(self, finding):
         if finding not in self.findings:
             self.findings.append(finding)
+
+
+def _resized(request, source, device):
+    """(source, shapes, {size: new value}), reduced and as the version that is asked for."""
+    source, shapes, sizes = _reduced(request, source, device)
+    if not text(request.version):
+        return source, shapes, sizes
+    source, shapes, changed = reshaped(source, text(request.entryPoint), shapes, text(request.version), request.maxBytes)
+    return source, shapes, {**sizes, **changed}
 
 
 def _reduced(request, source, device):

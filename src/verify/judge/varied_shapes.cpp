@@ -1,0 +1,98 @@
+#include "verify/judge/varied_shapes.h"
+
+#include <algorithm>
+
+#include "verify/judge/protocol.h"
+#include "verify/judge/varied_inputs.h"
+
+namespace kw::verify {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* versions[] = {"prime", "larger", "one", empty_shape};
+// Of inputs and weights on a GPU.
+constexpr std::uint64_t growth = 4, most_growth_bytes = std::uint64_t{1} << 30,
+                        small_bytes = std::uint64_t{64} << 20;
+constexpr milliseconds interpreted_limit{static_cast<long>(cpu_call_budget_ms)};
+
+// The candidate's own failure; null: there is none.
+const Blame* failure_in(const Ended& ended) {
+  const auto* blame = std::get_if<Blame>(&ended);
+  return blame != nullptr && blame->fault == Fault::kernel ? blame : nullptr;
+}
+
+}  // namespace
+
+async::Task<Outcome<std::vector<FamilyTrial>>> VariedShapes::run() {
+  co_await calls_.end();
+  std::vector<FamilyTrial> trials;
+  for (const char* version : versions) {
+    FamilyTrial& trial = trials.emplace_back(FamilyTrial{.family = version});
+    trial.why = "a trial before ended the reference's process";
+    if (oracle_.process().broke()) continue;
+    auto judged = co_await judge_version(version);
+    if (judged) {
+      trial = std::move(*judged);
+    } else if (const auto* blame = std::get_if<Blame>(&judged.error())) {
+      const bool is_refused = blame->fault == Fault::task && !oracle_.process().broke();
+      trial.outcome = is_refused ? FamilyOutcome::dropped : FamilyOutcome::untried;
+      trial.why = words_from(blame->error);
+    } else {
+      co_return std::unexpected(judged.error());
+    }
+  }
+  for (FamilyTrial& trial : trials)
+    trial.reported_only = case_.settings.varied_shapes != "require" || trial.family == empty_shape;
+  co_return trials;
+}
+
+async::Task<Outcome<FamilyTrial>> VariedShapes::judge_version(const std::string& version) {
+  auto prepared = co_await oracle_.prepare_version(version, max_bytes());
+  if (!prepared) co_return std::unexpected(prepared.error());
+  auto answer = co_await ask(*prepared);
+  if (!answer) co_return std::unexpected(answer.error());
+  FamilyTrial trial = trial_of(version, *answer);
+  if (trial.outcome == FamilyOutcome::failed) {
+    auto again = co_await ask(*prepared);
+    if (!again) co_return std::unexpected(again.error());
+    confirm(trial, trial_of(version, *again));
+  }
+  trial.inputs = "sizes " + words_from(prepared->sizes);
+  co_return trial;
+}
+
+// One call on fresh inputs, in a process of its own. The first family is the version's own inputs, judged by
+// the error budget of families: long sums are less exact than those of the task.
+async::Task<Outcome<FamilyAnswer>> VariedShapes::ask(const wire::PreparedT& version) {
+  milliseconds limit = case_.settings.timeout;
+  if (case_.settings.device == Device::cpu) limit = std::min(limit, interpreted_limit);
+  calls_.restart_clock();
+  if (auto started = co_await start(); !started) {
+    co_await calls_.end();
+    const Blame* failure = failure_in(started.error());
+    if (failure == nullptr) co_return std::unexpected(started.error());
+    co_return FamilyAnswer{.failure = *failure};
+  }
+  auto answer = co_await calls_.family(0, version.families.empty() ? "" : version.families.front(), limit);
+  co_await calls_.end();
+  co_return answer;
+}
+
+async::Task<Outcome<>> VariedShapes::start() {
+  Evidence unused{.weights = weights_};
+  if (case_.settings.device == Device::cpu) {
+    if (auto started = co_await calls_.start(case_.context.servers.interpret); !started) co_return started;
+    co_return co_await calls_.load(wire::Mode::interpret, "mixed", unused);
+  }
+  if (auto started = co_await calls_.start(case_.context.runners); !started) co_return started;
+  co_return co_await calls_.load(wire::Mode::cuda, "nan", unused);
+}
+
+std::uint64_t VariedShapes::max_bytes() const {
+  if (case_.settings.device == Device::cpu) return cpu_max_bytes;
+  const std::uint64_t own_bytes = oracle_.spec().input_bytes;
+  return std::max(std::min(growth * own_bytes, own_bytes + most_growth_bytes), small_bytes);
+}
+
+}  // namespace kw::verify
