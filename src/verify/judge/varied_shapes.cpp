@@ -14,7 +14,8 @@ constexpr const char* versions[] = {"prime", "larger", "one", empty_shape};
 // Of inputs and weights on a GPU.
 constexpr std::uint64_t growth = 4, most_growth_bytes = std::uint64_t{1} << 30,
                         small_bytes = std::uint64_t{64} << 20;
-constexpr milliseconds interpreted_limit{static_cast<long>(cpu_call_budget_ms)};
+// Of a call: one that takes longer proves nothing.
+constexpr milliseconds interpreted_limit{static_cast<long>(cpu_call_budget_ms)}, device_limit{20'000};
 
 // The candidate's own failure; null: there is none.
 const Blame* failure_in(const Ended& ended) {
@@ -65,8 +66,9 @@ async::Task<Outcome<FamilyTrial>> VariedShapes::judge_version(const std::string&
 // One call on fresh inputs, in a process of its own. The first family is the version's own inputs, judged by
 // the error budget of families: long sums are less exact than those of the task.
 async::Task<Outcome<FamilyAnswer>> VariedShapes::ask(const wire::PreparedT& version) {
-  milliseconds limit = case_.settings.timeout;
-  if (case_.settings.device == Device::cpu) limit = std::min(limit, interpreted_limit);
+  const bool is_interpreted = case_.settings.device == Device::cpu;
+  const milliseconds limit =
+      std::min(case_.settings.timeout, is_interpreted ? interpreted_limit : device_limit);
   calls_.restart_clock();
   if (auto started = co_await start(); !started) {
     co_await calls_.end();
