@@ -197,6 +197,7 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
   fmt::print("benchmarks: {}\n", dataset::benchmarks_in_words(facts.benchmarks));
   print_split(facts.split);
   print_stages(facts.stages);
+  for (const std::string& pinned : facts.pinned) fmt::print(stderr, "pinned: --git {}\n", pinned);
   for (const std::string& alarm : facts.alarms) print_alarm(alarm);
   for (const std::string& warning : facts.warnings) fmt::print(stderr, "warning: {}\n", warning);
 }

@@ -242,6 +242,7 @@ Result<dataset::BuildSettings> build_settings(const DatasetBuildFlags& flags, co
   settings.sources = flags.sources;
   settings.packages = flags.packages;
   settings.package_form = flags.package_form;
+  settings.repositories = flags.repositories;
   settings.pairs = flags.pairs;
   settings.against = flags.leak.against;
   settings.out = flags.out;

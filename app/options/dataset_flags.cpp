@@ -30,6 +30,20 @@ void add_build_sources(CLI::App& app, DatasetBuildFlags& flags) {
       "form to fetch; auto: a wheel without binaries, else the sdist, else any wheel [auto]")
       ->type_name("auto|wheel|sdist")
       ->group(group);
+  app.add_option_function<std::vector<std::string>>(
+         "--git",
+         [&flags](const std::vector<std::string>& texts) {
+           flags.repositories.clear();
+           for (const std::string& text : texts) {
+             auto source = fetch::parse_git_source(text);
+             if (!source)
+               throw CLI::ValidationError("--git", source.error().what + "; " + source.error().remedy);
+             flags.repositories.push_back(std::move(*source));
+           }
+         },
+         "repositories to clone with git, at a commit, a branch or a tag [HEAD]; their code is never run")
+      ->type_name("URL[@COMMIT]")
+      ->group(group);
   app.add_option("--pairs", flags.pairs,
                  "folders of pairs: NAME.cu beside NAME.py, or the output of `dataset synth`")
       ->type_name("DIR")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataset/build/dedup.h"
+#include "dataset/fetch/git_source.h"
 #include "dataset/pairs/pairs.h"
 #include "options/review_flags.h"
 #include "types/options.h"
@@ -54,6 +55,7 @@ struct DatasetBuildFlags {
   std::vector<std::string> sources;
   std::vector<std::string> packages;
   std::string package_form = "auto";
+  std::vector<fetch::GitSource> repositories;
   std::vector<std::string> pairs;
   std::string out;
   std::string state;

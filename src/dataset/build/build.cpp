@@ -60,11 +60,14 @@ class Build {
     facts_.benchmarks = compared(references);
     declare(facts_.benchmarks);
     benchmarks_.emplace(std::move(references), settings_.leak);
-    auto sources = find_sources(settings_);
+    auto sources = find_sources(settings_, watch_);
     if (!sources) return std::unexpected(sources.error());
     sources_ = std::move(*sources);
+    facts_.pinned = sources_.pinned;
     if (sources_.trees.empty() && sources_.runs.empty() && sources_.pairs.empty())
-      return fail("no source was given", "name a folder, an archive or a run, or --pypi NAME");
+      return fail("no source was given",
+                  "name a folder, an archive or a run, or --pypi NAME or --git URL; "
+                  "`kernelwright dataset discover` lists sources");
     return {};
   }
 

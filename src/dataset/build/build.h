@@ -14,6 +14,8 @@
 #include "dataset/build/build_summary.h"
 #include "dataset/build/python.h"
 #include "dataset/collect/collect.h"
+#include "dataset/fetch/git_command.h"
+#include "dataset/fetch/git_source.h"
 #include "dataset/labels/labels.h"
 #include "dataset/leakage/leak.h"
 #include "dataset/pairs/pairs.h"
@@ -33,6 +35,7 @@ struct BuildSettings {
   std::vector<std::string> sources;   // paths: trees, archives, runs
   std::vector<std::string> packages;  // NAME or NAME==VERSION, fetched through pip
   std::string package_form = "auto";
+  std::vector<fetch::GitSource> repositories;  // cloned with git
   std::vector<std::string> pairs;    // folders of pairs made by hand
   std::vector<std::string> against;  // benchmarks
   std::filesystem::path out;
@@ -54,6 +57,7 @@ struct BuildSettings {
   LicenceRule licences;
   std::set<corpus::Target> hardware{corpus::Target::neutral, corpus::Target::nvidia};  // of units with rows
   collect::Limits limits;
+  fetch::GitLimits git_limits;
   near::Parameters near;
   leak::Thresholds leak;
   pairs::FimOptions fim;

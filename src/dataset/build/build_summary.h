@@ -137,6 +137,7 @@ struct BuildSummary {
   bool has_figures = false;        // drawn in figs/
   boost::json::object parameters;  // of dedup, leakage, FIM, labels
   std::vector<std::string> warnings;
+  std::vector<std::string> pinned;  // URL@COMMIT of repositories that were named without a commit
   std::vector<std::string> alarms;  // faults of the set: printed in red
 };
 

@@ -18,6 +18,7 @@
 #include "dataset/collect/origin.h"
 #include "dataset/documents/documents.h"
 #include "dataset/extract/harvest.h"
+#include "dataset/fetch/git_clone.h"
 #include "dataset/units/row.h"
 
 namespace kw::dataset {
@@ -178,13 +179,29 @@ Result<Sources> earlier(const BuildSettings& settings) {
                 "leave --add out for the first build");
   auto value = parse_json(*text);
   if (!value || !value->is_object()) return fail(list_file(settings).string() + " is damaged");
-  return Sources{texts(value->get_object(), "trees"), texts(value->get_object(), "runs"),
-                 texts(value->get_object(), "pairs")};
+  return Sources{.trees = texts(value->get_object(), "trees"),
+                 .runs = texts(value->get_object(), "runs"),
+                 .pairs = texts(value->get_object(), "pairs"),
+                 .pinned = {}};
+}
+
+Result<> clone_repositories(const BuildSettings& settings, const Watch& watch, Sources& sources) {
+  std::error_code error;
+  for (const fetch::GitSource& repository : settings.repositories) {
+    if (watch.progress) watch.progress("clone " + repository.name(), 0, 0);
+    auto clone = fetch::clone(
+        repository,
+        {.cache = settings.state / "repositories", .limits = settings.git_limits, .stop = watch.stop});
+    if (!clone) return std::unexpected(clone.error());
+    if (!fetch::is_full_commit(repository.revision)) sources.pinned.push_back(clone->pinned);
+    add_once(sources.trees, fs::absolute(clone->folder, error).lexically_normal().string());
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<Sources> find_sources(const BuildSettings& settings) {
+Result<Sources> find_sources(const BuildSettings& settings, const Watch& watch) {
   Sources sources;
   if (settings.add) {
     auto before = earlier(settings);
@@ -194,7 +211,8 @@ Result<Sources> find_sources(const BuildSettings& settings) {
   std::error_code error;
   for (const std::string& path : settings.sources) {
     if (!fs::exists(path, error))
-      return fail(fmt::format("{}: no such file or folder", path), "--pypi NAME fetches a package");
+      return fail(fmt::format("{}: no such file or folder", path),
+                  "--pypi NAME fetches a package, --git URL clones a repository");
     std::string full = fs::absolute(path, error).lexically_normal().string();
     add_once(is_run(path) ? sources.runs : sources.trees, full);
   }
@@ -208,6 +226,8 @@ Result<Sources> find_sources(const BuildSettings& settings) {
     for (const FetchedPackage& package : *packages)
       add_once(sources.trees, fs::absolute(package.file, error).lexically_normal().string());
   }
+  if (auto cloned = clone_repositories(settings, watch, sources); !cloned)
+    return std::unexpected(cloned.error());
   return sources;
 }
 
@@ -229,12 +249,13 @@ corpus::Licence LicenceRule::of(const std::string& source) const {
 
 namespace {
 
-// The names of all sources, without fetching packages.
+// The names of all sources, without fetching packages and repositories.
 Result<std::set<std::string>> source_names(const BuildSettings& settings) {
   std::set<std::string> names;
-  BuildSettings without_packages = settings;
-  without_packages.packages.clear();
-  auto sources = find_sources(without_packages);
+  BuildSettings present = settings;
+  present.packages.clear();
+  present.repositories.clear();
+  auto sources = find_sources(present, {});
   if (!sources) return std::unexpected(sources.error());
   for (const std::string& path : sources->trees)
     if (auto origin = collect::identify(path)) names.insert(origin->name);
@@ -242,6 +263,7 @@ Result<std::set<std::string>> source_names(const BuildSettings& settings) {
   for (const std::string& folder : sources->pairs) names.insert(pairs_name(folder));
   for (const std::string& package : settings.packages)
     names.insert(collect::normal_name(package.substr(0, package.find('='))));
+  for (const fetch::GitSource& repository : settings.repositories) names.insert(repository.name());
   return names;
 }
 

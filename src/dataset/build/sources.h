@@ -34,10 +34,12 @@ struct Sources {
   std::vector<std::string> trees;  // folders, checkouts, archives
   std::vector<std::string> runs;   // runs and exported traces
   std::vector<std::string> pairs;  // folders of pairs made by hand
+  std::vector<std::string> pinned;  // URL@COMMIT of repositories that were named without a commit
 };
 
-// Fetches packages into the state. With `add`, puts the sources of the last build first.
-Result<Sources> find_sources(const BuildSettings& settings);
+// Fetches packages and clones repositories into the state. With `add`, puts the sources of the last build
+// first.
+Result<Sources> find_sources(const BuildSettings& settings, const Watch& watch);
 
 // The name of a run or an exported trace file: that of its folder or file.
 std::string run_name(const std::string& path);

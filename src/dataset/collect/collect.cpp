@@ -17,14 +17,6 @@ namespace fs = std::filesystem;
 using corpus::Origin;
 using corpus::OriginKind;
 
-// "repo" of "https://host/owner/repo.git".
-std::string repository_name(std::string_view url) {
-  while (url.ends_with('/')) url.remove_suffix(1);
-  if (url.ends_with(".git")) url.remove_suffix(4);
-  const std::size_t slash = url.find_last_of("/:");
-  return std::string(slash == std::string_view::npos ? url : url.substr(slash + 1));
-}
-
 std::string folder_name(const std::string& path) {
   std::error_code error;
   fs::path whole = fs::weakly_canonical(path, error);

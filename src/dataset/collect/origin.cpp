@@ -104,6 +104,13 @@ std::string without_credentials(std::string_view url) {
   return result.substr(0, std::min(result.find_first_of("?#"), result.size()));
 }
 
+std::string repository_name(std::string_view url) {
+  while (url.ends_with('/')) url.remove_suffix(1);
+  if (url.ends_with(".git")) url.remove_suffix(4);
+  const std::size_t slash = url.find_last_of("/:");
+  return std::string(slash == std::string_view::npos ? url : url.substr(slash + 1));
+}
+
 namespace {
 
 namespace fs = std::filesystem;

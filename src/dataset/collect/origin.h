@@ -29,6 +29,9 @@ PackageNames names_of_file(std::string_view file);
 // A URL without user name and password.
 std::string without_credentials(std::string_view url);
 
+// "repo" of "https://host/owner/repo.git".
+std::string repository_name(std::string_view url);
+
 // Reads a git checkout's commit and URL from its files; does not run git.
 struct Checkout {
   std::string commit;  // empty where there is none yet
