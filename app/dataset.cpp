@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "dataset_discover.h"
 #include "dataset_host.h"
 #include "dataset_synth.h"
 #include "session.h"
@@ -111,6 +112,7 @@ int export_rows(const DatasetExportFlags& flags) {
 
 void DatasetFlags::add(CLI::App& app) {
   app.require_subcommand(1);
+  discover.add(*app.add_subcommand("discover", "List packages and repositories with kernels to build from"));
   build.add(*app.add_subcommand("build", "Make a dataset from package trees, checkouts and runs"));
   synth.add(*app.add_subcommand("synth", "Make verified pairs of PyTorch and Triton from drawn sources"));
   dedup.add(*app.add_subcommand("dedup", "Remove exact and near duplicates from files of rows"));
@@ -119,6 +121,7 @@ void DatasetFlags::add(CLI::App& app) {
 }
 
 int dataset(const DatasetFlags& flags, const CLI::App& verb) {
+  if (verb.got_subcommand("discover")) return dataset_discover(flags.discover);
   if (verb.got_subcommand("synth")) return dataset_synth(flags.synth);
   heed_interrupts();
   if (verb.got_subcommand("build")) return build(flags.build);

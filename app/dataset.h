@@ -1,4 +1,4 @@
-// `kernelwright dataset`: build, synth, dedup, audit, export, and the final reports of these verbs.
+// `kernelwright dataset`: discover, build, synth, dedup, audit, export, and the final reports of these verbs.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,9 @@
 
 namespace kw::app {
 
-// `kernelwright dataset`: build, synth, dedup, audit, export.
+// `kernelwright dataset`: discover, build, synth, dedup, audit, export.
 struct DatasetFlags {
+  DatasetDiscoverFlags discover;
   DatasetBuildFlags build;
   DatasetDedupFlags dedup;
   DatasetAuditFlags audit;

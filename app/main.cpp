@@ -123,7 +123,7 @@ int main_verb(int argc, char** argv) {
 
   kw::app::DatasetFlags dataset;
   CLI::App* dataset_verb =
-      app.add_subcommand("dataset", "Make training data from package trees: build, dedup, audit, export");
+      app.add_subcommand("dataset", "Make training data from package trees: discover, build, dedup, audit, export");
   dataset.add(*dataset_verb);
 
   kw::app::TrainFlags train;

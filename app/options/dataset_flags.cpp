@@ -244,6 +244,12 @@ void DatasetBuildFlags::add(CLI::App& app) {
   machine.add(app);
 }
 
+void DatasetDiscoverFlags::add(CLI::App& app) {
+  app.add_option("WORD", word,
+                 "sources whose name, language (triton, cuda, pytorch) or description contains this word [all]");
+  app.add_flag("--json", json, "print JSON lines");
+}
+
 void DatasetDedupFlags::add(CLI::App& app) {
   app.add_option("FILE", files, "rows: CSV, JSON lines or Parquet")->required();
   app.add_option("--against", against, "drop rows that these files contain")->type_name("FILE");

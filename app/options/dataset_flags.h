@@ -94,6 +94,13 @@ struct DatasetBuildFlags {
   void add(CLI::App& app);
 };
 
+struct DatasetDiscoverFlags {
+  std::string word;
+  bool json = false;
+
+  void add(CLI::App& app);
+};
+
 struct DatasetDedupFlags {
   std::vector<std::string> files;
   std::vector<std::string> against;

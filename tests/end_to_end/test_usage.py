@@ -161,7 +161,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("line, expected", [
     ("kernelwright ver", ["verify"]),
-    ("kernelwright dataset ", ["build", "synth", "dedup", "audit", "export"]),
+    ("kernelwright dataset ", ["discover", "build", "synth", "dedup", "audit", "export"]),
     ("kernelwright verify --weights ", ["moved", "constructor"]),
     ("kernelwright verify --weights=con", ["constructor"]),
     ("kernelwright verify --precision bf", ["bf16"]),
