@@ -98,6 +98,8 @@ def _facts(verdict: Fields, judged: Fields | None) -> Iterator[tuple[str, str]]:
         yield "First mismatch", _text(f"{place}: expected {_number(first.get('expected'))}, got {_number(first.get('actual'))}")
     errors = [f"{label} {_number(comparison[field])}" for label, field in (
         ("absolute", "max_abs_error"), ("relative", "max_rel_error")) if comparison.get(field) is not None]
+    if comparison.get("error_ratio") is not None:
+        errors.append(f"{_number(comparison['error_ratio'])} times the reference's own")
     if isinstance(share := comparison.get("mismatched_share"), (int, float)) and share > 0:
         errors.append(f"{share:.2%} of the elements wrong")
     yield "Largest error", _text(", ".join(errors))

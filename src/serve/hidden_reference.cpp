@@ -126,6 +126,9 @@ bool blur(Verdict& verdict) {
     if (verdict.comparison) {
       removed = round_error(verdict.comparison->max_abs_error) || removed;
       removed = round_error(verdict.comparison->max_rel_error) || removed;
+      removed = round_error(verdict.comparison->error_ratio) || !verdict.comparison->error_ratios.empty() ||
+                removed;
+      verdict.comparison->error_ratios.clear();
     }
   }
   if (verdict.evidence) removed = blur(*verdict.evidence) || removed;

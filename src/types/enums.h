@@ -21,6 +21,10 @@ BOOST_DEFINE_ENUM_CLASS(ErrorClass, syntax_error, missing_entry, forbidden, impo
 BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nondeterministic, not_triton,
                         wraps_reference, specialised)
 
+// Why no error is stated in units of the reference's own.
+BOOST_DEFINE_ENUM_CLASS(NoErrorRatio, not_compared, exact, float64, random, too_large, no_float64, narrowed,
+                        nonfinite)
+
 BOOST_DEFINE_ENUM_CLASS(Shapes, given, reduced)
 
 BOOST_DEFINE_ENUM_CLASS(Trust, replay, in_process, interpreter)

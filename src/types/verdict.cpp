@@ -82,9 +82,10 @@ namespace json = boost::json;
 BOOST_DESCRIBE_STRUCT(ErrorDetail, (), (file, line, compiler_text, traceback))
 BOOST_DESCRIBE_STRUCT(Tolerance, (), (name, rtol, atol))
 BOOST_DESCRIBE_STRUCT(FirstMismatch, (), (output, index, expected, actual))
+BOOST_DESCRIBE_STRUCT(ErrorRatio, (), (output, unit, error_ratio, why_null))
 BOOST_DESCRIBE_STRUCT(Comparison, (),
-                      (tolerance, trials, max_abs_error, max_rel_error, mismatched_share, first_mismatch,
-                       findings))
+                      (tolerance, trials, max_abs_error, max_rel_error, mismatched_share, error_ratio,
+                       error_ratio_why_null, error_ratios, first_mismatch, findings))
 BOOST_DESCRIBE_STRUCT(FamilyTrial, (),
                       (family, outcome, reported_only, inputs, why, max_abs_error, mismatched_share,
                        max_error_over_limit))

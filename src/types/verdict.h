@@ -43,12 +43,23 @@ struct FirstMismatch {
   double actual = 0;
 };
 
+// The errors of one output over all trials, in units of what the reference itself loses against float64.
+struct ErrorRatio {
+  std::string output = {};
+  std::optional<double> unit = {};
+  std::optional<double> error_ratio = {};     // the largest error over the unit
+  std::optional<NoErrorRatio> why_null = {};  // set exactly where error_ratio is null
+};
+
 struct Comparison {
   Tolerance tolerance;
   std::size_t trials = 0;
   std::optional<double> max_abs_error;
   std::optional<double> max_rel_error;
   std::optional<double> mismatched_share;
+  std::optional<double> error_ratio;                 // the largest of all outputs
+  std::optional<NoErrorRatio> error_ratio_why_null;  // null also in verdicts of earlier versions
+  std::vector<ErrorRatio> error_ratios;
   std::optional<FirstMismatch> first_mismatch;
   std::vector<std::string> findings;  // other strides, an error that TF32 explains, ...
 };

@@ -149,11 +149,11 @@ def test_the_view_says_what_matters(stand_in):
     fields = {**WRONG, "trust": "interpreter", "stage": "judge", "speedup": None,
               "timing": {"why_null": "no GPU: speed is not measured"},
               "comparison": {"trials": 5, "tolerance": {"name": "kernelbench", "rtol": 1e-4, "atol": 1e-4},
-                             "max_abs_error": 1.5, "max_rel_error": None, "mismatched_share": 0.25,
+                             "max_abs_error": 1.5, "max_rel_error": None, "mismatched_share": 0.25, "error_ratio": 40.5,
                              "first_mismatch": {"output": "output", "index": [0, 1], "expected": 1.5, "actual": "nan"}}}
     text = Reader(made(fields, input_shapes={"x": {"dtype": "float32", "shape": [4, 5]}})._repr_html_()).text
     for part in ("incorrect", "wrong_value", "output[0, 1]: expected 1.5, got nan",
-                 "absolute 1.5, 25.00% of the elements wrong",
+                 "absolute 1.5, 40.5 times the reference's own, 25.00% of the elements wrong",
                  "5, tolerance kernelbench, rtol 0.0001, atol 0.0001", "not measured: no GPU: speed is not measured",
                  "x float32[4, 5]", "interpreter, stage judge", "WORDS ON a"):
         assert part in text

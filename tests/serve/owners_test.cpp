@@ -356,6 +356,8 @@ TEST(Coarse, AMismatchTellsNoValue) {
       "atol=0.01";
   verdict.comparison.emplace();
   verdict.comparison->max_abs_error = 9.75;
+  verdict.comparison->error_ratio = 97.5;
+  verdict.comparison->error_ratios = {{.output = "output", .unit = 0.1, .error_ratio = 97.5}};
   verdict.comparison->first_mismatch = FirstMismatch{"output", {2}, 5.25, 7.5};
   verdict.evidence.emplace();
   verdict.evidence->first_mismatch.emplace();
@@ -366,8 +368,10 @@ TEST(Coarse, AMismatchTellsNoValue) {
   EXPECT_TRUE(hide_reference(verdict));
   EXPECT_EQ(verdict.error, "output: 3 of 8 values differ (38%); first at [2]; rtol=0.01 atol=0.01");
   EXPECT_EQ(verdict.comparison->max_abs_error, 10);
+  EXPECT_EQ(verdict.comparison->error_ratio, 100);
+  EXPECT_TRUE(verdict.comparison->error_ratios.empty());
   const std::string text = json::serialize(to_json(verdict));
-  for (const char* value : {"5.25", "7.5", "9.75"}) EXPECT_THAT(text, Not(HasSubstr(value)));
+  for (const char* value : {"5.25", "7.5", "9.75", "97.5"}) EXPECT_THAT(text, Not(HasSubstr(value)));
   EXPECT_FALSE(hide_reference(verdict));
 }
 

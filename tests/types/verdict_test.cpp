@@ -66,6 +66,9 @@ Verdict full() {
   v.isolation = Isolation{IsolationLevel::partial, {"pid", "net"}};
   v.comparison.emplace();
   v.comparison->tolerance = {"custom", 1e-3, 1e-4};
+  v.comparison->error_ratio = 2.5;
+  v.comparison->error_ratios = {{.output = "output[0]", .unit = 2e-7, .error_ratio = 2.5},
+                                {.output = "output[1]", .why_null = NoErrorRatio::exact}};
   v.timing.kernel_samples_ms = {1.0, 1.1};
   v.timing.kernel_interval_ms = Interval(0.9, 1.1);
   v.timing.floor_ms = 0.0013;

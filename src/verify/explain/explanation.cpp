@@ -161,6 +161,9 @@ std::string circumstances_of(const Verdict& verdict) {
   if (verdict.generality && verdict.generality->shapes)
     text += fmt::format("; {}", shapes_in_words(*verdict.generality));
   if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
+  if (verdict.comparison && verdict.comparison->error_ratio)
+    text +=
+        fmt::format("; largest error: {:.3g} times the reference's own", *verdict.comparison->error_ratio);
   if (verdict.fault && verdict.fault != Fault::kernel) text += fmt::format("; {}", words_of(*verdict.fault));
   return text;
 }

@@ -7,6 +7,7 @@
 #include "base/core/display.h"
 #include "base/core/text.h"
 #include "verify/judge/devices.h"
+#include "verify/judge/error_ratios.h"
 #include "verify/judge/statistics.h"
 #include "verify/workers/policy.h"
 
@@ -58,6 +59,7 @@ void VerdictWriter::take_task(const wire::PreparedT& task) {
   verdict_.shapes = task.reduced ? Shapes::reduced : Shapes::given;
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = tolerance_;
+  verdict_.comparison->error_ratio_why_null = NoErrorRatio::not_compared;
   verdict_.comparison->findings = task.findings;
   verdict_.generality.reset();
   verdict_.judged_calls = 0;
@@ -98,6 +100,7 @@ void VerdictWriter::take(const Judgement& judgement) {
   worst(comparison.max_abs_error, judged.max_abs_error);
   worst(comparison.max_rel_error, judged.max_rel_error);
   worst(comparison.mismatched_share, judged.mismatched_share);
+  take_error_ratios(judged, comparison);
   for (const std::string& finding : judged.findings)
     if (std::ranges::find(comparison.findings, finding) == comparison.findings.end())
       add_finding(to_plain_text(finding));

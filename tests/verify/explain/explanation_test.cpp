@@ -41,6 +41,14 @@ TEST(Explanation, TheMismatchIsWhatTheErrorDoesNotSay) {
   ASSERT_TRUE(it.mismatch);
   EXPECT_EQ(in_words(*it.mismatch), "Over all trials: largest relative error 0.667\n");
 }
+TEST(Explanation, StatesTheErrorInTheReferencesOwnUnit) {
+  Verdict wrong = incorrect(ErrorClass::wrong_value, "differs");
+  wrong.comparison->error_ratio = 1234.5;
+  EXPECT_THAT(explain(wrong, {}).circumstances,
+              HasSubstr("; largest error: 1.23e+03 times the reference's own"));
+  wrong.comparison->error_ratio.reset();
+  EXPECT_THAT(explain(wrong, {}).circumstances, Not(HasSubstr("largest error")));
+}
 TEST(Explanation, WithoutTheSourceThePlaceIsStillNamed) {
   Explanation it = explain(failed(ErrorClass::runtime_error, Stage::run, "it broke", 8), {});
   EXPECT_FALSE(it.excerpt);

@@ -86,6 +86,7 @@ export function Trials({ verdict, evidence }: { verdict: Fields; evidence: Field
           ["Trials judged", <Fact value={numberOf(comparison?.["trials"]) === null ? null : count(numberOf(comparison?.["trials"]))} />],
           ["Largest absolute error", <Fact value={numberOf(comparison?.["max_abs_error"]) === null ? null : significant(numberOf(comparison?.["max_abs_error"]))} />],
           ["Largest relative error", <Fact value={numberOf(comparison?.["max_rel_error"]) === null ? null : significant(numberOf(comparison?.["max_rel_error"]))} />],
+          ["Largest error over the reference's own", <Fact value={numberOf(comparison?.["error_ratio"]) === null ? null : significant(numberOf(comparison?.["error_ratio"]))} />],
           ["Values that differ", <Fact value={shareOf(comparison?.["mismatched_share"]) === null ? null : percent(shareOf(comparison?.["mismatched_share"]), 2)} />],
         ]}
       />

@@ -1,6 +1,7 @@
 """Judges the contents of an arena after a candidate's call."""
 import contextlib
 import math
+from types import MappingProxyType
 
 import torch
 
@@ -13,6 +14,7 @@ from . import inputs as drawing
 from . import tf32
 from .bits import all_same_bits, digest, same_bits
 from .compare import Comparison, Returned, compare
+from .error_units import Unit
 from .faults import TaskFault
 
 
@@ -132,7 +134,7 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
     found = compare(expected, actual, prepared.rule, exact, devices, named=bool(effects))
     if answer is None and found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
-    return _reply(found)
+    return _reply(found, prepared.error_units)
 
 
 def left_in(arena, plan, effects):
@@ -172,13 +174,13 @@ def from_reference(value):
     return {key: from_reference(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
-def _reply(found):
+def _reply(found, units=MappingProxyType({})):
     outputs = found.outputs[:OUTPUT_LIMIT]
     return made(wire.JudgedT, right=found.right, errorClass=found.error_class, error=found.error[:4000],
                 maxAbsError=found.max_abs, maxRelError=found.max_rel, mismatchedShare=found.share,
                 rtol=found.rtol, atol=found.atol, firstMismatch=_mismatch(found) if found.first is not None else None,
                 findings=[clip(each, FINDING_LIMIT) for each in found.findings[:16]],
-                outputs=[_output(each) for each in outputs], outputs_left_out=len(found.outputs) - len(outputs))
+                outputs=[_output(each, units.get(each.name)) for each in outputs], outputs_left_out=len(found.outputs) - len(outputs))
 
 
 def _mismatch(found):
@@ -194,11 +196,12 @@ def _mismatch(found):
     return first
 
 
-def _output(each):
+def _output(each, unit):
+    unit = Unit(None) if unit is None else unit
     return made(wire.OutputErrorsT, output=clip(each.name, NAME_LIMIT), dtype=dtype_name(each.dtype),
                 shape=list(each.shape[:DIMENSION_LIMIT]), max_abs_error=each.max_abs, max_rel_error=each.max_rel,
                 mismatched_share=each.share, rtol=each.rtol, atol=each.atol, max_error_over_limit=each.max_over,
-                reference_loss=each.loss, sensitivity=each.sensitivity)
+                reference_loss=each.loss, sensitivity=each.sensitivity, error_unit=unit.value, no_unit=unit.why)
 
 
 def _real(value):

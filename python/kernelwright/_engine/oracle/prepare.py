@@ -2,9 +2,11 @@
 import hashlib
 import json
 
+import torch
+
 from .. import wire
 from ..wire import made, text
-from . import families, traits
+from . import error_units, families, traits
 from . import inputs as drawing
 from .bits import same_bits
 from .certificate import ANSWERS, passing_by_output
@@ -59,6 +61,8 @@ class PreparedTask:
             self.reference = Reference(self.task, self.device, precision=self.precision, tf32=request.tf32,
                                        move_weights=request.moveWeights, init_seed=request.initSeed)
         seeds = _seeds(request) or [request.initSeed]
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
         given = self.draw(seeds[0])
         self.unseeded = not _same_inputs(given, self.draw(seeds[0]))
         outputs, self.changed_inputs, self.changed_weights = self.reference.probe(given, seeds[0])
@@ -71,6 +75,7 @@ class PreparedTask:
         certified = len(_seeds(request))
         passing = self._certified(seeds) if certified else []
         offered = self._families(request, given, seeds, random)
+        self.error_units = {} if text(request.version) else self._error_units(given, outputs, seeds[0], random)
         self.spec = call_spec(self.plan, self.task, self.reference, request)
         self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
                           provesNothing=passing[0] if passing else "", referenceRandom=random,
@@ -103,6 +108,18 @@ class PreparedTask:
             return []
         self.units = traits.learned(*(drawing.tensors_in(each) for each in (given, self.draw(seeds[0] ^ _OTHER))))
         return families.offered(self.units)
+
+    def _error_units(self, given, outputs, seed, random):
+        """error_units.of_task; what the run in float64 needed is freed where no later one needs it."""
+        unusable = error_units.RANDOM if random else ""
+        if self.plan.input_bytes + self.plan.output_bytes > error_units.LIMIT_BYTES or _peak(self.device) > error_units.LIMIT_PEAK:
+            unusable = error_units.TOO_LARGE
+        if self.reference.effects and not unusable:
+            outputs = self.reference.call(given, seed)
+        found = error_units.of_task(self.reference, given, outputs, seed, unusable)
+        if self.rule.name != "strict" and not self.tight and not self.units:
+            self.reference.forget_float64()
+        return found
 
     def close(self):
         """Remove the source."""
@@ -172,6 +189,11 @@ def _reduced(request, source, device):
     except (SyntaxError, RecursionError):
         return source, shapes, {}  # loading reports the error
     return found.source, found.input_shapes, found.sizes
+
+
+def _peak(device):
+    """Bytes of device memory that the task has needed at once so far."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0
 
 
 def _same_inputs(first, second):

@@ -103,6 +103,10 @@ class Reference:
             self._exact = module, State(module)
         return self._exact
 
+    def forget_float64(self):
+        """Free the weights in float64; a later call in float64 makes them again."""
+        self._exact = None
+
     def call_wide(self, inputs, seed, limit_s):
         """(the outputs in float64, the operator that computed in less all the same or ""): conversions inside are widened."""
         exact = self._in_float64()
