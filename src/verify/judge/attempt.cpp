@@ -192,15 +192,21 @@ bool Attempt::is_refused_statically() {
 async::Task<> Attempt::judge() {
   const bool cpu = settings_.device == Device::cpu;
   writer_.begin(cpu ? Trust::interpreter : Trust::in_process);
-  auto prepared = co_await (cpu ? prepare(settings_.reduce_shapes ? cpu_max_bytes : 0) : prepare_on_gpu());
+  auto prepared = co_await (cpu ? prepare_on_cpu() : prepare_on_gpu());
   if (!prepared)
     writer_.end(prepared.error());
   else
     co_await (cpu ? on_cpu() : on_cuda());
 }
 
-async::Task<Outcome<>> Attempt::prepare(std::uint64_t max_bytes) {
-  auto prepared = co_await oracle_.prepare(max_bytes, 0);
+async::Task<Outcome<>> Attempt::prepare() {
+  auto prepared = co_await oracle_.prepare(0, 0);
+  if (prepared) writer_.take_task(oracle_.facts());
+  co_return prepared;
+}
+
+async::Task<Outcome<>> Attempt::prepare_on_cpu() {
+  auto prepared = co_await oracle_.prepare_on_cpu();
   if (prepared) writer_.take_task(oracle_.facts());
   co_return prepared;
 }
@@ -208,7 +214,7 @@ async::Task<Outcome<>> Attempt::prepare(std::uint64_t max_bytes) {
 // About ten buffers of a heavy task fill a GPU: its attempt runs alone, and its oracle does not outlive it.
 // While it waits for its turn it holds no memory, or several that wait would fill the device.
 async::Task<Outcome<>> Attempt::prepare_on_gpu() {
-  auto prepared = co_await prepare(0);
+  auto prepared = co_await prepare();
   const bool alone = prepared ? moved_bytes() > heavy_bytes : is_out_of_memory(prepared.error());
   if (!alone) co_return prepared;
   co_await oracle_.end_process();
@@ -216,7 +222,7 @@ async::Task<Outcome<>> Attempt::prepare_on_gpu() {
   is_alone_ = device_.is_alone();
   co_await case_.context.oracles.end_idle();
   if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
-  co_return co_await prepare(0);
+  co_return co_await prepare();
 }
 
 // Compiles at shapes that the interpreter can afford, then interprets.

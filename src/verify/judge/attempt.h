@@ -46,7 +46,8 @@ class Attempt {
   async::Task<> take_device();
   async::Task<> take_device_alone();
   async::Task<> judge();
-  async::Task<Outcome<>> prepare(std::uint64_t max_bytes);
+  async::Task<Outcome<>> prepare();
+  async::Task<Outcome<>> prepare_on_cpu();
   async::Task<Outcome<>> prepare_on_gpu();
   async::Task<> on_cpu();
   async::Task<> on_cuda();

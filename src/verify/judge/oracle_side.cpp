@@ -16,6 +16,8 @@ using async::Deadline;
 namespace {
 
 constexpr std::uint32_t certificate_sets = 5;
+// Small inputs may have large outputs: an outer product.
+constexpr std::uint32_t halvings_for_memory = 4, most_halvings_for_memory = 16;
 constexpr std::chrono::seconds version_limit{30};  // a reference may not end at sizes that its task never has
 
 std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refusal) {
@@ -98,6 +100,7 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
   wire::PrepareT request = request_for(max_bytes, halvings);
   auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
                                         Deadline::in(limit(prepare_limit)));
+  lacked_memory_ = !task && !doubt_about(task.error()).empty();
   if (!task) co_return refused_at(Stage::prepare, task.error());
   call_spec_ = std::move(task->call_spec);
   auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
@@ -107,6 +110,16 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
   spec_ = std::move(*spec);
   halvings_ = halvings;
   co_return Outcome<>{};
+}
+
+async::Task<Outcome<>> OracleSide::prepare_on_cpu() {
+  const bool may_reduce = case_.settings.reduce_shapes;
+  auto prepared = co_await prepare(may_reduce ? cpu_max_bytes : 0, 0);
+  for (std::uint32_t halvings = halvings_for_memory;
+       !prepared && lacked_memory_ && may_reduce && oracle_->alive() && halvings <= most_halvings_for_memory;
+       halvings += halvings_for_memory)
+    prepared = co_await prepare(cpu_max_bytes, halvings);
+  co_return prepared;
 }
 
 async::Task<Outcome<wire::PreparedT>> OracleSide::prepare_version(std::string version,

@@ -23,6 +23,9 @@ class OracleSide {
   bool varies_inputs() const { return varied_ && case_.settings.varied_inputs; }
   // Prepares the task within these limits and forgets an earlier preparation.
   async::Task<Outcome<>> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
+  // Without a GPU: at shapes that an interpreter can afford, if the settings allow smaller ones, and at
+  // smaller ones again while the reference finds no memory for its outputs.
+  async::Task<Outcome<>> prepare_on_cpu();
   // Prepares a version of the task at other sizes, for calls of the candidate until the end of the attempt:
   // the replays of the task's reference are void, and facts() and spec() remain the task's own.
   async::Task<Outcome<wire::PreparedT>> prepare_version(std::string version, std::uint64_t max_bytes);
@@ -66,6 +69,7 @@ class OracleSide {
   engine::OraclePool::Taken oracle_;
   bool retired_ = false;
   bool varied_ = true;
+  bool lacked_memory_ = false;  // in the last preparation
   wire::PreparedT facts_;
   Fd call_spec_;
   wire::CallSpecT spec_;
