@@ -45,7 +45,8 @@ def package_faults(entry):
     if not VERSION.fullmatch(entry["pin"]):
         yield f"the pin {entry['pin']!r} is no exact version"
     stem = rf"{re.escape(entry['name']).replace(re.escape('-'), '[-_.]')}-{re.escape(entry['pin'])}"
-    if not re.fullmatch(rf"{stem}(-[A-Za-z0-9_.]+-[A-Za-z0-9_]+-[A-Za-z0-9_.]+\.whl|\.tar\.gz)", entry["archive"], re.IGNORECASE):
+    form = rf"{stem}(-[A-Za-z0-9_.]+-[A-Za-z0-9_]+-[A-Za-z0-9_.]+\.whl|\.tar\.gz)"
+    if not re.fullmatch(form, entry["archive"], re.IGNORECASE):
         yield f"the archive {entry['archive']!r} is no wheel or source distribution of the pin"
     if not re.fullmatch(r"[0-9a-f]{64}", entry["sha256"]):
         yield "sha256 is no SHA-256"
@@ -154,7 +155,8 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="with --download: these alone")
     parser.add_argument("--download", action="store_true", help="fetch the sources and compare")
     parser.add_argument("--update", action="store_true", help="with --download: write what differs into the list")
-    parser.add_argument("--from", dest="local", metavar="FOLDER", help="with --download and one name: a local copy of its repository")
+    parser.add_argument("--from", dest="local", metavar="FOLDER",
+                        help="with --download and one name: a local copy of its repository")
     parser.add_argument("--program", default=str(ROOT / "build/kernelwright"))
     parser.add_argument("--list", type=Path, default=LIST)
     options = parser.parse_args()

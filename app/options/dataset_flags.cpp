@@ -245,8 +245,9 @@ void DatasetBuildFlags::add(CLI::App& app) {
 }
 
 void DatasetDiscoverFlags::add(CLI::App& app) {
-  app.add_option("WORD", word,
-                 "sources whose name, language (triton, cuda, pytorch) or description contains this word [all]");
+  app.add_option(
+      "WORD", word,
+      "sources whose name, language (triton, cuda, pytorch) or description contains this word [all]");
   app.add_flag("--json", json, "print JSON lines");
 }
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = {"name": "some-kernels", "kind": "pypi", "pin": "1.2", "archive": "some_kernels-1.2-py3-none-any.whl", "sha256": "a" * 64,
-           "licence": "MIT", "kernels": {"triton": 3, "pytorch": 1}, "left_out": 0, "what": "Kernels of attention in Triton."}
-REPOSITORY = {"name": "kernels", "kind": "git", "pin": "b" * 40, "url": "https://example.com/owner/kernels", "licence": "Apache-2.0",
-              "kernels": {"cuda": 2}, "left_out": 1, "what": "Kernels of attention in CUDA."}
+PACKAGE = {"name": "some-kernels", "kind": "pypi", "pin": "1.2", "archive": "some_kernels-1.2-py3-none-any.whl",
+           "sha256": "a" * 64, "licence": "MIT", "kernels": {"triton": 3, "pytorch": 1}, "left_out": 0,
+           "what": "Kernels of attention in Triton."}
+REPOSITORY = {"name": "kernels", "kind": "git", "pin": "b" * 40, "url": "https://example.com/owner/kernels",
+              "licence": "Apache-2.0", "kernels": {"cuda": 2}, "left_out": 1, "what": "Kernels of attention in CUDA."}
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +34,10 @@ def test_right_entries_have_no_fault(check):
 
 
 @pytest.mark.parametrize(("field", "value"), [
-    ("name", "Some_Kernels"), ("kind", "svn"), ("pin", ">=1.2"), ("pin", "1.*"), ("pin", "1.3"), ("archive", "other-1.2.tar.gz"),
-    ("sha256", "a" * 63), ("licence", "AGPL-3.0-only"), ("licence", "MIT OR GPL-3.0-only"), ("licence", ""), ("kernels", {}),
-    ("kernels", {"pytorch": 1}), ("kernels", {"triton": 0}), ("kernels", {"triton": True}), ("kernels", {"hip": 3}),
+    ("name", "Some_Kernels"), ("kind", "svn"), ("pin", ">=1.2"), ("pin", "1.*"), ("pin", "1.3"),
+    ("archive", "other-1.2.tar.gz"), ("sha256", "a" * 63), ("licence", "AGPL-3.0-only"), ("licence", "MIT OR GPL-3.0-only"),
+    ("licence", ""), ("kernels", {}), ("kernels", {"pytorch": 1}),
+    ("kernels", {"triton": 0}), ("kernels", {"triton": True}), ("kernels", {"hip": 3}),
     ("left_out", -1), ("left_out", None), ("what", "Kernels"), ("what", "One sentence of kernels. Another sentence.")])
 def test_a_fault_of_a_package(check, field, value):
     assert check.form_faults([{**PACKAGE, field: value}])

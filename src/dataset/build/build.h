@@ -36,8 +36,8 @@ struct BuildSettings {
   std::vector<std::string> packages;  // NAME or NAME==VERSION, fetched through pip
   std::string package_form = "auto";
   std::vector<fetch::GitSource> repositories;  // cloned with git
-  std::vector<std::string> pairs;    // folders of pairs made by hand
-  std::vector<std::string> against;  // benchmarks
+  std::vector<std::string> pairs;              // folders of pairs made by hand
+  std::vector<std::string> against;            // benchmarks
   std::filesystem::path out;
   std::filesystem::path state;   // results that the next build reuses
   std::filesystem::path review;  // decisions of people

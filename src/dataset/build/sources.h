@@ -31,9 +31,9 @@ std::optional<SourceFacts> load_facts(const std::filesystem::path& path);
 
 // The sources of a build: named, fetched, and from an earlier build.
 struct Sources {
-  std::vector<std::string> trees;  // folders, checkouts, archives
-  std::vector<std::string> runs;   // runs and exported traces
-  std::vector<std::string> pairs;  // folders of pairs made by hand
+  std::vector<std::string> trees;   // folders, checkouts, archives
+  std::vector<std::string> runs;    // runs and exported traces
+  std::vector<std::string> pairs;   // folders of pairs made by hand
   std::vector<std::string> pinned;  // URL@COMMIT of repositories that were named without a commit
 };
 
