@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "certify.h"
 #include "completion.h"
 #include "dataset.h"
 #include "deploy.h"
@@ -85,6 +86,12 @@ int main_verb(int argc, char** argv) {
   verify.add(*verify_verb);
   kw::add_config(*verify_verb);
 
+  kw::CertifyFlags certify;
+  CLI::App* certify_verb = app.add_subcommand(
+      "certify", "Examine the tasks of a benchmark: can they tell a right kernel from an empty one?");
+  certify.add(*certify_verb);
+  kw::add_config(*certify_verb);
+
   kw::app::RunFlags run;
   CLI::App* run_verb =
       app.add_subcommand("run", "Let a model solve tasks over several turns and record the traces");
@@ -122,8 +129,8 @@ int main_verb(int argc, char** argv) {
   view.add(*view_verb);
 
   kw::app::DatasetFlags dataset;
-  CLI::App* dataset_verb =
-      app.add_subcommand("dataset", "Make training data from package trees: discover, build, dedup, audit, export");
+  CLI::App* dataset_verb = app.add_subcommand(
+      "dataset", "Make training data from package trees: discover, build, dedup, audit, export");
   dataset.add(*dataset_verb);
 
   kw::app::TrainFlags train;
@@ -195,6 +202,7 @@ int main_verb(int argc, char** argv) {
     return 0;
   }
   if (verify_verb->parsed()) return kw::app::verify(verify, *verify_verb);
+  if (certify_verb->parsed()) return kw::app::certify(certify);
   if (run_verb->parsed()) return kw::app::run(run, *run_verb);
   if (score_verb->parsed()) return kw::app::score(score, *score_verb);
   if (serve_verb->parsed()) return kw::app::serve(serve);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+
 #include "options/parse.h"
 #include "types/options.h"
 
@@ -22,10 +26,29 @@ CLI::Option* add_flag(CLI::App& app, const std::string& flag, const Option& opti
 
 }  // namespace
 
-void add_settings(CLI::App& app, Settings& settings) {
+namespace {
+
+constexpr std::array about_references{"--device",    "--jobs",   "--timeout",           "--memory",
+                                      "--timeline",  "--python", "--allow-unsandboxed", "--tolerance",
+                                      "--precision", "--tf32",   "--weights",           "--shapes"};
+
+void add_if(CLI::App& app, Settings& settings, const std::function<bool(const Option&)>& is_wanted) {
   for (const Option* option : all_options())
-    add_flag(app, std::string(option->about.flag), *option, settings)
-        ->group(std::string(option->about.group));
+    if (is_wanted(*option))
+      add_flag(app, std::string(option->about.flag), *option, settings)
+          ->group(std::string(option->about.group));
+}
+
+}  // namespace
+
+void add_settings(CLI::App& app, Settings& settings) {
+  add_if(app, settings, [](const Option&) { return true; });
+}
+
+void add_task_settings(CLI::App& app, Settings& settings) {
+  add_if(app, settings, [](const Option& option) {
+    return std::ranges::find(about_references, option.about.flag) != about_references.end();
+  });
 }
 
 namespace {

@@ -17,6 +17,9 @@ namespace kw {
 // Settings must outlive the app.
 void add_settings(CLI::App& app, Settings& settings);
 
+// Of these, the options that decide where and how a reference runs.
+void add_task_settings(CLI::App& app, Settings& settings);
+
 // Choice of the evaluator: this machine, or a service.
 struct EvaluatorFlags {
   std::string where = "local";  // "local", the name of a deployment, or a URL

@@ -1,6 +1,5 @@
 """The unit of errors: what the reference itself loses against float64."""
 import pytest
-import torch
 from oracle_world import draw, judge, module, request, session, tried  # noqa: F401
 
 from kernelwright._engine import wire

@@ -32,6 +32,8 @@ std::string_view page_of(explain::WordKind kind) {
       return "docs/verdict.md#comparison-calling-convention-and-launches";
     case WordKind::isolation:
       return "docs/isolation.md";
+    case WordKind::task_mark:
+      return "docs/certify.md#marks";
   }
   return "docs/verdict.md";
 }
@@ -91,6 +93,7 @@ json::value place_of(const explain::Explanation& it) {
 json::object glossary_json() {
   json::object words;
   for (const explain::Entry& each : explain::glossary()) {
+    if (each.kind == explain::WordKind::task_mark) continue;  // no page shows certificates
     json::value& kind = words[to_string(each.kind)];
     if (!kind.is_object()) kind.emplace_object();
     kind.get_object()[each.word] = entry(each.what, each.advice, page_of(each.kind));

@@ -58,6 +58,7 @@ std::vector<Entry> all_entries() {
   add<Stage>(WordKind::stage, entries);
   add<Fault>(WordKind::fault, entries);
   add<IsolationLevel>(WordKind::isolation, entries);
+  add<TaskMark>(WordKind::task_mark, entries);
   return entries;
 }
 
@@ -81,6 +82,8 @@ std::string_view in_words(WordKind kind) {
       return "fault";
     case WordKind::isolation:
       return "level of isolation";
+    case WordKind::task_mark:
+      return "mark of a task";
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The words of a verdict with their meanings and remedies: looked up by name, and listed by kind.
+// The words of a verdict and of a certificate with their meanings and remedies: looked up by name, and listed by kind.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace kw::explain {
 
 BOOST_DEFINE_ENUM_CLASS(WordKind, status, error_class, counts_reason, flag, trust, shapes, stage, fault,
-                        isolation)
+                        isolation, task_mark)
 
 struct Entry {
   WordKind kind;
@@ -21,7 +21,7 @@ struct Entry {
   std::string_view advice;  // what a person does about it
 };
 
-// Every word of a verdict, by kind in the order of WordKind, within a kind in the order of the enumeration.
+// Every word, by kind in the order of WordKind, within a kind in the order of the enumeration.
 const std::vector<Entry>& glossary();
 
 // The entries of a word: several if it belongs to several kinds. Ignores case, and "-" equals "_". A part of

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "types/certificate.h"
 #include "types/enums.h"
 
 namespace kw::explain {
@@ -28,6 +29,9 @@ Words words_of(Status status);
 Words words_of(ErrorClass error_class);
 // The reason why a correct answer does not count.
 Words words_of(CountsReason reason);
+
+// The meaning of a mark of `certify`.
+Words words_of(TaskMark mark);
 
 // The event of a stage: "its kernels are compiled".
 std::string_view words_of(Stage stage);

@@ -5,11 +5,13 @@
 #include <thread>
 
 #include "base/core/crypto.h"
+#include "verify/api/shared_verifier.h"
 #include "verify/judge/attempt.h"
 #include "verify/judge/memory_guard.h"
 #include "verify/judge/protocol.h"
 #include "verify/judge/replays.h"
 #include "verify/judge/statistics.h"
+#include "verify/judge/task_examination.h"
 
 namespace kw::verify {
 
@@ -305,6 +307,17 @@ async::Task<std::optional<Verdict>> LocalVerifier::verify(const Job& job, async:
   if (!tries.doubt().empty() && verdict->comparison)
     verdict->comparison->findings.push_back("judged again, alone on the device: " + tries.doubt());
   co_return verdict;
+}
+
+async::Task<std::optional<TaskCertificate>> LocalVerifier::certify(const Job& task, async::Stop& stop) {
+  Lane& lane = least_busy();
+  Lane::Busy busy(lane);
+  TaskExamination examination(lane.context, task, options_.settings, stop);
+  TaskCertificate certificate = co_await examination.run();
+  if (stop.requested() || stop_.requested()) co_return std::nullopt;
+  if (certificate.fault == Fault::infrastructure) co_await revive_servers(stop);
+  certificate.work = work_key(task, protocol_);
+  co_return certificate;
 }
 
 async::Task<> LocalVerifier::end() {

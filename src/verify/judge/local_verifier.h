@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/async/semaphore.h"
+#include "types/certificate.h"
 #include "verify/api/verifier.h"
 #include "verify/judge/censuses.h"
 #include "verify/judge/context.h"
@@ -32,6 +33,9 @@ class LocalVerifier : public Verifier {
   std::size_t width() const override;
   const std::string& protocol() const override { return protocol_; }
   std::string protocol_with(const JobOptions& options) const override;
+
+  // Examines the task of a job that has no candidate. Nothing if a stop was requested.
+  async::Task<std::optional<TaskCertificate>> certify(const Job& task, async::Stop& stop);
 
   // Ends all started processes, in order.
   async::Task<> end();

@@ -138,6 +138,15 @@ async::Task<Outcome<wire::PreparedT>> OracleSide::prepare_version(std::string ve
   co_return std::move(task->facts);
 }
 
+async::Task<Outcome<wire::CertifiedT>> OracleSide::certify(std::size_t draws) {
+  StageTimer timer(case_, Stage::judge);
+  wire::CertifyT request;
+  for (std::size_t at = 0; at < draws; ++at) request.seeds.push_back(case_.context.seeds.next());
+  auto certified = co_await oracle_->certify(std::move(request), Deadline::in(limit(prepare_limit)));
+  if (!certified) co_return refused_at(Stage::judge, certified.error());
+  co_return std::move(*certified);
+}
+
 async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, std::string family) {
   StageTimer timer(case_, Stage::prepare);
   Drawn drawn;

@@ -29,6 +29,8 @@ class OracleSide {
   // Prepares a version of the task at other sizes, for calls of the candidate until the end of the attempt:
   // the replays of the task's reference are void, and facts() and spec() remain the task's own.
   async::Task<Outcome<wire::PreparedT>> prepare_version(std::string version, std::uint64_t max_bytes);
+  // Examines the prepared task beyond what a verdict needs, on so many draws of its inputs.
+  async::Task<Outcome<wire::CertifiedT>> certify(std::size_t draws);
   // end_process() ends the process and frees its device memory. renew() starts another in its place, which
   // ends with the verdict.
   async::Task<> end_process();

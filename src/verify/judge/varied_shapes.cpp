@@ -10,7 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr const char* versions[] = {"prime", "larger", "one", empty_shape};
 // Of inputs and weights on a GPU.
 constexpr std::uint64_t growth = 4, most_growth_bytes = std::uint64_t{1} << 30,
                         small_bytes = std::uint64_t{64} << 20;
@@ -25,10 +24,16 @@ const Blame* failure_in(const Ended& ended) {
 
 }  // namespace
 
+std::uint64_t most_bytes(const Settings& settings, const wire::CallSpecT& spec) {
+  if (settings.device == Device::cpu) return cpu_max_bytes;
+  const std::uint64_t own_bytes = spec.input_bytes;
+  return std::max(std::min(growth * own_bytes, own_bytes + most_growth_bytes), small_bytes);
+}
+
 async::Task<Outcome<std::vector<FamilyTrial>>> VariedShapes::run() {
   co_await calls_.end();
   std::vector<FamilyTrial> trials;
-  for (const char* version : versions) {
+  for (const char* version : other_shapes) {
     FamilyTrial& trial = trials.emplace_back(FamilyTrial{.family = version});
     trial.why = "a trial before ended the reference's process";
     if (oracle_.process().broke()) continue;
@@ -49,7 +54,7 @@ async::Task<Outcome<std::vector<FamilyTrial>>> VariedShapes::run() {
 }
 
 async::Task<Outcome<FamilyTrial>> VariedShapes::judge_version(const std::string& version) {
-  auto prepared = co_await oracle_.prepare_version(version, max_bytes());
+  auto prepared = co_await oracle_.prepare_version(version, most_bytes(case_.settings, oracle_.spec()));
   if (!prepared) co_return std::unexpected(prepared.error());
   auto answer = co_await ask(*prepared);
   if (!answer) co_return std::unexpected(answer.error());
@@ -89,12 +94,6 @@ async::Task<Outcome<>> VariedShapes::start() {
   }
   if (auto started = co_await calls_.start(case_.context.runners); !started) co_return started;
   co_return co_await calls_.load(wire::Mode::cuda, "nan", unused);
-}
-
-std::uint64_t VariedShapes::max_bytes() const {
-  if (case_.settings.device == Device::cpu) return cpu_max_bytes;
-  const std::uint64_t own_bytes = oracle_.spec().input_bytes;
-  return std::max(std::min(growth * own_bytes, own_bytes + most_growth_bytes), small_bytes);
 }
 
 }  // namespace kw::verify

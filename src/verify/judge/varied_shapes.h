@@ -11,6 +11,12 @@
 
 namespace kw::verify {
 
+// The versions of a task, in the order in which they are tried.
+inline constexpr const char* other_shapes[] = {"prime", "larger", "one", empty_shape};
+
+// The largest size of a version's inputs and weights together, for a task with this call.
+std::uint64_t most_bytes(const Settings& settings, const wire::CallSpecT& spec);
+
 // The last part of an attempt: the oracle has no arena of the task itself afterwards. Each version of the
 // task is judged by live calls in fresh processes, on a GPU too.
 class VariedShapes {
@@ -26,7 +32,6 @@ class VariedShapes {
   async::Task<Outcome<FamilyTrial>> judge_version(const std::string& version);
   async::Task<Outcome<FamilyAnswer>> ask(const wire::PreparedT& version);
   async::Task<Outcome<>> start();
-  std::uint64_t max_bytes() const;
 
   Case case_;
   OracleSide& oracle_;

@@ -61,6 +61,13 @@ async::Task<std::expected<wire::JudgedT, WorkerFailure>> Oracle::judge(wire::Jud
   co_return std::move(answer->message);
 }
 
+async::Task<std::expected<wire::CertifiedT, WorkerFailure>> Oracle::certify(wire::CertifyT request,
+                                                                            async::Deadline deadline) {
+  auto answer = co_await exchange<wire::CertifiedT>(*worker_, wire::encode(std::move(request)), {}, deadline);
+  if (!answer) co_return refusal(answer);
+  co_return std::move(answer->message);
+}
+
 async::Task<std::expected<wire::TimedT, WorkerFailure>> Oracle::time_reference(wire::TimeReferenceT request,
                                                                                async::Deadline deadline) {
   auto answer = co_await exchange<wire::TimedT>(*worker_, wire::encode(std::move(request)), {}, deadline);

@@ -42,6 +42,9 @@ class Oracle {
   async::Task<std::expected<wire::JudgedT, WorkerFailure>> judge(wire::JudgeT request,
                                                                  async::Deadline deadline);
 
+  async::Task<std::expected<wire::CertifiedT, WorkerFailure>> certify(wire::CertifyT request,
+                                                                      async::Deadline deadline);
+
   async::Task<std::expected<wire::TimedT, WorkerFailure>> time_reference(wire::TimeReferenceT request,
                                                                          async::Deadline deadline);
 

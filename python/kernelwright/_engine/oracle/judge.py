@@ -180,7 +180,8 @@ def _reply(found, units=MappingProxyType({})):
                 maxAbsError=found.max_abs, maxRelError=found.max_rel, mismatchedShare=found.share,
                 rtol=found.rtol, atol=found.atol, firstMismatch=_mismatch(found) if found.first is not None else None,
                 findings=[clip(each, FINDING_LIMIT) for each in found.findings[:16]],
-                outputs=[_output(each, units.get(each.name)) for each in outputs], outputs_left_out=len(found.outputs) - len(outputs))
+                outputs=[_output(each, units.get(each.name)) for each in outputs],
+                outputs_left_out=len(found.outputs) - len(outputs))
 
 
 def _mismatch(found):

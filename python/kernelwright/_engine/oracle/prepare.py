@@ -47,6 +47,7 @@ class PreparedTask:
             raise TaskFault(f"no precision is called {self.precision!r}; there are fp32, fp16 and bf16")
         self.rule = chosen(request.tolerance)
         self.tight = set()  # positions of outputs that have an error budget under every tolerance
+        self.passing_alone = {}  # position of an output: the empty answers that pass for it alone, where there are several
         source, shapes, sizes = _resized(request, source, device)
         self.device = device
         self.task = load(source, text(request.entryPoint), shapes)
@@ -112,7 +113,8 @@ class PreparedTask:
     def _error_units(self, given, outputs, seed, random):
         """error_units.of_task; what the run in float64 needed is freed where no later one needs it."""
         unusable = error_units.RANDOM if random else ""
-        if self.plan.input_bytes + self.plan.output_bytes > error_units.LIMIT_BYTES or _peak(self.device) > error_units.LIMIT_PEAK:
+        moved_bytes = self.plan.input_bytes + self.plan.output_bytes
+        if moved_bytes > error_units.LIMIT_BYTES or _peak(self.device) > error_units.LIMIT_PEAK:
             unusable = error_units.TOO_LARGE
         if self.reference.effects and not unusable:
             outputs = self.reference.call(given, seed)
@@ -131,6 +133,7 @@ class PreparedTask:
         The budget is of no use, and is left out, where the empty answer keeps it: the output is that answer.
         """
         passing, alone = passing_by_output(self._sets(seeds), self.rule)
+        self.passing_alone = alone
         if passing or not alone or self.rule.name == "strict":
             return passing
         self.tight = set(alone)

@@ -81,6 +81,8 @@ def _answered(session, request, fds):
         return session.judge(request), []
     if isinstance(request, wire.TimeReferenceT):
         return session.time_reference(request), []
+    if isinstance(request, wire.CertifyT):
+        return session.certify(request), []
     if isinstance(request, wire.ForgetT):
         session.forget()
         return made(wire.ForgetT), []

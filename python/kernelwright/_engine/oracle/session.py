@@ -7,6 +7,7 @@ from .. import timing, wire
 from ..arena import create_arena
 from ..seeds import of_call
 from ..wire import made, text
+from .certify import certified
 from .families import reported_only
 from .faults import TaskFault
 from .judge import judged
@@ -113,6 +114,10 @@ class Session:
             return self._kept_inputs[request.slot, request.trial]
         slot, seed, inputs = self._last_inputs
         return inputs if (slot, seed) == (request.slot, request.seed) else task.draw(request.seed)
+
+    def certify(self, request):
+        """The CertifiedT of the current task."""
+        return certified(self._current(), [int(seed) for seed in request.seeds])
 
     def time_reference(self, request):
         """The TimedT of the reference, by CUDA events."""

@@ -43,12 +43,12 @@ def _examined(task, inputs, seed):
     leaves = _paired(own, exact)
     if not all(bool(torch.isfinite(each).all()) for pair in leaves for each in pair if isinstance(each, torch.Tensor)):
         raise Unsound("the reference's outputs are not finite")
-    coarse = _coarse(task.reference, inputs, own)
-    losses = [_distance(*pair, LOSS[coarse], "its own precision and float64 differ") for pair in leaves]
-    ties = any(isinstance(each, torch.Tensor) and not _real(each) and each.dtype is not torch.bool for each, _ in leaves)
-    moved = _wide(task.reference, _moved(inputs, task.units, seed, ties), seed)
-    changes = [_distance(*pair, SENSITIVITY[coarse], "one ulp of the inputs makes a difference")
-               for pair in _paired(exact, moved)]
+    is_coarse = coarse(task.reference, inputs, own)
+    losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
+    ties = any(isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool for each, _ in leaves)
+    beside = _wide(task.reference, moved(inputs, task.units, seed, ties), seed)
+    changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference")
+               for pair in _paired(exact, beside)]
     return own, _budgets(own, zip((each for _, each in leaves), losses, changes), task.rule.name == "strict")
 
 
@@ -72,7 +72,7 @@ def _budgets(own, budgets, strict):
     leaves, spec = tree_flatten(own)
     return tree_unflatten([
         Sound(exact if strict and not each.is_complex() else None, loss, change, _largest(exact))
-        if isinstance(each, torch.Tensor) and _real(each) else None
+        if isinstance(each, torch.Tensor) and is_real(each) else None
         for each, (exact, loss, change) in zip(leaves, budgets)], spec)
 
 
@@ -80,14 +80,14 @@ def _largest(tensor):
     return tensor.abs().max().item() if tensor.numel() else 0.0
 
 
-def _real(tensor):
+def is_real(tensor):
     return tensor.is_floating_point() or tensor.is_complex()
 
 
-def _coarse(reference, inputs, own):
+def coarse(reference, inputs, own):
     """Whether anything is computed in 16 bit, or in TF32."""
     tensors = [*drawing.tensors_in(inputs), *drawing.tensors_in(own), *reference.weights().values()]
-    return reference.tf32 or any(_real(each) and each.dtype.itemsize <= (4 if each.is_complex() else 2) for each in tensors)
+    return reference.tf32 or any(is_real(each) and each.dtype.itemsize <= (4 if each.is_complex() else 2) for each in tensors)
 
 
 def _distance(first, second, share, what):
@@ -98,7 +98,7 @@ def _distance(first, second, share, what):
         return 0.0
     if not isinstance(second, torch.Tensor) or first.shape != second.shape:
         raise Unsound(f"{what}, in a shape of the outputs")
-    if not _real(first):
+    if not is_real(first):
         if not torch.equal(first, second):
             raise Unsound(f"{what}, in values that must be equal")
         return 0.0
@@ -114,7 +114,7 @@ def _equal(first, second):
     return type(first) is type(second) and first == second
 
 
-def _moved(inputs, units, seed, breaks_ties):
+def moved(inputs, units, seed, breaks_ties):
     """The inputs with each real number one ulp away, up or down at random; with `breaks_ties` zeros, too, by a little."""
     tensors, replaced = drawing.tensors_in(inputs), {}
     generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, "one ulp"))
