@@ -37,6 +37,15 @@ def test_keeps_what_must_divide():
     assert shrink(source, "", "", 0, 1).sizes == {"batch": 8}
 
 
+def test_equal_sizes_that_belong_together_halve_together():
+    # The columns of x and the elements of y are one dimension, under two names.
+    source = module("return (1 - x * y).mean()", "[torch.rand(batch, *shape), torch.rand(batch)]",
+                    parameters="self, x, y") + "batch = 32768\nshape = (32768,)\n"
+    found = shrink(source, "", "", 24 << 20, 0)
+    assert found.sizes == {"batch": 2048, "shape[0]": 2048}
+    load(found.source).close()
+
+
 def test_items_of_tuples():
     source = module("return x", "[torch.randn(*shape)]") + "shape = (4096, 256)\n"
     assert shrink(source, "", "", 1 << 20, 0).sizes == {"shape[0]": 1024}

@@ -41,11 +41,12 @@ def shrink(source, entry_point, input_shapes, max_bytes, halvings):
 
     def weigh():
         found = tried(*sizes.written(source, input_shapes), entry_point)
-        return found.weight if found is not None and found.output_elements != 0 else None
+        return found if found is not None and found.output_elements != 0 else None
 
-    weight = weigh()
-    if weight is None:
+    given = weigh()
+    if given is None:
         return Shrunk(source, input_shapes, {}, 0)  # not valid as given: preparing it reports why
+    weight = given.weight
     while max_bytes and weight > max_bytes:
         smaller = _halve(sizes, weigh, weight)
         if smaller is None:
@@ -67,14 +68,25 @@ def _megabytes(count):
 
 
 def _halve(sizes, weigh, weight):
-    """The weight after halving the largest size whose halving makes the task lighter, or None without such a size."""
-    for size in sizes.largest_first(SMALLEST):
-        sizes.halve(size)
+    """The weight after halving the largest size whose halving makes the task lighter, or None without such a size.
+
+    Equal sizes may belong together, and are then halved together. A size that only seems to be possible, because the task
+    is too large to be called, comes last.
+    """
+    assumed = None
+    alone = [[size] for size in sizes.largest_first(SMALLEST)]
+    for group in (*alone, *sizes.equal_ones(SMALLEST)):
+        sizes.halve(group)
         smaller = weigh()
-        if smaller is not None and 0 < smaller < weight:
-            return smaller
+        if smaller is not None and 0 < smaller.weight < weight:
+            if smaller.output_elements is not None:
+                return smaller.weight
+            assumed = assumed or (group, smaller.weight)
         sizes.undo()
-    return None
+    if assumed is None:
+        return None
+    sizes.halve(assumed[0])
+    return assumed[1]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,21 +17,29 @@ class _Sizes:
     """Sizes with a name and a `value`, which `put` changes."""
 
     sizes = ()
-    _last = None
+    _last = ()
 
     def largest_first(self, smallest):
         """Sizes of at least `smallest`, the largest first."""
         return sorted((size for size in self.sizes if size.value >= smallest), key=lambda size: -size.value)
 
-    def halve(self, size):
-        """Halve one size."""
-        self._last = size, size.value
-        size.put(size.value // 2)
+    def equal_ones(self, smallest):
+        """Lists of sizes of one value, at least `smallest`, the largest first."""
+        groups = {}
+        for size in self.largest_first(smallest):
+            groups.setdefault(size.value, []).append(size)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def halve(self, group):
+        """Halve these sizes."""
+        self._last = [(size, size.value) for size in group]
+        for size in group:
+            size.put(size.value // 2)
 
     def undo(self):
         """Undo the last halving."""
-        size, value = self._last
-        size.put(value)
+        for size, value in self._last:
+            size.put(value)
 
 
 class SourceSizes(_Sizes):
