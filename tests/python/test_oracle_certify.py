@@ -3,7 +3,7 @@ import pytest
 from oracle_world import module, request, session  # noqa: F401
 
 from kernelwright._engine import wire
-from kernelwright._engine.oracle import error_units
+from kernelwright._engine.oracle import certify, error_units
 from kernelwright._engine.wire import made, text, texts
 
 SEEDS = [101, 202, 303]
@@ -103,6 +103,14 @@ def test_changes_in_place_and_unseeded_inputs(session):  # noqa: F811
     assert texts(found.changedInputs) == ["x"] and not found.unseeded
     source = "import os\n" + module("return torch.exp(x)", "[torch.tensor(list(os.urandom(8))).float()]")
     assert certified(session, source, taskKey="other").unseeded
+
+
+def test_a_slow_reference_is_not_tried_for_ever(session, monkeypatch):  # noqa: F811
+    source = module("return x.mean(1)", "[torch.rand(64, 4096) * 0.02]")
+    assert not certified(session, source).outOfTime
+    monkeypatch.setattr(certify, "BUDGET_S", -1.0)
+    found = certified(session, source)
+    assert found.outOfTime and not texts(found.weakAnswers)
 
 
 def test_a_reference_that_refuses_changed_inputs_has_no_weak_answer(session):  # noqa: F811

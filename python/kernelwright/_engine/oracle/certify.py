@@ -36,6 +36,7 @@ class _World:
     draws: list
     answers: list
     until: float
+    out_of_time: bool = False  # a check was left out
     distances: dict = field(default_factory=dict)  # position of an output: _Distances
 
 
@@ -58,11 +59,12 @@ def certified(task, seeds):
     random = task.reply.referenceRandom
     world.distances = _distances(world, error_units.RANDOM if random else "")
     inputs, outputs = _inputs(world, random), _outputs(world)
+    weak = [] if random else _weak_answers(world)
     return made(wire.CertifiedT, inputs=inputs[:MOST], outputs=outputs[:MOST],
                 left_out=max(0, len(inputs) - MOST) + max(0, len(outputs) - MOST), unseeded=task.unseeded,
                 changed_inputs=_names(task.plan.labels[at] for at in sorted(task.changed_inputs)),
                 changed_weights=_names(sorted(task.changed_weights)),
-                weak_answers=[] if random else _weak_answers(world))
+                weak_answers=weak, out_of_time=world.out_of_time)
 
 
 def _names(texts):
@@ -77,8 +79,14 @@ def _inputs(world, random):
         varies = not traits.same_bits(own, other)
         found.append(made(wire.CertifiedInputT, input=clip(world.task.plan.labels[at], NAME_LIMIT), dtype=dtype_name(own.dtype),
                           shape=list(own.shape[:DIMENSIONS]), varies=varies, values=seen.kind, why_kept=seen.why,
-                          ignored=varies and not random and _ignored(world, at)))
+                          ignored=varies and not random and _has_time(world) and _ignored(world, at)))
     return found
+
+
+def _has_time(world):
+    """Whether another check may begin."""
+    world.out_of_time = world.out_of_time or time.monotonic() > world.until
+    return not world.out_of_time
 
 
 def _ignored(world, at):
@@ -154,7 +162,7 @@ def _weak_answers(world):
     """The names of the incomplete computations that are right under the tolerance, although they miss by far."""
     found = []
     for name, check in ((AFFINE, _affine), (BFLOAT16, _bfloat16), (HALF, _half)):
-        if time.monotonic() > world.until:
+        if not _has_time(world):
             break
         if check(world):
             found.append(name)
