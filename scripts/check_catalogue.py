@@ -82,7 +82,7 @@ def entry_faults(entry):
         yield "kernels has counts of 1 or more under triton, cuda, pytorch, in this order, and one of the first two"
     if not is_count(entry["left_out"]):
         yield "left_out is no count"
-    if not re.fullmatch(r"[A-Z][ -~]{20,140}\.", entry["what"]) or ". " in entry["what"]:
+    if not re.fullmatch(r"[A-Z][ -~]{20,138}\.", entry["what"]) or ". " in entry["what"]:
         yield "what is not one sentence of at most 140 characters"
 
 
@@ -137,14 +137,15 @@ def compare(entries, options):
     for entry in wanted:
         try:
             found = measured(entry, options.program, options.local)
-        except RuntimeError as error:
-            faults.append(f"{entry['name']}: {error}")
+        except (KeyError, RuntimeError, StopIteration, ValueError) as error:
+            faults.append(f"{entry['name']}: {error or 'the build has no licence or no archive'}")
             continue
-        differing = [f"{entry['name']}: {field} is {found[field]}, the list has {entry[field]}"
-                     for field in FIELDS[entry["kind"]] if found[field] != entry[field]]
+        differing = [f"{entry['name']}: {field} is {found.get(field)}, the list has {entry.get(field)}"
+                     for field in FIELDS[entry["kind"]] if found.get(field) != entry.get(field)]
         print("\n".join(differing) or f"{entry['name']}: as listed", flush=True)
         if options.update:
-            entry.update(found)
+            entry.clear()
+            entry.update({field: found[field] for field in FIELDS[found["kind"]]})
         else:
             faults += differing
     return faults

@@ -43,6 +43,7 @@ void add_build_sources(CLI::App& app, DatasetBuildFlags& flags) {
          },
          "repositories to clone with git, at a commit, a branch or a tag [HEAD]; their code is never run")
       ->type_name("URL[@COMMIT]")
+      ->allow_extra_args(false)  // the next word may be a source
       ->group(group);
   app.add_option("--pairs", flags.pairs,
                  "folders of pairs: NAME.cu beside NAME.py, or the output of `dataset synth`")

@@ -50,9 +50,10 @@ std::uint64_t bytes_of_tree(std::string_view listing) {
 // A folder in the cache that the destructor removes unless it was kept.
 class Part {
  public:
-  static Result<Part> make(const fs::path& cache) {
+  static Result<Part> make(const fs::path& given) {
     std::error_code error;
-    fs::create_directories(cache, error);
+    fs::create_directories(given, error);
+    const fs::path cache = error ? given : fs::canonical(given, error);
     std::string name = (cache / ".part-XXXXXX").string();
     if (error || ::mkdtemp(name.data()) == nullptr)
       return fail(fmt::format("cannot make a folder in {}", cache.string()),

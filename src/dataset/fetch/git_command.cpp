@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int poll_ms = 100;
 constexpr std::size_t max_cause_bytes = 400;
-constexpr std::size_t max_output_bytes = std::size_t{256} << 20;
+constexpr std::uint64_t max_output_bytes = std::uint64_t{256} << 20, max_error_bytes = std::uint64_t{4} << 20;
 
 // The configuration of the user and of the system is not read. A git before 2.32 knows no
 // GIT_CONFIG_GLOBAL: the settings that would run a program are also overridden one by one.
@@ -54,14 +55,16 @@ bool is_kept(std::string_view variable) {
   return true;
 }
 
-std::vector<std::string> environment_for(bool is_local) {
+std::vector<std::string> environment_for(const GitSettings& settings) {
   std::vector<std::string> all;
   for (char** variable = environ; *variable != nullptr; ++variable)
     if (is_kept(*variable)) all.emplace_back(*variable);
   all.insert(all.end(), {"LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
                          "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1",
                          "GIT_OPTIONAL_LOCKS=0", "GIT_SSH_COMMAND=ssh -oBatchMode=yes",
-                         is_local ? "GIT_ALLOW_PROTOCOL=file" : "GIT_ALLOW_PROTOCOL=https:ssh"});
+                         // The folder may lie in a repository, whose configuration is not read either.
+                         "GIT_CEILING_DIRECTORIES=" + settings.folder.parent_path().string(),
+                         settings.is_local ? "GIT_ALLOW_PROTOCOL=file" : "GIT_ALLOW_PROTOCOL=https:ssh"});
   return all;
 }
 
@@ -76,6 +79,11 @@ std::uint64_t bytes_in(const fs::path& folder) {
     if (!gone) sum += bytes;
   }
   return sum;
+}
+
+std::uint64_t bytes_of(const Fd& memory_file) {
+  struct stat info{};
+  return ::fstat(memory_file.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
 // The lines up to the first fatal one: ssh states its cause before it, and git adds advice behind it.
@@ -102,7 +110,7 @@ std::string cause_of(const Fd& errors, int status) {
 Git::Git(GitSettings settings)
     : settings_(std::move(settings)),
       deadline_(Clock::now() + settings_.limits.time),
-      environment_(environment_for(settings_.is_local)) {}
+      environment_(environment_for(settings_)) {}
 
 Result<> Git::check() const {
   if (settings_.stop && settings_.stop()) return fail("interrupted");
@@ -114,7 +122,7 @@ Result<> Git::check() const {
 }
 
 Result<std::string> Git::run(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> argv{"git"};
+  std::vector<std::string> argv{"git", "-C", settings_.folder.string()};
   for (const char* setting : settings_of_every_call) argv.insert(argv.end(), {"-c", setting});
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   auto output = process::errors_file();
@@ -128,6 +136,8 @@ Result<std::string> Git::run(const std::vector<std::string>& arguments) const {
   // An early return kills git and its group.
   for (int ready = 0; ready == 0;) {
     if (auto checked = check(); !checked) return std::unexpected(checked.error());
+    if (bytes_of(*output) > max_output_bytes || bytes_of(*errors) > max_error_bytes)
+      return fail("git prints too much: the repository has too many files, branches or tags");
     pollfd watched{.fd = ended.get(), .events = POLLIN, .revents = 0};
     ready = ::poll(&watched, 1, poll_ms);
     if (ready < 0 && errno == EINTR) ready = 0;

@@ -21,7 +21,7 @@ struct GitLimits {
 struct GitSettings {
   bool is_local = false;  // the file transport is allowed, and no other
   GitLimits limits;
-  std::filesystem::path folder;  // whose size is limited
+  std::filesystem::path folder;  // absolute; git runs in it, and its size is limited
   std::function<bool()> stop;    // asked while git runs
 };
 

@@ -18,7 +18,7 @@ constexpr std::size_t max_revision_bytes = 250;
 constexpr std::string_view forms = "give https://..., ssh://..., USER@HOST:PATH or a local path";
 
 bool is_plain(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
+  return std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c != 0x7f; });
 }
 
 bool is_name_character(char c) {

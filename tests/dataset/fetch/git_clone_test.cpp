@@ -226,6 +226,17 @@ TEST_F(GitClone, TheUsersConfigurationChangesNoBytes) {
   EXPECT_EQ(text_of(got->folder / "kernel.py"), "first = 1\n");
 }
 
+TEST_F(GitClone, TheRepositoryAroundItIsNotRead) {
+  git({"init", "--quiet", root_.string()});
+  git({"-C", root_.string(), "config", "url./nowhere/.insteadOf", bare().string()});
+  const fs::path before = fs::current_path();
+  fs::current_path(root_);
+  const auto got = cloned("main");
+  fs::current_path(before);
+  ASSERT_TRUE(got) << got.error().what;
+  EXPECT_EQ(got->commit, second_);
+}
+
 TEST_F(GitClone, SubmodulesAreNotFetched) {
   git_in({"-c", "protocol.file.allow=always", "submodule", "--quiet", "add", bare().string(), "sub"});
   const std::string pinned = commit_all();
