@@ -69,6 +69,12 @@ def test_conversions_inside_are_widened(session):  # noqa: F811
     assert found.value > 0 and found.why == ""
 
 
+def test_a_result_of_nan_has_no_unit(session):  # noqa: F811
+    session.prepare(request(), PRODUCT)
+    (found,) = tried(session, lambda inputs, _: (inputs[0] @ inputs[1]) * float("nan")).outputs
+    assert (found.errorUnit, text(found.noUnit)) == (-1, error_units.NONFINITE)
+
+
 def test_a_large_task_is_not_run_in_float64(session, monkeypatch):  # noqa: F811
     monkeypatch.setattr(error_units, "LIMIT_BYTES", 100)
     assert unit_of(session, PRODUCT).why == error_units.TOO_LARGE
@@ -87,6 +93,21 @@ def test_a_changed_input_has_a_unit(session):  # noqa: F811
     assert session._task.error_units["input y changed in place"].value > 0
     found = ratios(session, lambda inputs, _: inputs[1].mul_(inputs[0]) + 1)
     assert found == {"output": 0, "input y changed in place": 0}
+
+
+@pytest.mark.parametrize("forward", ["y.mul_(x)\n        return torch.nn.functional.dropout(y)",
+                                     "y.mul_(x)\n        return torch.nn.functional.dropout(y), y + 1"])
+def test_changed_inputs_of_a_random_reference(session, forward):  # noqa: F811
+    session.prepare(request(), module(forward, "[torch.randn(4, 8), torch.randn(4, 8)]", parameters="self, x, y"))
+    units = session._task.error_units
+    assert {each.why for each in units.values()} == {error_units.RANDOM} and "input y changed in place" in units
+
+
+def test_changed_inputs_of_a_large_task(session, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(error_units, "LIMIT_BYTES", 100)
+    session.prepare(request(), module("y.mul_(x)\n        return y + 1", "[torch.randn(4, 8), torch.randn(4, 8)]",
+                                      parameters="self, x, y"))
+    assert session._task.error_units["output"].why == error_units.TOO_LARGE
 
 
 def test_the_reference_runs_in_float64_once_a_task(session, monkeypatch):  # noqa: F811

@@ -274,6 +274,7 @@ async::Task<Evidence> Attempt::under_either_weights(Judge judge) {
     case_.times = times;
     co_return loaded;
   }
+  writer_.forget_errors();
   writer_.take(constructed);
   co_return constructed;
 }

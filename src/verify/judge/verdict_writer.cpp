@@ -82,6 +82,16 @@ void VerdictWriter::take(const Evidence& seen) {
   if (seen.ended) end(*seen.ended);
 }
 
+void VerdictWriter::forget_errors() {
+  Comparison& comparison = *verdict_.comparison;
+  comparison.max_abs_error.reset();
+  comparison.max_rel_error.reset();
+  comparison.mismatched_share.reset();
+  comparison.error_ratio.reset();
+  comparison.error_ratios.clear();
+  comparison.error_ratio_why_null = NoErrorRatio::not_compared;
+}
+
 void VerdictWriter::take_shapes(std::vector<FamilyTrial> trials) {
   if (!verdict_.generality) verdict_.generality = Generality{.why_not = "the inputs were not varied"};
   verdict_.generality->shapes = generality_of(trials);

@@ -29,6 +29,8 @@ class VerdictWriter {
   void take(const Times& times, std::uint64_t moved_bytes);
   void take(const Provenance& found);
   void take(Generality found) { verdict_.generality = std::move(found); }
+  // The result under other weights follows: the errors so far are those of another call.
+  void forget_errors();
   void take_shapes(std::vector<FamilyTrial> trials);
   // From an audit that finds no fault, the verdict takes only the number of trials and the claimed speed-up.
   void take_audit(const Evidence& seen);

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <memory>
+#include <string>
 
 namespace kw::verify {
 namespace {
@@ -76,6 +77,22 @@ TEST(ErrorRatios, AnErrorThatIsNoNumberIsNoRatio) {
   take_error_ratios(judged({{"output", std::numeric_limits<double>::quiet_NaN(), 1e-6}}), comparison);
   EXPECT_FALSE(comparison.error_ratio);
   EXPECT_EQ(comparison.error_ratio_why_null, NoErrorRatio::nonfinite);
+}
+
+TEST(ErrorRatios, AResultThatOnceWasNoNumberHasNone) {
+  Comparison comparison;
+  for (const Seen& seen :
+       {Seen{"output", 1e-6, 1e-6}, Seen{"output", 0, -1, "nonfinite"}, Seen{"output", 0, 1e-6}})
+    take_error_ratios(judged({seen}), comparison);
+  EXPECT_FALSE(comparison.error_ratio);
+  EXPECT_EQ(comparison.error_ratio_why_null, NoErrorRatio::nonfinite);
+}
+
+TEST(ErrorRatios, AreThoseOfTheFirstOutputs) {
+  Comparison comparison;
+  for (int at = 0; at < 40; ++at)
+    take_error_ratios(judged({{("output[" + std::to_string(at) + "]").c_str(), 1, 1}}), comparison);
+  EXPECT_EQ(comparison.error_ratios.size(), 32U);
 }
 
 TEST(ErrorRatios, AWordThatTheOracleMakesUpIsNoReason) {

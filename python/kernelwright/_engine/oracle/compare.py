@@ -43,6 +43,7 @@ class Output:
     max_over: float | None
     loss: float | None  # of the reference, against float64
     sensitivity: float | None  # of varied inputs
+    nonfinite: bool = False    # a value is NaN or infinite in one of the two only
 
 
 @dataclass
@@ -231,7 +232,7 @@ def _add(found, name, seen, own, precise, rule):
     known = (rtol, atol, seen.max_over) if _floating(own) else (None, None, None)
     found.outputs.append(Output(name, own.dtype, tuple(own.shape), seen.max_abs, seen.max_rel, share, *known,
                                 None if precise is None else precise.loss,
-                                None if precise is None else precise.sensitivity))
+                                None if precise is None else precise.sensitivity, bool(seen.nonfinite)))
     return rtol, atol
 
 

@@ -14,7 +14,7 @@ from . import inputs as drawing
 from . import tf32
 from .bits import all_same_bits, digest, same_bits
 from .compare import Comparison, Returned, compare
-from .error_units import Unit
+from .error_units import NONFINITE, Unit
 from .faults import TaskFault
 
 
@@ -198,7 +198,7 @@ def _mismatch(found):
 
 
 def _output(each, unit):
-    unit = Unit(None) if unit is None else unit
+    unit = Unit(None, NONFINITE) if each.nonfinite else Unit(None) if unit is None else unit
     return made(wire.OutputErrorsT, output=clip(each.name, NAME_LIMIT), dtype=dtype_name(each.dtype),
                 shape=list(each.shape[:DIMENSION_LIMIT]), max_abs_error=each.max_abs, max_rel_error=each.max_rel,
                 mismatched_share=each.share, rtol=each.rtol, atol=each.atol, max_error_over_limit=each.max_over,

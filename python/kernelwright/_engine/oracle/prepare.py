@@ -76,7 +76,7 @@ class PreparedTask:
         certified = len(_seeds(request))
         passing = self._certified(seeds) if certified else []
         offered = self._families(request, given, seeds, random)
-        self.error_units = {} if text(request.version) else self._error_units(given, outputs, seeds[0], random)
+        self.error_units = {} if text(request.version) else self._error_units(given, whole, seeds[0], random)
         self.spec = call_spec(self.plan, self.task, self.reference, request)
         self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
                           provesNothing=passing[0] if passing else "", referenceRandom=random,
@@ -113,15 +113,24 @@ class PreparedTask:
     def _error_units(self, given, outputs, seed, random):
         """error_units.of_task; what the run in float64 needed is freed where no later one needs it."""
         unusable = error_units.RANDOM if random else ""
-        moved_bytes = self.plan.input_bytes + self.plan.output_bytes
-        if moved_bytes > error_units.LIMIT_BYTES or _peak(self.device) > error_units.LIMIT_PEAK:
+        if self.is_large:
             unusable = error_units.TOO_LARGE
         if self.reference.effects and not unusable:
             outputs = self.reference.call(given, seed)
         found = error_units.of_task(self.reference, given, outputs, seed, unusable)
+        self.free_float64()
+        return found
+
+    @property
+    def is_large(self):
+        """Whether it has no room for copies in float64 beside it."""
+        moved_bytes = self.plan.input_bytes + self.plan.output_bytes
+        return moved_bytes > error_units.LIMIT_BYTES or _peak(self.device) > error_units.LIMIT_PEAK
+
+    def free_float64(self):
+        """Free the weights in float64 unless judging needs them."""
         if self.rule.name != "strict" and not self.tight and not self.units:
             self.reference.forget_float64()
-        return found
 
     def close(self):
         """Remove the source."""
