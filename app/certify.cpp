@@ -16,7 +16,6 @@
 #include "session.h"
 #include "types/trace.h"
 #include "verifier_source.h"
-#include "verify/api/shared_verifier.h"
 #include "verify/explain/words.h"
 
 namespace kw::app {
@@ -79,7 +78,7 @@ class Certification {
  private:
   async::Task<> work() {
     while (auto task = next()) {
-      const std::string key = verify::work_key(*task, verifier_->protocol());
+      const std::string key = verifier_->certificate_work(*task);
       if (const TaskCertificate* known = file_.done(key)) {
         TaskCertificate certificate = *known;
         certificate.id = task->id;
@@ -141,8 +140,9 @@ class Certification {
       for (TaskMark mark : each.marks) ++counts[mark];
       if (each.marks.empty() && !each.error) ++unmarked;
       const std::string id = fitted(visible_line(each.id), widest_id);
-      fmt::print("{}{}  {}\n", id, std::string(width - std::min(width, cells(id)), ' '),
-                 for_log(visible_line(summary_of(each, each.marks.size()))));
+      fmt::print("{}\n",
+                 for_log(fmt::format("{}{}  {}", id, std::string(width - std::min(width, cells(id)), ' '),
+                                     visible_line(summary_of(each, each.marks.size())))));
     }
     fmt::print("\n{} tasks, {} without a mark\n", certificates_.size(), unmarked);
     for (const auto& [mark, count] : counts)

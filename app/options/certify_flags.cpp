@@ -33,6 +33,7 @@ void CertifyFlags::add(CLI::App& app) {
            words_of<TaskMark>())
       ->type_name("MARK")
       ->delimiter(',')
+      ->allow_extra_args(false)  // the next word may be a task
       ->group(group);
 }
 

@@ -23,7 +23,9 @@ class CertificateFile {
   Result<> add(const TaskCertificate& certificate);
 
  private:
+  static Result<CertificateFile> open_file(const std::string& name);
   Result<> read();
+  Result<> end_last_line(std::size_t begin, bool is_whole);
 
   std::string name_;
   Fd fd_;

@@ -107,10 +107,22 @@ def test_changes_in_place_and_unseeded_inputs(session):  # noqa: F811
 
 def test_a_slow_reference_is_not_tried_for_ever(session, monkeypatch):  # noqa: F811
     source = module("return x.mean(1)", "[torch.rand(64, 4096) * 0.02]")
-    assert not certified(session, source).outOfTime
+    assert not text(certified(session, source).untried)
     monkeypatch.setattr(certify, "BUDGET_S", -1.0)
     found = certified(session, source)
-    assert found.outOfTime and not texts(found.weakAnswers)
+    assert text(found.untried) == certify.SLOW and not texts(found.weakAnswers)
+
+
+def test_a_large_task_is_not_copied(session, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(error_units, "LIMIT_BYTES", 100)
+    found = certified(session, module("return x.mean(1)", "[torch.rand(64, 4096) * 0.02]"))
+    assert text(found.untried) == certify.LARGE and text(found.outputs[0].whyUnknown) == error_units.TOO_LARGE
+    assert found.inputs[0].varies and not found.inputs[0].ignored
+
+
+def test_without_the_reference_s_own_error_nothing_is_weak(session):  # noqa: F811
+    assert weak(session, module("return x.bfloat16().float().mean(1).view(torch.int32).view(torch.float32)",
+                                "[torch.rand(64, 4096) * 0.02]")) == []
 
 
 def test_a_reference_that_refuses_changed_inputs_has_no_weak_answer(session):  # noqa: F811

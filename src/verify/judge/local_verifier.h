@@ -36,6 +36,8 @@ class LocalVerifier : public Verifier {
 
   // Examines the task of a job that has no candidate. Nothing if a stop was requested.
   async::Task<std::optional<TaskCertificate>> certify(const Job& task, async::Stop& stop);
+  // The key of the certificate: everything that can change it.
+  std::string certificate_work(const Job& task) const;
 
   // Ends all started processes, in order.
   async::Task<> end();

@@ -142,7 +142,8 @@ async::Task<Outcome<wire::CertifiedT>> OracleSide::certify(std::size_t draws) {
   StageTimer timer(case_, Stage::judge);
   wire::CertifyT request;
   for (std::size_t at = 0; at < draws; ++at) request.seeds.push_back(case_.context.seeds.next());
-  auto certified = co_await oracle_->certify(std::move(request), Deadline::in(limit(prepare_limit)));
+  // The oracle limits its own time; the time limit of a candidate is not its.
+  auto certified = co_await oracle_->certify(std::move(request), Deadline::in(prepare_limit));
   if (!certified) co_return refused_at(Stage::judge, certified.error());
   co_return std::move(*certified);
 }

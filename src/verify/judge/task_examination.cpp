@@ -116,8 +116,9 @@ async::Task<Outcome<>> TaskExamination::take_facts() {
   found_.weak_answers = words_of(certified->weak_answers);
   if (certified->left_out > 0)
     found_.findings.push_back(fmt::format("{} inputs and outputs are not listed", certified->left_out));
-  if (certified->out_of_time)
-    found_.findings.emplace_back("not all inputs and weak answers were tried: the reference takes too long");
+  if (!certified->untried.empty())
+    found_.findings.push_back("not all inputs and weak answers were tried: " +
+                              words_from(certified->untried));
   found_.unseeded = certified->unseeded;
   found_.changed_inputs = words_of(certified->changed_inputs);
   found_.changed_weights = words_of(certified->changed_weights);

@@ -49,6 +49,20 @@ TEST_F(CertificateFiles, AnIncompleteLastLineIsRemoved) {
   EXPECT_NE(file->done("b"), nullptr);
 }
 
+TEST_F(CertificateFiles, ALastLineWithoutItsNewlineIsWhole) {
+  add("a");
+  std::string whole = text();
+  write(whole.substr(0, whole.size() - 1));
+  add("b");
+  EXPECT_TRUE(text().starts_with(whole));
+}
+
+TEST_F(CertificateFiles, FreshLeavesAFileOfAnotherProgram) {
+  write("my notes\n");
+  EXPECT_FALSE(CertificateFile::open(name(), true));
+  EXPECT_EQ(text(), "my notes\n");
+}
+
 TEST_F(CertificateFiles, AFileOfAnotherProgramStays) {
   for (const char* notes : {"my notes\n", "my notes", "{\"a\": 1}\n", "{"}) {
     write(notes);

@@ -64,7 +64,7 @@ TEST(Glossary, AnUnknownWordSuggestsTheNearestAndListsAll) {
   auto unknown = entries_of("libary_only");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().what, "\"libary_only\" is no word of a verdict; the nearest is library_only");
-  EXPECT_THAT(unknown.error().remedy, HasSubstr("decoy, done, error, failed"));
+  EXPECT_THAT(unknown.error().remedy, HasSubstr("decoy, done, empty_output, error, failed"));
   auto strange = entries_of("\x1b[2Jxxxxxxxxxxxxxxxxxxxxxx");
   ASSERT_FALSE(strange);
   EXPECT_THAT(strange.error().what, Not(HasSubstr("\x1b")));

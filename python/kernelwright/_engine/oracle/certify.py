@@ -24,6 +24,7 @@ AFFINE, BFLOAT16, HALF = "affine", "bfloat16", "half"
 MOST, DIMENSIONS, NAME_LIMIT = 32, 16, 100  # they bound a Certified to a packet
 BUDGET_S = 40.0  # of all checks that run the reference again; later ones are left out
 LIMIT_S = 10.0   # of one run in float64
+SLOW, LARGE = "the reference takes too long", "the task is too large"
 FAR = 16.0       # times the reference's own error: what is nearer computes the function
 
 
@@ -34,9 +35,10 @@ class _World:
     task: object
     seeds: list
     draws: list
-    answers: list
+    answers: list      # of the reference
+    exacts: list       # those in float64, where the tolerance needs them
     until: float
-    out_of_time: bool = False  # a check was left out
+    untried: str = ""  # why checks were left out
     distances: dict = field(default_factory=dict)  # position of an output: _Distances
 
 
@@ -53,18 +55,22 @@ class _Distances:
 
 def certified(task, seeds):
     """The CertifiedT of a prepared task; `seeds` are three or more."""
+    until = time.monotonic() + BUDGET_S
+    is_large = task.is_large
+    seeds = seeds[:2] if is_large else seeds
     draws = [task.draw(seed) for seed in seeds]
-    answers = [task.reference.call(inputs, seed) for inputs, seed in zip(draws, seeds)]
-    world = _World(task, seeds, draws, answers, time.monotonic() + BUDGET_S)
+    answers, exacts = zip(*(task.expected(*each) for each in list(zip(draws, seeds))[:1 if is_large else None]))
+    world = _World(task, seeds, draws, answers, exacts, until, LARGE if is_large else "")
     random = task.reply.referenceRandom
-    world.distances = _distances(world, error_units.RANDOM if random else "")
+    world.distances = _distances(world, error_units.RANDOM if random else error_units.TOO_LARGE if is_large else "")
     inputs, outputs = _inputs(world, random), _outputs(world)
     weak = [] if random else _weak_answers(world)
+    task.free_float64()
     return made(wire.CertifiedT, inputs=inputs[:MOST], outputs=outputs[:MOST],
                 left_out=max(0, len(inputs) - MOST) + max(0, len(outputs) - MOST), unseeded=task.unseeded,
                 changed_inputs=_names(task.plan.labels[at] for at in sorted(task.changed_inputs)),
                 changed_weights=_names(sorted(task.changed_weights)),
-                weak_answers=weak, out_of_time=world.out_of_time)
+                weak_answers=weak, untried=world.untried)
 
 
 def _names(texts):
@@ -85,8 +91,9 @@ def _inputs(world, random):
 
 def _has_time(world):
     """Whether another check may begin."""
-    world.out_of_time = world.out_of_time or time.monotonic() > world.until
-    return not world.out_of_time
+    if not world.untried and time.monotonic() > world.until:
+        world.untried = SLOW
+    return not world.untried
 
 
 def _ignored(world, at):
@@ -116,19 +123,19 @@ def _distances(world, why):
     own = world.answers[0]
     leaves = {at: each for at, each in enumerate(tree_flatten(own)[0]) if isinstance(each, torch.Tensor)}
     if not why:
-        exact, why = _wide(world, world.draws[0])
+        exact, why = _wide(world, lambda: world.draws[0])
     if why:
         return {at: _Distances(why=why) for at in leaves}
     units = traits.learned(*(drawing.tensors_in(each) for each in world.draws[:2]))
-    beside, _ = _wide(world, soundness.moved(world.draws[0], units, world.seeds[0], False))
+    beside, _ = _wide(world, lambda: soundness.moved(world.draws[0], units, world.seeds[0], False))
     is_coarse = soundness.coarse(world.task.reference, world.draws[0], own)
     return {at: _measured(each, exact[at], beside and beside[at], is_coarse) for at, each in leaves.items()}
 
 
-def _wide(world, inputs):
+def _wide(world, make_inputs):
     """(the leaves of the outputs in float64, "" or why there are none)."""
     try:
-        found, narrowed = world.task.reference.call_wide(inputs, world.seeds[0], LIMIT_S)
+        found, narrowed = world.task.reference.call_wide(make_inputs(), world.seeds[0], LIMIT_S)
     except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError):
         return None, error_units.NO_FLOAT64
     leaves, spec = tree_flatten(found)
@@ -215,15 +222,14 @@ def _passes(world, changed, far=False):
 def _right(world, which, answer):
     expected = world.answers[which]
     returned = tree_map_only(torch.Tensor, Returned.of, answer)
-    _, exact = world.task.expected(world.draws[which], world.seeds[which])
-    return compare(expected, returned, world.task.rule, exact, stop_early=True).right
+    return compare(expected, returned, world.task.rule, world.exacts[which], stop_early=True).right
 
 
 def _is_far(world, which, answer):
-    """Whether an output misses by more than FAR times what the reference loses itself."""
+    """Whether an output misses by more than FAR times what the reference loses itself; not where that is unknown."""
     pairs = zip(tree_flatten(world.answers[which])[0], tree_flatten(answer)[0])
     return any(_far(own, given) > FAR * _unit(own, world.distances[at])
-               for at, (own, given) in enumerate(pairs) if isinstance(own, torch.Tensor) and soundness.is_real(own))
+               for at, (own, given) in enumerate(pairs) if isinstance(own, torch.Tensor) and not world.distances[at].why)
 
 
 def _unit(own, distances):
