@@ -1,4 +1,5 @@
-// The words of a verdict and of a certificate with their meanings and remedies: looked up by name, and listed by kind.
+// The words of a verdict and of a certificate with their meanings and remedies: looked up by name, and listed
+// by kind.
 #pragma once
 
 #include <string>
