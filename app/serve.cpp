@@ -18,6 +18,7 @@
 #include "selftest/probe.h"
 #include "serve/routes.h"
 #include "serve/service.h"
+#include "serve_keys.h"
 #include "serve_tasks.h"
 #include "session.h"
 #include "verifier_source.h"
@@ -234,8 +235,8 @@ int serve(const ServeOptions& options) {
   auto key = read_service_key(options.serve.api_key_file);
   if (!key) return refuse(key.error(), exit_usage);
   if (auto good = check_serve_flags(options.serve, *key); !good) return refuse(good.error(), exit_usage);
-  auto owners = options.serve.keys.empty() ? Result<std::vector<service::OwnerRules>>()
-                                           : service::read_keys_file(options.serve.keys);
+  KeysFile keys(options.serve.keys);
+  auto owners = keys.read();
   if (!owners) return refuse(owners.error(), exit_usage);
   auto store = store_path(options.serve.store);
   if (!store) return refuse(store.error(), exit_usage);
@@ -254,7 +255,9 @@ int serve(const ServeOptions& options) {
           options.serve, service_options(options.serve, *store, *key, std::move(*owners), std::move(*tasks)));
       !opened)
     return refuse(opened.error(), exit_failure);
-  int status = session.run([&] { return run_service(&serving, &options.serve, std::move(*plan)); }, [] {});
+  int status = session.run(
+      [&] { return run_service(&serving, &options.serve, std::move(*plan)); },
+      [&] { keys.look([&](KeysFile::Owners read) { serving.service->use_owners(std::move(read)); }); });
   return serving.told_to_end.is_set() ? 0 : status;
 }
 

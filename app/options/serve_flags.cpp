@@ -63,7 +63,9 @@ void ServeFlags::add(CLI::App& app) {
                  "file with the key that clients must send [KERNELWRIGHT_API_KEY of the environment]")
       ->type_name("F")
       ->group(group);
-  app.add_option("--keys", keys, "TOML file with keys of several owners, their tasks, rates and quotas")
+  app.add_option(
+         "--keys", keys,
+         "TOML file with keys of several owners, their tasks, rates and quotas; read again when it changes")
       ->type_name("F")
       ->group(group);
   app.add_option("--allow-host", allow_hosts,

@@ -190,15 +190,17 @@ void ConversationRows::touch(std::int64_t seq, std::int64_t more_bytes, std::int
   touch.exec();
 }
 
-ConversationRows::Opened ConversationRows::open(ConversationRow row, std::size_t most_open,
-                                                std::size_t most_of_owner) {
+ConversationRows::Opened ConversationRows::open(ConversationRow row, const Room& room) {
   if (auto known = find(row.id, row.opened_at_ms, Completions::none)) {
     Opening how = known->digest == row.digest ? Opening::repeated : Opening::conflict;
     return {how, std::move(*known)};
   }
-  if (open_ones() >= most_open) return {Opening::full, {}};
+  const std::size_t open = open_ones();
+  if (open >= room.most_open) return {Opening::full, {}};
   const std::string owner(owner_of(row.id));
-  if (most_of_owner > 0 && open_ones_of(owner) >= most_of_owner) return {Opening::owner_full, {}};
+  const std::size_t own = open_ones_of(owner);
+  if (room.most_of_owner > 0 && own >= room.most_of_owner) return {Opening::owner_full, {}};
+  if (room.is_shared && own >= room.most_open - open) return {Opening::share_full, {}};
   SQLite::Statement& insert = statements_->insert;
   StatementUse use(insert);
   insert.bindNoCopy(1, row.id);

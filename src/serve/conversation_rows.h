@@ -94,13 +94,17 @@ class ConversationRows {
   explicit ConversationRows(SQLite::Database& database);
   ~ConversationRows();
 
-  enum class Opening { opened, repeated, conflict, full, owner_full };
+  enum class Opening { opened, repeated, conflict, full, owner_full, share_full };
   struct Opened {
     Opening how = Opening::opened;
     ConversationRow row;  // without completions; none if it is full
   };
-  // At most `most_open` conversations may be open, and of the owner as many; 0: no limit of the owner's own.
-  Opened open(ConversationRow row, std::size_t most_open, std::size_t most_of_owner = 0);
+  struct Room {
+    std::size_t most_open = 0;
+    std::size_t most_of_owner = 0;  // 0: no limit of the owner's own
+    bool is_shared = false;         // the owner may have as many open as there are free places
+  };
+  Opened open(ConversationRow row, const Room& room);
 
   // With all turns. An open one beyond its time has ended.
   std::optional<ConversationRow> find(const std::string& id, std::int64_t now_ms,

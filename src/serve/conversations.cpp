@@ -23,6 +23,7 @@ using Sending = ConversationRows::Sending;
 
 constexpr auto first_write_retry = 100ms;
 constexpr auto last_write_retry = 5'000ms;
+constexpr std::size_t most_resumed = 1'024;  // turns of an earlier service that are in memory at a time
 
 ApiError broken_conversations(const Error& error) {
   return {503, "store", "cannot reach the store of the conversations: " + error.what, "", 5};
@@ -81,7 +82,7 @@ async::Task<Answered<LoadedConversation>> Conversations::loaded(ConversationRow 
 }
 
 async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationRequest request,
-                                                                 std::size_t most_of_owner) {
+                                                                 const OwnerRulesPtr& rules) {
   if (draining_) co_return refuse({503, "draining", "the service is shutting down", "", 5});
   ConversationRow row;
   row.id = request.id;
@@ -91,8 +92,8 @@ async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationReq
   row.opened_at_ms = parts_.clock.now_ms();
   row.expires_at_ms = expiry_ms();
   auto opened = co_await parts_.store.conversations<ConversationRows::Opened>(
-      [row = std::move(row), most = limits_.open, most_of_owner](ConversationRows& rows) {
-        return rows.open(row, most, most_of_owner);
+      [row = std::move(row), most = limits_.open, rules](ConversationRows& rows) {
+        return rows.open(row, {most, rules ? rules->conversations_at_once : 0, rules != nullptr});
       });
   hooks_.wrote(opened ? std::nullopt : std::optional(opened.error()));
   if (!opened) co_return refuse(broken_conversations(opened.error()));
@@ -100,10 +101,14 @@ async::Task<Answered<Conversations::Answer>> Conversations::open(ConversationReq
     co_return refuse(conversation_conflict(
         "id", fmt::format("the conversation \"{}\" exists with a different request", public_id(request.id))));
   if (opened->how == Opening::owner_full)
-    co_return refuse(
-        {429, "quota",
-         fmt::format("this key may have {} open conversations (conversations_at_once)", most_of_owner), "",
-         30});
+    co_return refuse({429, "quota",
+                      fmt::format("this key may have {} open conversations (conversations_at_once)",
+                                  rules->conversations_at_once),
+                      "", 30});
+  if (opened->how == Opening::share_full)
+    co_return refuse({429, "conversations_full",
+                      "this key has as many conversations open as there are free places for other keys", "",
+                      30});
   if (opened->how == Opening::full)
     co_return refuse({429, "conversations_full",
                       fmt::format("{} conversations are open, which is the limit", limits_.open), "", 30});
@@ -188,11 +193,22 @@ async::Task<Result<std::size_t>> Conversations::purge(std::size_t most) {
       });
 }
 
+async::Task<> Conversations::hold_until_judged(JudgingPtr judging, async::Semaphore::Place place) {
+  co_await judging->done.wait();
+  place.give_back();
+}
+
 async::Task<> Conversations::resume_all() {
   auto ids = co_await parts_.store.conversations<std::vector<std::string>>(
       [](ConversationRows& rows) { return rows.judging(); });
   if (!ids) co_return hooks_.wrote(ids.error());
-  for (const std::string& id : *ids) start_judging(id, true);
+  // Each holds its completion and its task in memory until the verdict.
+  async::Semaphore places(parts_.spawn.loop(), most_resumed);
+  for (const std::string& id : *ids) {
+    auto place = co_await places.take();
+    if (closed_) co_return;
+    parts_.spawn(hold_until_judged(start_judging(id, true), std::move(place)));
+  }
 }
 
 // `insists`: no client waits for a refusal, so a full queue is tried again.

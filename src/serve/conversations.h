@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/async/semaphore.h"
 #include "base/async/wait.h"
 #include "base/async/workbench.h"
 #include "serve/conversation_json.h"
@@ -62,9 +63,9 @@ class Conversations {
     bool judging = false;   // its last turn waits for the verdict
   };
 
-  // Ids are scoped (owners.h). Answers of open() and send() have no earlier completions. `most_of_owner`:
-  // that this owner may have open; 0: no limit.
-  async::Task<Answered<Answer>> open(ConversationRequest request, std::size_t most_of_owner = 0);
+  // Ids are scoped (owners.h). Answers of open() and send() have no earlier completions. `rules`: the limits
+  // of the owner; null: none.
+  async::Task<Answered<Answer>> open(ConversationRequest request, const OwnerRulesPtr& rules = nullptr);
   // Stores the turn and begins to judge it; until_judged() waits.
   async::Task<Answered<Answer>> send(std::string id, TurnRequest request);
   // Returns at once unless a turn is being judged. A refusal: the queue did not take the turn.
@@ -95,6 +96,7 @@ class Conversations {
   using JudgingPtr = std::shared_ptr<Judging>;
 
   async::Task<> resume_all();
+  static async::Task<> hold_until_judged(JudgingPtr judging, async::Semaphore::Place place);
   JudgingPtr start_judging(const std::string& id, bool insists);
   async::Task<> judge(std::string id, JudgingPtr judging, bool insists);
   async::Task<Answered<Judgement>> judgement_or_reason(LoadedConversation it, JudgingPtr judging);

@@ -1,48 +1,20 @@
-// Queue: waiting evaluations, by priority, then by arrival. Dispatcher: starts them on the verifier and
-// reports their ends. It judges equal work once for all its evaluations: see verify/api/shared_verifier.h.
+// Dispatcher: starts the evaluations of the queue on the verifier and reports their ends. It judges equal
+// work once for all its evaluations: see verify/api/shared_verifier.h.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <string>
-#include <unordered_map>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "serve/entries.h"
+#include "serve/queue.h"
 #include "serve/runtime.h"
 #include "verify/api/shared_verifier.h"
 
 namespace kw::service {
 
-// Queue: waiting evaluations, by priority, then by arrival.
-class Queue {
- public:
-  void push(const EntryPtr& entry);
-  // The next one; null if none waits.
-  EntryPtr pop();
-  // Ignores an evaluation that is not in the queue.
-  void remove(const Entry& entry);
-  // Removes all evaluations of this work that may share a verdict.
-  std::vector<EntryPtr> take_equal(const std::string& work_key);
-  std::vector<EntryPtr> take_all();
-
-  bool empty() const { return size_ == 0; }
-  std::size_t size() const { return size_; }
-  // The number of evaluations before it.
-  std::size_t ahead_of(const Entry& entry) const;
-
- private:
-  using InOrder = std::map<std::int64_t, EntryPtr>;
-  void forget(const Entry& entry);
-
-  std::map<int, InOrder, std::greater<>> by_priority_;
-  std::unordered_map<std::string, InOrder> by_work_;  // entries that may share a verdict
-  std::size_t size_ = 0;
-};
-
-// Dispatcher: starts evaluations of the queue on the verifier and reports their ends. Judges equal work once
-// for all its evaluations: see verify/api/shared_verifier.h.
 class Dispatcher {
  public:
   struct Hooks {
@@ -68,6 +40,8 @@ class Dispatcher {
 
   // The number of running works; several evaluations may share one.
   std::size_t running() const { return verifier_ == nullptr ? 0 : verifier_->under_way(); }
+  // The number of an owner's running works, with those that are being stopped.
+  std::size_t running_of(std::string_view owner) const;
   // Whether nothing runs and all ends were reported.
   bool is_idle() const { return waiting_ == 0; }
   void stop_all(const std::string& cause);

@@ -82,7 +82,7 @@ struct EndedPart {
 struct Receipt {
   std::string id;
   State state = State::queued;
-  std::optional<std::size_t> position;  // the number of evaluations before it, if it is queued
+  std::optional<std::size_t> position;  // the number of the owner's evaluations before it, if queued
   bool repeated = false;                // it existed already
 };
 

@@ -109,6 +109,14 @@ std::optional<ApiError> Ledger::check_ids(const std::vector<Submission>& submiss
   return {};
 }
 
+std::size_t Ledger::waiting_of(const std::string& owner) const {
+  auto held = held_by_.find(owner);
+  if (held == held_by_.end()) return 0;
+  return held->second.count - std::min(held->second.count, dispatcher_.running_of(owner));
+}
+
+// An owner may have as many waiting as the queue has places free, so that one owner never fills it and each
+// further one finds room.
 std::optional<ApiError> Ledger::check_room(const std::vector<Submission>& submissions) const {
   std::size_t count = 0;
   std::size_t bytes = 0;
@@ -118,20 +126,30 @@ std::optional<ApiError> Ledger::check_room(const std::vector<Submission>& submis
     bytes += weight(each);
   }
   if (count == 0) return {};
-  std::size_t waiting = open_.size() - std::min(open_.size(), dispatcher_.running());
-  if (waiting + count <= bounds_.queue && open_bytes_ + bytes <= bounds_.queue_bytes) return {};
-  return ApiError{
-      429, "queue_full",
-      fmt::format("{} evaluations are waiting; the queue has no room for {} more", waiting, count), "",
-      seconds_until_room()};
+  const std::size_t waiting = open_.size() - std::min(open_.size(), dispatcher_.running());
+  const std::size_t places = bounds_.queue - std::min(bounds_.queue, waiting);
+  const std::size_t room_bytes = bounds_.queue_bytes - std::min(bounds_.queue_bytes, open_bytes_);
+  const auto full = [&](std::string message) {
+    return ApiError{429, "queue_full", std::move(message), "", seconds_until_room()};
+  };
+  if (count > places || bytes > room_bytes)
+    return full(fmt::format("{} evaluations are waiting; the queue has no room for {} more", waiting, count));
+  if (!submissions.front().rules) return {};
+  const std::string& owner = submissions.front().owner;
+  const auto held = held_by_.find(owner);
+  const std::size_t held_bytes = held == held_by_.end() ? 0 : held->second.bytes;
+  const std::size_t mine = waiting_of(owner);
+  if (mine + count <= places && held_bytes + bytes <= room_bytes) return {};
+  return full(fmt::format(
+      "this key has {} evaluations waiting, and the queue keeps its free places for other keys", mine));
 }
 
 // The submissions of one call have one owner.
 std::optional<ApiError> Ledger::check_share(const std::vector<Submission>& submissions) const {
   if (submissions.empty() || !submissions.front().rules) return {};
   const std::size_t most = submissions.front().rules->evaluations_at_once;
-  auto held = open_of_.find(submissions.front().owner);
-  std::size_t count = held == open_of_.end() ? 0 : held->second;
+  auto held = held_by_.find(submissions.front().owner);
+  std::size_t count = held == held_by_.end() ? 0 : held->second.count;
   const std::size_t before = count;
   for (const Submission& each : submissions) count += open_.contains(key_of(each)) ? 0 : 1;
   if (most == 0 || count <= most || count == before) return {};
@@ -144,13 +162,19 @@ std::optional<ApiError> Ledger::check_share(const std::vector<Submission>& submi
 }
 
 void Ledger::keep(const EntryPtr& entry) {
-  if (open_.emplace(entry->record.id, entry).second) ++open_of_[std::string(owner_of(entry->record.id))];
+  if (!open_.emplace(entry->record.id, entry).second) return;
+  Held& held = held_by_[std::string(owner_of(entry->record.id))];
+  ++held.count;
+  held.bytes += entry->bytes;
+  open_bytes_ += entry->bytes;
 }
 
 void Ledger::lose(const Entry& entry) {
   if (open_.erase(entry.record.id) == 0) return;
-  auto held = open_of_.find(std::string(owner_of(entry.record.id)));
-  if (held != open_of_.end() && --held->second == 0) open_of_.erase(held);
+  open_bytes_ -= entry.bytes;
+  auto held = held_by_.find(std::string(owner_of(entry.record.id)));
+  held->second.bytes -= entry.bytes;
+  if (--held->second.count == 0) held_by_.erase(held);
 }
 
 int Ledger::seconds_until_room() const {
@@ -196,14 +220,12 @@ EntryPtr Ledger::reserve(Submission submission, std::vector<NewRow>& rows) {
   row.adapt = [job = entry->job](std::string_view known) { return shared_verdict_text(known, *job); };
   rows.push_back(std::move(row));
   keep(entry);
-  open_bytes_ += entry->bytes;
   return entry;
 }
 
 void Ledger::drop(const EntryPtr& entry) {
   if (entry->dropped) return;
   entry->dropped = true;
-  open_bytes_ -= entry->bytes;
   lose(*entry);
   changed(*entry);
 }

@@ -75,6 +75,7 @@ class Ledger : public EvaluationBackend {
   // Submission.
   std::optional<ApiError> check_ids(const std::vector<Submission>& submissions) const;
   std::optional<ApiError> check_room(const std::vector<Submission>& submissions) const;
+  std::size_t waiting_of(const std::string& owner) const;
   std::optional<ApiError> check_share(const std::vector<Submission>& submissions) const;
   void keep(const EntryPtr& entry);
   void lose(const Entry& entry);
@@ -105,7 +106,12 @@ class Ledger : public EvaluationBackend {
   Hooks hooks_;
   verify::Verifier* verifier_ = nullptr;
   std::unordered_map<std::string, EntryPtr> open_;
-  std::unordered_map<std::string, std::size_t> open_of_;  // their number by owner
+  // Evaluations that have not ended, and the size of their requests.
+  struct Held {
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+  };
+  std::unordered_map<std::string, Held> held_by_;  // by owner
   std::size_t open_bytes_ = 0;
   std::size_t unsaved_ = 0;  // ends that are not yet on disk
   bool draining_ = false;

@@ -54,14 +54,13 @@ void Ledger::restore(std::vector<OpenRow> rows) {
     entry->record.id = row.id;
     entry->record.submitted_at_ms = row.submitted_at_ms;
     entry->deadline = deadline_of(row, clock_.now_ms());
+    entry->bytes = row.request.size();
     keep(entry);
     auto submission = read_again(row);
     if (!submission) {
       abandon(entry, "its stored request cannot be read: " + submission.error().message);
       continue;
     }
-    entry->bytes = submission->request.size();
-    open_bytes_ += entry->bytes;
     entry->priority = submission->priority;
     entry->fresh = submission->fresh;
     entry->job = std::make_shared<const Job>(std::move(submission->job));
@@ -174,7 +173,6 @@ async::Task<> Ledger::keep_writing(Entries entries, std::vector<EndRow> rows) {
 
 void Ledger::settle(const EntryPtr& entry, const EvaluationState& record) {
   entry->record = record;
-  open_bytes_ -= entry->bytes;
   lose(*entry);
   shelf_.put(record);
   changed(*entry);

@@ -170,15 +170,34 @@ Result<std::vector<OwnerRules>> read_keys_file(const std::filesystem::path& path
   return read_keys(*text, path.string());
 }
 
+template <typename Members>
+auto KeyRing::member_in(Members& members, std::string_view owner) -> decltype(members.data()) {
+  auto found = std::ranges::find(members, owner,
+                                 [](const Member& each) { return std::string_view(each.rules->name); });
+  return found == members.end() ? nullptr : &*found;
+}
+
 KeyRing::KeyRing(std::string_view operator_key, std::vector<OwnerRules> owners)
     : needs_key_(!operator_key.empty() || !owners.empty()),
       operator_key_(operator_key),
       has_operator_key_(!operator_key.empty()) {
+  for (OwnerRules& each : owners) members_.push_back(member_of(std::move(each)));
+}
+
+KeyRing::Member KeyRing::member_of(OwnerRules rules) {
+  const auto a_minute = static_cast<double>(rules.requests_per_minute);
+  return {std::make_shared<const OwnerRules>(std::move(rules)),
+          http::RateLimit(a_minute / minute_s, std::max(1.0, a_minute))};
+}
+
+void KeyRing::replace(std::vector<OwnerRules> owners) {
+  std::vector<Member> members;
   for (OwnerRules& each : owners) {
-    const auto a_minute = static_cast<double>(each.requests_per_minute);
-    members_.push_back({std::make_shared<const OwnerRules>(std::move(each)),
-                        http::RateLimit(a_minute / minute_s, std::max(1.0, a_minute))});
+    const Member* known = member_in(members_, each.name);
+    const bool is_same = known != nullptr && *known->rules == each;
+    members.push_back(is_same ? *known : member_of(std::move(each)));
   }
+  members_ = std::move(members);
 }
 
 Caller KeyRing::caller_of(const http::Headers& headers) const {
@@ -191,13 +210,6 @@ Caller KeyRing::caller_of(const http::Headers& headers) const {
       if (http::equal_in_constant_time(known, digest)) caller = {true, member.rules};
   if (has_operator_key_ && operator_key_.admits(headers)) caller = {true, nullptr};
   return caller;
-}
-
-template <typename Members>
-auto KeyRing::member_in(Members& members, std::string_view owner) -> decltype(members.data()) {
-  auto found = std::ranges::find(members, owner,
-                                 [](const Member& each) { return std::string_view(each.rules->name); });
-  return found == members.end() ? nullptr : &*found;
 }
 
 OwnerRulesPtr KeyRing::rules_of(std::string_view owner) const {
@@ -231,7 +243,8 @@ std::string_view public_id(std::string_view scoped) {
 
 std::string scoped_work(std::string_view owner, bool names_task, std::string_view work) {
   if (owner.empty() || work.empty()) return std::string(work);
-  return fmt::format("{}{}{}{}", owner, names_task ? "/tasks" : "", separator, work);
+  return names_task ? fmt::format("{}{}tasks{}{}", owner, separator, separator, work)
+                    : fmt::format("{}{}{}", owner, separator, work);
 }
 
 }  // namespace kw::service

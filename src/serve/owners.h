@@ -28,6 +28,7 @@ struct OwnerRules {
   std::size_t conversations_at_once = 0;  // open ones
 
   bool may_use(std::string_view task_id) const;
+  bool operator==(const OwnerRules&) const = default;
 };
 
 using OwnerRulesPtr = std::shared_ptr<const OwnerRules>;
@@ -48,6 +49,10 @@ class KeyRing {
   // No key at all admits every request as the operator's.
   KeyRing(std::string_view operator_key, std::vector<OwnerRules> owners);
 
+  // From now on these are the owners. One whose rules are equal keeps them and its rate. The operator's key
+  // stays. At least one key must remain.
+  void replace(std::vector<OwnerRules> owners);
+
   // Compares with all keys in constant time.
   Caller caller_of(const http::Headers& headers) const;
   OwnerRulesPtr rules_of(std::string_view owner) const;  // null: there is no such owner
@@ -62,6 +67,7 @@ class KeyRing {
     OwnerRulesPtr rules;
     http::RateLimit rate;
   };
+  static Member member_of(OwnerRules rules);
   // Null: there is no such owner.
   template <typename Members>
   static auto member_in(Members& members, std::string_view owner) -> decltype(members.data());
@@ -75,7 +81,7 @@ class KeyRing {
 // Ids of different owners never meet: in the store and in memory an owner's id has the owner's name in front.
 // A client cannot send the separator, a control character, in an id.
 std::string scoped_id(std::string_view owner, std::string_view id);
-std::string_view owner_of(std::string_view scoped);  // empty: the operator
+std::string_view owner_of(std::string_view scoped);  // of an id or a work; empty: the operator
 std::string_view public_id(std::string_view scoped);
 
 // The key under which equal work shares a verdict. Owners share with themselves only: a verdict that comes at

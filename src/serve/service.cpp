@@ -366,6 +366,14 @@ void Service::judge_with(verify::Verifier& verifier, ServiceSetup facts) {
   state_->health.judge_with(verifier, state_->facts.probe);
 }
 
+void Service::use_owners(Result<std::vector<OwnerRules>> owners) {
+  if (!owners)
+    return state_->log.line("keys_refused",
+                            {{"why", owners.error().what}, {"remedy", owners.error().remedy}});
+  state_->log.line("keys", {{"owners", owners->size()}});
+  state_->keys.replace(std::move(*owners));
+}
+
 async::Task<> Service::handle(const http::Request& request, http::Responder& responder) {
   auto state = state_;
   const auto began = async::SteadyClock::now();

@@ -63,6 +63,11 @@ class Service {
   // Starts judging. The verifier must outlive drain().
   void judge_with(verify::Verifier& verifier, ServiceSetup facts);
 
+  // From now on these owners' keys are admitted, in place of the earlier ones. An error, of reading them, is
+  // logged, and the earlier ones stay. A session of a WebSocket whose owner's rules have changed must be
+  // opened again; what was accepted is judged. The service must have had owners when it was opened.
+  void use_owners(Result<std::vector<OwnerRules>> owners);
+
   // Answers one request: an http::Handler.
   async::Task<> handle(const http::Request& request, http::Responder& responder);
 

@@ -93,8 +93,7 @@ async::Task<http::Response> open_conversation(ConversationApiPtr api, const Call
   });
   if (!request) co_return refusal_response(request.error());
   request->id = scoped_id(call.owner, request->id);
-  auto opened = co_await api->conversations.open(std::move(*request),
-                                                 call.rules ? call.rules->conversations_at_once : 0);
+  auto opened = co_await api->conversations.open(std::move(*request), call.rules);
   if (!opened) co_return refusal_response(opened.error());
   co_return json_response(opened->repeated ? 200 : 201, conversation_json(opened->conversation));
 }

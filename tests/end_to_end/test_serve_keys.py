@@ -140,3 +140,29 @@ def test_a_page_of_another_site_is_refused(served):
     assert asked(served, KEY, "GET", "/v1/service", Origin="http://evil.example")[0] == 403
     assert asked(served, KEY, "GET", "/health", Sec_Fetch_Site="cross-site")[0] == 403
     assert asked(served, KEY, "GET", "/v1/service", Origin=f"http://127.0.0.1:{served.port}")[0] == 200
+
+
+def test_a_changed_keys_file_is_read_again(tmp_path):
+    path = keys_file(tmp_path)
+    with Served(tmp_path, "--keys", path) as service:
+        service.ready()
+
+        def until(key, wanted):
+            deadline = time.monotonic() + 30
+            while (found := asked(service, key, "GET", "/v1/service")[0]) != wanted:
+                assert time.monotonic() < deadline, (key, found)
+                time.sleep(0.2)
+
+        until(KEYS["alice"], 200)
+        new = tmp_path / "new.toml"
+        new.write_text(f'[keys.carol]\nsha256 = "{hashlib.sha256(b"the-key-of-carol").hexdigest()}"\n', encoding="utf-8")
+        new.replace(path)
+        until("the-key-of-carol", 200)
+        assert asked(service, KEYS["alice"], "GET", "/v1/service")[0] == 401
+        path.write_text("[keys.carol]\n", encoding="utf-8")
+        log = tmp_path / "service.log"
+        deadline = time.monotonic() + 30
+        while "keys_refused" not in log.read_text(encoding="utf-8"):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        assert asked(service, "the-key-of-carol", "GET", "/v1/service")[0] == 200

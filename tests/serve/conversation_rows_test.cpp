@@ -25,7 +25,7 @@ struct RowsWorld {
     ConversationRow row;
     row.id = "c";
     row.expires_at_ms = 10 * now_ms;
-    rows->open(row, 1);
+    rows->open(row, {.most_open = 1});
   }
 
   Sending send(std::size_t turn, const std::string& completion, const std::string& finish_reason = "stop") {

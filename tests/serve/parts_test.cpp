@@ -8,6 +8,8 @@
 #include "serve/dispatcher.h"
 #include "serve/entries.h"
 #include "serve/evaluation_json.h"
+#include "serve/owners.h"
+#include "serve/queue.h"
 #include "serve/routes.h"
 
 namespace kw::service::test {
@@ -18,11 +20,29 @@ using testing::ElementsAre;
 
 EntryPtr entry(std::int64_t seq, int priority = 0, const std::string& work = "", bool fresh = false) {
   auto made = std::make_shared<Entry>();
+  made->record.id = "e" + std::to_string(seq);
   made->seq = seq;
   made->priority = priority;
   made->work_key = work;
   made->fresh = fresh;
   return made;
+}
+
+EntryPtr entry_of(const std::string& owner, std::int64_t seq, int priority = 0) {
+  EntryPtr made = entry(seq, priority);
+  made->record.id = scoped_id(owner, made->record.id);
+  return made;
+}
+
+std::size_t none_runs(std::string_view /*owner*/) {
+  return 0;
+}
+
+// The order in which they start where nothing runs.
+std::vector<std::int64_t> starts(Queue& queue) {
+  std::vector<std::int64_t> all;
+  while (EntryPtr next = queue.pop(none_runs)) all.push_back(next->seq);
+  return all;
 }
 
 std::vector<std::int64_t> numbers(const std::vector<EntryPtr>& entries) {
@@ -35,18 +55,18 @@ TEST(Queue, TheMoreUrgentGoesFirstAndEqualOnesAsTheyCame) {
   Queue queue;
   for (auto [seq, priority] : {std::pair{1, 0}, {2, 7}, {3, -7}, {4, 7}, {5, 0}})
     queue.push(entry(seq, priority));
-  EXPECT_THAT(numbers(queue.take_all()), ElementsAre(2, 4, 1, 5, 3));
-  EXPECT_EQ(queue.pop(), nullptr);
+  EXPECT_THAT(starts(queue), ElementsAre(2, 4, 1, 5, 3));
+  EXPECT_TRUE(queue.empty());
 }
 
 TEST(Queue, OneThatHadItsTurnBeforeKeepsItsPlace) {
   Queue queue;
   queue.push(entry(1));
   queue.push(entry(2));
-  EntryPtr first = queue.pop();
+  EntryPtr first = queue.pop(none_runs);
   queue.push(entry(3));
   queue.push(first);
-  EXPECT_THAT(numbers(queue.take_all()), ElementsAre(1, 2, 3));
+  EXPECT_THAT(starts(queue), ElementsAre(1, 2, 3));
 }
 
 TEST(Queue, EqualWorkIsTakenTogetherButFreshOnesAreNot) {
@@ -76,6 +96,42 @@ TEST(Queue, ItCountsWhoComesBefore) {
   EntryPtr one = entry(4);
   for (const EntryPtr& each : {entry(1, 5), entry(2), entry(3, -1), one, entry(5)}) queue.push(each);
   EXPECT_EQ(queue.ahead_of(*one), 2U);
+}
+
+TEST(Queue, OwnersTakeTurnsWhateverTheirBacklogAndPriority) {
+  Queue queue;
+  for (int seq : {1, 2, 3, 4}) queue.push(entry_of("alice", seq, 100));
+  queue.push(entry_of("bob", 5));
+  queue.push(entry_of("bob", 6, 1));
+  queue.push(entry(7));
+  EXPECT_THAT(starts(queue), ElementsAre(7, 1, 6, 2, 5, 3, 4));
+}
+
+TEST(Queue, TheOwnerWithTheFewestRunningWorksIsNext) {
+  Queue queue;
+  queue.push(entry_of("alice", 1));
+  queue.push(entry_of("bob", 2));
+  auto running = [](std::string_view owner) -> std::size_t { return owner == "alice" ? 3 : 2; };
+  EXPECT_EQ(queue.pop(running)->seq, 2);
+}
+
+TEST(Queue, AnOwnerWhoseOneEvaluationIsAlwaysWaitingPassesNobody) {
+  Queue queue;
+  queue.push(entry_of("alice", 1));
+  std::vector<std::int64_t> all;
+  for (int seq : {10, 11, 12}) queue.push(entry_of("bob", seq));
+  for (int seq : {2, 3, 4}) {
+    all.push_back(queue.pop(none_runs)->seq);
+    queue.push(entry_of("alice", seq));
+  }
+  EXPECT_THAT(all, ElementsAre(1, 10, 2));
+}
+
+TEST(Queue, ThePlaceIsAmongTheOwnersOwn) {
+  Queue queue;
+  EntryPtr last = entry_of("bob", 9);
+  for (const EntryPtr& each : {entry_of("alice", 1), entry_of("bob", 2), entry(3), last}) queue.push(each);
+  EXPECT_EQ(queue.ahead_of(*last), 1U);
 }
 
 TEST(RateLimit, TheBurstComesBackWithTime) {

@@ -188,8 +188,7 @@ async::Task<Answered<json::object>> EnvSession::reset(json::object data) {
   if (!request) co_return refuse(std::move(request.error()));
   request->id = scoped_id(call_.owner, request->id);
   if (request->id != id_) co_await end_episode();  // its client begins another: the earlier one is given up
-  auto opened = co_await parts_.conversations.open(std::move(*request),
-                                                   call_.rules ? call_.rules->conversations_at_once : 0);
+  auto opened = co_await parts_.conversations.open(std::move(*request), call_.rules);
   if (!opened) co_return refuse(std::move(opened.error()));
   co_return begin(opened->conversation);
 }

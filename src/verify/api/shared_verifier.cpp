@@ -1,5 +1,6 @@
 #include "verify/api/shared_verifier.h"
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <deque>
 #include <unordered_map>
@@ -156,7 +157,7 @@ void SharedVerifier::State::end(const FlightPtr& flight, std::optional<Verdict> 
   if (verdict) {
     // A verifier that asks a service may have found another protocol there. Then it is unknown under which
     // protocol the verdict was made, so later jobs do not get it.
-    const std::string key = flight->work.substr(flight->work.rfind('\x1f') + 1);  // without its group
+    const std::string key = flight->work.substr(flight->work.rfind('\x1f') + 1);  // without its groups
     bool is_of_this_work = work_key(*flight->job, verifier) == key;
     verdict->work = is_of_this_work ? std::optional(key) : std::nullopt;
     flight->verdict = std::make_shared<const Verdict>(std::move(*verdict));
@@ -236,6 +237,11 @@ bool SharedVerifier::is_under_way(const std::string& work) const {
 
 std::size_t SharedVerifier::under_way() const {
   return state_->flights.size();
+}
+
+std::size_t SharedVerifier::under_way(const std::function<bool(std::string_view work)>& meant) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(state_->flights, [&](const auto& flight) { return meant(flight->work); }));
 }
 
 void SharedVerifier::stop_all(const std::string& cause) {

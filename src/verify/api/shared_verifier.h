@@ -77,8 +77,9 @@ class SharedVerifier : public Verifier {
   std::string protocol_with(const JobOptions& options) const override;
   async::Task<Result<std::string>> find_protocol(JobOptions options) override;
 
-  // The key may have the name of a group and U+001F in front: groups do not share with each other.
-  // A share in the work of that key: in one that is under way or was judged a while ago, else in a new one.
+  // The key may have names of groups in front, each with U+001F after it: groups do not share with each
+  // other. A share in the work of that key: in one that is under way or was judged a while ago, else in a new
+  // one.
   Share share(std::shared_ptr<const Job> job, const std::string& work);
   // A share in a new work, which others may join.
   Share share_anew(std::shared_ptr<const Job> job, const std::string& work);
@@ -87,6 +88,8 @@ class SharedVerifier : public Verifier {
   bool is_under_way(const std::string& work) const;
   // Number of works that have not ended, including those that are being stopped.
   std::size_t under_way() const;
+  // Of these, the number whose key, with its groups, is among those that are meant.
+  std::size_t under_way(const std::function<bool(std::string_view work)>& meant) const;
   void stop_all(const std::string& cause);
 
  private:
