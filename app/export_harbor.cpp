@@ -90,11 +90,23 @@ Result<> add_verified(const std::string& path, Solutions& solutions) {
   }
 }
 
-// The rows of a data set: their answers were verified when it was built; its pairs have no verdict.
+// Whether a row contains a verdict that its kernel is right, as those of `dataset synth` do.
+bool contains_right_verdict(const Job& job) {
+  const auto* verdict = job.carried.if_contains("verdict");
+  if (verdict == nullptr || !verdict->is_object()) return false;
+  const auto* status = verdict->as_object().if_contains("status");
+  const auto* counts = verdict->as_object().if_contains("counts");
+  return status != nullptr && counts != nullptr && *status == "correct" && *counts == true;
+}
+
+// The rows of a batch, or of a data set: its answers were verified when it was built; its pairs have no
+// verdict.
 void add_row(const Job& job, Solutions& solutions) {
   Known& known = solutions[service::version_of(job.task)];
   if (!job.recorded) {
-    if (known.paired.empty() && job.carried.at("kind") == "torch2triton")
+    const auto* kind = job.carried.if_contains("kind");
+    const bool is_pair = kind != nullptr && *kind == "torch2triton";
+    if (known.paired.empty() && (is_pair || contains_right_verdict(job)))
       known.paired = callable_solution(job.candidate);
     return;
   }
@@ -107,8 +119,9 @@ void add_row(const Job& job, Solutions& solutions) {
   turn.verdict->speedup = job.recorded->speedup;
 }
 
-Result<> add_rows(const std::string& path, const ParquetHelper& helper, Solutions& solutions) {
-  auto rows = open_source(path, {.helper = helper, .kind = InputKind::dataset, .wanted = Wanted::kernels});
+Result<> add_rows(const std::string& path, InputKind kind, const ParquetHelper& helper,
+                  Solutions& solutions) {
+  auto rows = open_source(path, {.helper = helper, .kind = kind, .wanted = Wanted::kernels});
   if (!rows) return std::unexpected(rows.error());
   return read_all(**rows, [&](const Job& job) { add_row(job, solutions); }, [](const RowError&) {});
 }
@@ -119,7 +132,8 @@ Solutions read_solutions(const std::string& path, const ParquetHelper& helper) {
   for (const auto& [file, kind] : files_of(path, helper)) {
     Result<> added;
     if (kind == InputKind::traces) added = add_verified(file, solutions);
-    if (kind == InputKind::dataset) added = add_rows(file, helper, solutions);
+    if (kind == InputKind::dataset || kind == InputKind::batch)
+      added = add_rows(file, kind, helper, solutions);
     if (!added)
       fmt::print(stderr, "note: later solutions of {} were left out: {}\n", visible_line(file),
                  visible_line(added.error().what));

@@ -1,5 +1,6 @@
 #include "serve/queue.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -26,10 +27,13 @@ void Queue::push(const EntryPtr& entry) {
 
 Queue::Lane* Queue::next_lane(const Running& running) {
   Lane* next = nullptr;
+  // Works are counted only where there is a choice.
+  const auto waits = [](const auto& lane) { return !lane.second.by_priority.empty(); };
+  const bool is_one = std::ranges::count_if(lanes_, waits) == 1;
   std::pair<std::size_t, std::uint64_t> least;
   for (auto& [owner, lane] : lanes_) {
     if (lane.by_priority.empty()) continue;
-    const std::pair rank(running(owner), lane.last_turn);
+    const std::pair rank(is_one ? 0 : running(owner), lane.last_turn);
     if (next != nullptr && rank >= least) continue;
     next = &lane;
     least = rank;

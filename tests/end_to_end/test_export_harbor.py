@@ -154,6 +154,15 @@ def test_a_verified_kernel_is_the_solution(export, tasks, folder, service):
     assert os.access(solved.with_name("solve.sh"), os.X_OK)
 
 
+def test_the_kernel_of_a_row_with_its_verdict_is_the_solution(export, folder):
+    verdicts = [{"status": "correct", "counts": True}, {"status": "incorrect", "counts": False}, None]
+    source = folder / "pairs.jsonl"
+    program.write_rows(source, [{"id": f"pair{number}", "reference_code": killing.REFERENCE.format(number=number),
+                                 "kernel_code": RIGHT, "verdict": verdict} for number, verdict in enumerate(verdicts)])
+    code, stdout, stderr = export("paired", source=source)
+    assert code == 0 and "3 tasks" in stdout and "1 of them with a solution" in stdout, stderr
+
+
 @pytest.mark.parametrize("words", [("--best-only",), ("--judge", "local"), ("--gpus", 1), ("--org", "a/b"),
                                    ("--image", "a\nRUN b")])
 def test_options_that_exclude_each_other_are_refused(export, words, folder):
