@@ -47,8 +47,11 @@ Result<> install_packages(const TrainPython& python) {
   fmt::print(stderr, "installing {} into {}\n", python.requirements, python.program);
   process::Command pip;
   // --no-deps: the list is complete, and dependencies of its packages could replace the installed PyTorch.
-  pip.arguments = {python.program, "-m",        "pip", "install",          "--disable-pip-version-check",
-                   "--no-input",   "--no-deps", "-r",  python.requirements};
+  pip.arguments = {python.program, "-P",
+                   "-m",           "pip",
+                   "install",      "--disable-pip-version-check",
+                   "--no-input",   "--no-deps",
+                   "-r",           python.requirements};
   pip.environment = python.environment;
   pip.output = STDERR_FILENO;
   auto ending = training::run_child(pip, {[](std::string_view) {}, [](bool) {}});

@@ -38,6 +38,16 @@ def test_each_pair_is_verified(synthetic):
         assert "@triton.jit" in pair["kernel_code"] and "torch._inductor" not in pair["kernel_code"]
 
 
+def test_modules_of_the_current_folder_are_not_imported(tmp_path):
+    for name in ("inspect", "torch", "triton"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
+    process = program.start([program.binary(), *map(str, words(tmp_path / "synthetic", 1))], tmp_path, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    code, _, stderr = program.finish(process)
+    assert code == 0, stderr
+    assert len(lines_of(tmp_path / "synthetic" / "pairs.jsonl")) == 1
+
+
 def test_a_killed_run_goes_on_where_it_was(synthetic, run):
     folder, _ = synthetic
     file = folder / "pairs.jsonl"

@@ -32,8 +32,9 @@ std::vector<std::string> arguments_of(const CompileOptions& options) {
 }
 
 std::vector<std::string> command_of(const HelperOptions& options) {
-  std::vector<std::string> command{options.python, "-W", "ignore", "-m",
-                                   "kernelwright._dataset.label_server"};
+  // -P: no module of the current folder takes the place of one that the helper imports.
+  std::vector<std::string> command{options.python, "-P", "-W",
+                                   "ignore",       "-m", "kernelwright._dataset.label_server"};
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   return command;
 }
