@@ -1,6 +1,9 @@
 """The examples of each trainer, in the trainer's own code, with scripted answers and a real service that has one task."""
+import asyncio
+import json
 import math
 import sys
+from types import SimpleNamespace
 
 import pytest
 from end_to_end import program
@@ -59,3 +62,30 @@ def test_tinkers_rollouts(service, task_id):
     assert {each.stop_reason for each in found.trajectories_G} == {"completed"}
     with pytest.raises(NotJudged):
         tinker_rollouts.rollouts(service.url, task_id, group_size=1, wait_s=0.001)
+
+
+@pytest.fixture
+def openrlhf_url(service):
+    return f"http://any:{KEY}@127.0.0.1:{service.port}/openrlhf"
+
+
+def test_openrlhfs_rollouts(openrlhf_url, task_id):
+    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
+    found = openrlhf_rollouts.rollouts(openrlhf_url, task_id)
+    assert [each["reward"] for each in found] == [each["scores"] for each in found] == [0.3, 0, 0]
+    assert [each["extra_logs"] for each in found] == [{"correct": 1}, {"correct": 0}, {"correct": 0}]
+
+
+def test_openrlhf_asks_five_times_and_then_has_no_reward(openrlhf_url, monkeypatch):
+    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+    monkeypatch.setattr(openrlhf_rollouts.agent_module(), "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
+    label = json.dumps({"reference_code": f"import time\n\ntime.sleep(3)\n{TASK.read_text(encoding='utf-8')}"})
+    answer = openrlhf_rollouts.ANSWERS[0]
+    unjudged, = openrlhf_rollouts.rollouts(f"{openrlhf_url}?patience_s=0.001", label, [answer])
+    assert (unjudged["reward"], unjudged["scores"], unjudged["extra_logs"]) == (None, None, {}) and slept == [1] * 5
+    judged, = openrlhf_rollouts.rollouts(openrlhf_url, label, [answer])
+    assert judged["reward"] == 0.3 and len(slept) == 5

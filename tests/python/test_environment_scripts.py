@@ -1,5 +1,6 @@
 """scripts/python.sh and python-peers.sh: an environment that differs from the pins is filled again."""
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -27,8 +28,8 @@ class World:
     def environment(self, name):
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.folder / name], check=True)
 
-    def pin(self, kind, version):
-        (self.folder / "python" / f"requirements-{kind}.txt").write_text(f"tiny=={version}\n")
+    def pin(self, kind, version, marker=""):
+        (self.folder / "python" / f"requirements-{kind}.txt").write_text(f"tiny=={version}{marker}\n")
 
     def has(self, name, version):
         packages, = (self.folder / name).glob("lib/python3*/site-packages")
@@ -59,6 +60,12 @@ def test_a_pin_that_has_changed_is_noticed(world):
     assert world.call("python.sh", "test").returncode == 0
     world.pin("test", "2")
     assert "Python packages into .venv: tiny==2" in world.call("python.sh", "--needed", "test").stdout
+
+
+@pytest.mark.parametrize(("python", "wanted"), [("%d.%d" % sys.version_info[:2], True), ("2.7", False)])
+def test_a_pin_for_another_python_is_not_missed(world, python, wanted):
+    world.pin("test", "2", f'; python_version == "{python}" and platform_machine == "{platform.machine()}"  # why')
+    assert ("tiny==2" in world.call("python.sh", "--needed", "test").stdout) == wanted
 
 
 def test_a_package_changed_by_hand_is_noticed(world):
