@@ -64,20 +64,23 @@ def test_tinkers_rollouts(service, task_id):
         tinker_rollouts.rollouts(service.url, task_id, group_size=1, wait_s=0.001)
 
 
+WHEEL = "the only wheel of openrlhf is for Python 3.11 on x86-64"
+
+
 @pytest.fixture
 def openrlhf_url(service):
     return f"http://any:{KEY}@127.0.0.1:{service.port}/openrlhf"
 
 
 def test_openrlhfs_rollouts(openrlhf_url, task_id):
-    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
+    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason=WHEEL)
     found = openrlhf_rollouts.rollouts(openrlhf_url, task_id)
     assert [each["reward"] for each in found] == [each["scores"] for each in found] == [0.3, 0, 0]
     assert [each["extra_logs"] for each in found] == [{"correct": 1}, {"correct": 0}, {"correct": 0}]
 
 
 def test_openrlhf_asks_five_times_and_then_has_no_reward(openrlhf_url, monkeypatch):
-    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
+    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason=WHEEL)
     slept = []
 
     async def sleep(seconds):

@@ -62,7 +62,7 @@ def test_a_pin_that_has_changed_is_noticed(world):
     assert "Python packages into .venv: tiny==2" in world.call("python.sh", "--needed", "test").stdout
 
 
-@pytest.mark.parametrize(("python", "wanted"), [("%d.%d" % sys.version_info[:2], True), ("2.7", False)])
+@pytest.mark.parametrize(("python", "wanted"), [(".".join(map(str, sys.version_info[:2])), True), ("2.7", False)])
 def test_a_pin_for_another_python_is_not_missed(world, python, wanted):
     world.pin("test", "2", f'; python_version == "{python}" and platform_machine == "{platform.machine()}"  # why')
     assert ("tiny==2" in world.call("python.sh", "--needed", "test").stdout) == wanted
