@@ -246,6 +246,18 @@ TEST(NemoGym, MetricsLeaveOutWhatWasNotJudged) {
   EXPECT_EQ(none.body().at("agent_metrics").as_object().size(), 0U);
 }
 
+TEST(NemoGym, MetricsCountTheTokensOfTheModel) {
+  TaskWorld world;
+  auto answer = world.post("/nemo_gym/aggregate_metrics", json::parse(R"({"verify_responses": [
+    {"reward": 1, "response": {"usage": {"output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 4}}}},
+    {"reward": 0, "response": {"usage": {"output_tokens": 30}}}, {"reward": 0, "response": {"usage": null}}]})")
+                                                              .as_object());
+  EXPECT_EQ(answer.body().at("agent_metrics").at("mean/output_tokens"), 20.0);
+  EXPECT_EQ(answer.body().at("group_level_metrics").at(0).at("max/output_tokens"), 30.0);
+  EXPECT_FALSE(answer.body().at("agent_metrics").as_object().contains("mean/reasoning_tokens"));
+  EXPECT_FALSE(answer.body().at("key_metrics").as_object().contains("mean/output_tokens"));
+}
+
 TEST(OpenEnv, AStepIsAnEpisode) {
   TaskWorld world;
   auto first = world.post("/openenv/reset", json::object{{"seed", 1}}).body();

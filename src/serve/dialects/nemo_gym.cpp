@@ -73,8 +73,14 @@ constexpr std::string_view task_index = "_ng_task_index";
 constexpr double largest_number = 1e100;
 using Columns = std::map<std::string, std::vector<double>, std::less<>>;
 
+// The numbers of a row, and those of its `response.usage`, which count instead of numbers of the row with the
+// same names.
 void add_to_columns(const json::object& row, Columns& columns) {
-  for (const auto& [key, value] : row) {
+  json::object fields = row;
+  if (const json::object* response = object_at(row, "response"))
+    if (const json::object* usage = object_at(*response, "usage"))
+      for (const auto& [key, value] : *usage) fields[key] = value;
+  for (const auto& [key, value] : fields) {
     if (key == task_index || key == "_ng_rollout_index") continue;
     if (value.is_bool()) columns[std::string(key)].push_back(value.get_bool() ? 1 : 0);
     // Larger numbers than any metric has would overflow the sums.
