@@ -4,6 +4,7 @@
     nemo_gym_rollouts.py --gym FOLDER PORT_OF_SERVICE KEY URL_OF_MODEL
 """
 import asyncio
+import importlib.util
 import json
 import os
 import socket
@@ -61,7 +62,7 @@ def configuration(port, key, model_url):
     agent = {**here, "port": ports[1], "resources_server": {"type": "resources_servers", "name": "kernels"},
              "model_server": {"type": "responses_api_models", "name": "policy_model"}}
     model = {**here, "port": ports[2], "base_url": model_url, "api_key": "none", "model": "scripted",
-             "return_token_id_information": False, "uses_reasoning_parser": False}
+             "return_token_id_information": False, "uses_reasoning_parser": True}
     # The key is the password of the URL that NeMo Gym makes of host and port.
     return {"head_server": {"host": "127.0.0.1", "port": ports[0]},
             "kernels": {"resources_servers": {"kernels": {**here, "host": f"any:{key}@127.0.0.1", "port": port}}},
@@ -111,6 +112,19 @@ async def collected(folder):
     assert (len(lines(out)), len(lines(folder / "rollouts_failures.jsonl"))) == (4, 4), "asked again in a resumed collection"
 
 
+async def verified_again(folder):
+    """`gym eval reverify`, which asks for /reverify_mode first. Version 0.4.0 has no such command."""
+    if importlib.util.find_spec("nemo_gym.rollout_reverification") is None:
+        return
+    from nemo_gym.rollout_reverification import RolloutReverificationConfig, RolloutReverificationHelper
+    out = folder / "again.jsonl"
+    await RolloutReverificationHelper().run_from_config(RolloutReverificationConfig(
+        materialized_inputs_jsonl_fpath=str(folder / "rollouts_materialized_inputs.jsonl"),
+        rollouts_jsonl_fpath=str(folder / "rollouts.jsonl"), output_jsonl_fpath=str(out)))
+    assert sorted(each["reward"] for each in lines(out)) == [0, 0, 0.3, 0.3]
+    print("verified again")
+
+
 def same_metrics(judged, entry):
     """Those that NeMo Gym's own resources servers compute of the rows with a verdict."""
     from nemo_gym.reward_profile import compute_aggregate_metrics
@@ -129,7 +143,8 @@ async def rollouts(folder, config):
     from responses_api_agents.simple_agent.app import SimpleAgent, SimpleAgentConfig
     from responses_api_models.vllm_model.app import VLLMModel, VLLMModelConfig
     head, _, _ = HeadServer.run_webserver()
-    client = ServerClient(head_server_config=ServerClient.load_head_server_config(), global_config_dict=get_global_config_dict())
+    client = ServerClient(head_server_config=ServerClient.load_head_server_config(),
+                          global_config_dict=get_global_config_dict())
     agent, model = config["simple_agent"], config["policy_model"]
     servers = [await started(each) for each in (
         SimpleAgent(config=SimpleAgentConfig(name="simple_agent", **agent["responses_api_agents"]["simple_agent"]),
@@ -138,6 +153,7 @@ async def rollouts(folder, config):
                   server_client=client))]
     try:
         await collected(folder)
+        await verified_again(folder)
     finally:
         for running in [head, *(each for each, _ in servers)]:
             running.should_exit = True

@@ -1,5 +1,6 @@
 """The examples of each trainer, in the trainer's own code, with scripted answers and a real service that has one task."""
 import asyncio
+import importlib.util
 import json
 import math
 import sys
@@ -64,7 +65,8 @@ def test_tinkers_rollouts(service, task_id):
         tinker_rollouts.rollouts(service.url, task_id, group_size=1, wait_s=0.001)
 
 
-WHEEL = "the only wheel of openrlhf is for Python 3.11 on x86-64"
+needs_openrlhf = pytest.mark.skipif(importlib.util.find_spec("openrlhf") is None,
+                                    reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
 
 
 @pytest.fixture
@@ -72,15 +74,18 @@ def openrlhf_url(service):
     return f"http://any:{KEY}@127.0.0.1:{service.port}/openrlhf"
 
 
+@needs_openrlhf
 def test_openrlhfs_rollouts(openrlhf_url, task_id):
-    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason=WHEEL)
+    import openrlhf_rollouts
+
     found = openrlhf_rollouts.rollouts(openrlhf_url, task_id)
     assert [each["reward"] for each in found] == [each["scores"] for each in found] == [0.3, 0, 0]
     assert [each["extra_logs"] for each in found] == [{"correct": 1}, {"correct": 0}, {"correct": 0}]
 
 
+@needs_openrlhf
 def test_openrlhf_asks_five_times_and_then_has_no_reward(openrlhf_url, monkeypatch):
-    openrlhf_rollouts = pytest.importorskip("openrlhf_rollouts", reason=WHEEL)
+    import openrlhf_rollouts
     slept = []
 
     async def sleep(seconds):
