@@ -1,6 +1,6 @@
 """A taskset for verifiers (and prime-rl): the tasks of a service, and the reward of the model's last reply.
 
-# kernels.py, a module on the path: `eval kernels` finds it by its name
+# kernel_tasks.py, a module on the path: `eval kernel_tasks` finds it by its name
 from kernelwright.verifiers import KernelTaskset
 __all__ = ["KernelTaskset"]
 

@@ -3,6 +3,7 @@ import asyncio
 import importlib.util
 import json
 import math
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -15,6 +16,8 @@ from kernelwright.outcomes import NotJudged
 sys.path.append(str(program.ROOT / "examples" / "trainers"))
 
 TASK = program.ROOT / "examples" / "four_turns" / "reference.py"
+needs_openrlhf = pytest.mark.skipif(importlib.util.find_spec("openrlhf") is None,
+                                    reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,15 @@ def key(monkeypatch):
 @pytest.fixture(scope="module")
 def task_id(service):
     return service.asked("/v1/tasks")["tasks"][0]["id"]
+
+
+@pytest.mark.parametrize("name", ["verl_reward", "tinker_rollouts", pytest.param("openrlhf_rollouts", marks=needs_openrlhf)])
+def test_a_script_runs_by_itself(service, task_id, name):
+    """Its folder is then the first of the path, before the packages."""
+    url = service.url.replace("://", f"://any:{KEY}@") + "/openrlhf" if name == "openrlhf_rollouts" else service.url
+    script = program.ROOT / "examples" / "trainers" / f"{name}.py"
+    done = subprocess.run([sys.executable, script, url, task_id], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "0.3" in done.stdout, done.stderr[-2000:]
 
 
 def test_a_step_of_grpo_with_trls_environments(service, task_id, tmp_path):
@@ -63,10 +75,6 @@ def test_tinkers_rollouts(service, task_id):
     assert {each.stop_reason for each in found.trajectories_G} == {"completed"}
     with pytest.raises(NotJudged):
         tinker_rollouts.rollouts(service.url, task_id, group_size=1, wait_s=0.001)
-
-
-needs_openrlhf = pytest.mark.skipif(importlib.util.find_spec("openrlhf") is None,
-                                    reason="the only wheel of openrlhf is for Python 3.11 on x86-64")
 
 
 @pytest.fixture

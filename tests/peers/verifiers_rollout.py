@@ -24,7 +24,7 @@ def rollouts(environment, folder, service, answers, *words):
     """The traces of one rollout for each answer, as verifiers stores them."""
     waiting = list(answers)
     with FakeModel(lambda path, body: waiting.pop(0)) as model:
-        command = [environment / "bin" / "vf-eval", "kernels", "--model", "scripted", "--client.base-url", model.url,
+        command = [environment / "bin" / "vf-eval", "kernel_tasks", "--model", "scripted", "--client.base-url", model.url,
                    "--client.api-key-var", "NO_KEY", "--num-rollouts", str(len(waiting)), "--max-concurrent", "1",
                    "--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess",
                    "--env.taskset.task.evaluator", service.url, "--no-rich", "--no-push", "--output-dir", folder, *words]

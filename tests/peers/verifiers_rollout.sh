@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rollouts of the package verifiers with examples/trainers/kernels.py, a scripted model and a real service. By hand: its pins
-# exclude those of .venv-peers, and with what it imports it is 600 MB. The environment is made in $VENV.
+# Rollouts of the package verifiers with examples/trainers/kernel_tasks.py, a scripted model and a real service. By hand:
+# its pins exclude those of .venv-peers, and with what it imports it is 600 MB. The environment is made in $VENV.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
 python=$("$here/scripts/python.sh" test)
