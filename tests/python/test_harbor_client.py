@@ -3,6 +3,7 @@ import importlib.util
 import json
 import math
 import os
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -131,8 +132,8 @@ def test_a_service_that_never_answers_gives_no_reward(client, service, monkeypat
     assert client.main() == 1 and written(client) is None
 
 
-@pytest.mark.parametrize("data", [None, b"", b" \n", b"\xff\xfe", b"x" * (1 << 20) + b"x", "link", "folder", "pipe"])
-def test_a_file_that_cannot_be_a_module_is_wrong(client, data, tmp_path, service):
+@pytest.mark.parametrize("data", [None, b"", b" \n", b"\xff\xfe", b"x" * (1 << 20) + b"x", "link", "folder", "pipe", "socket"])
+def test_a_file_that_cannot_be_a_module_is_wrong(client, data, tmp_path, service, monkeypatch):
     asked = service(done())
     path = tmp_path / "kernel.py"
     path.unlink()
@@ -144,4 +145,25 @@ def test_a_file_that_cannot_be_a_module_is_wrong(client, data, tmp_path, service
         path.mkdir()
     elif data == "pipe":
         os.mkfifo(path)
+    elif data == "socket":
+        monkeypatch.chdir(tmp_path)  # a socket's address is short
+        with socket.socket(socket.AF_UNIX) as opened:
+            opened.bind(path.name)
     assert client.main() == 0 and written(client) == {"reward": 0, "correct": 0, "counts": 0, "trust_level": 0} and not asked
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_what_the_agent_left_among_the_rewards_is_gone(client, reachable, service, tmp_path, monkeypatch):
+    service(done())
+    if not reachable:
+        monkeypatch.setenv("KERNELWRIGHT_EVALUATOR", "http://127.0.0.1:1")
+        monkeypatch.setenv("KERNELWRIGHT_WAIT_S", "0.1")
+    client.LOGS.mkdir()
+    (client.LOGS / "reward.json").mkdir()
+    (client.LOGS / "reward.json" / "file").write_text("{}", encoding="utf-8")
+    elsewhere = tmp_path / "elsewhere"
+    for name in ("reward.txt", "verdict.json", f".reward.json.{os.getpid()}", f".verdict.json.{os.getpid()}"):
+        (client.LOGS / name).symlink_to(elsewhere)
+    assert client.main() == (0 if reachable else 1)
+    assert (written(client) is not None) == reachable and not elsewhere.exists()
+    assert not (client.LOGS / "reward.json").is_symlink() and not (client.LOGS / "reward.txt").is_symlink()

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -120,18 +121,17 @@ class Service:
 
 
 def read_candidate():
-    """The module's text, or nothing and the reason."""
+    """The module's text, or nothing and the reason: the agent chose what lies there, so only a broken disk is no fault of it."""
     try:
+        if not stat.S_ISREG(os.lstat(CANDIDATE).st_mode):
+            return None, f"{CANDIDATE} is not a file"
         file = os.open(CANDIDATE, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None, f"there is no {CANDIDATE}"
+    except PermissionError:
+        return None, f"{CANDIDATE} cannot be read by the verifier's user"
     except OSError as error:
-        if os.path.islink(CANDIDATE):
-            return None, f"{CANDIDATE} is a link"
         raise NotJudged(f"{CANDIDATE} cannot be read: {error}") from None
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        return None, f"{CANDIDATE} is not a file"
     with os.fdopen(file, "rb") as opened:
         data = opened.read(MOST_CANDIDATE_BYTES + 1)
     if len(data) > MOST_CANDIDATE_BYTES:
@@ -194,11 +194,23 @@ def rewards_of(verdict):
     return rewards
 
 
+def clear():
+    """Remove rewards that are not of this verifier: the agent's container may have had the same folder, and left anything."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for path in (LOGS / name for name in ("reward.json", "reward.txt", "verdict.json")):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def write(name, value):
-    """The file gets its name when it is complete."""
-    path = LOGS / f".{name}.{os.getpid()}"
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    path.replace(LOGS / name)
+    """The file gets its name when it is complete. mkstemp follows no link that waits under a guessed name."""
+    file, path = tempfile.mkstemp(prefix=f".{name}.", dir=LOGS)
+    with os.fdopen(file, "w", encoding="utf-8") as opened:
+        os.fchmod(file, 0o644)
+        opened.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+    os.replace(path, LOGS / name)
 
 
 def no_candidate(task, why):
@@ -252,9 +264,7 @@ def out_of_time(*_):
 
 
 def main():
-    LOGS.mkdir(parents=True, exist_ok=True)
-    for name in ("reward.json", "reward.txt", "verdict.json"):
-        (LOGS / name).unlink(missing_ok=True)
+    clear()
     try:
         wait_s = float(os.environ.get("KERNELWRIGHT_WAIT_S", "1740"))
         signal.signal(signal.SIGALRM, out_of_time)
