@@ -121,7 +121,7 @@ class Service:
 
 
 def read_candidate():
-    """The module's text, or nothing and the reason: the agent chose what lies there, so only a broken disk is no fault of it."""
+    """The module's text, or nothing and the reason. The agent chose what lies there, so nearly every failure is its own."""
     try:
         if not stat.S_ISREG(os.lstat(CANDIDATE).st_mode):
             return None, f"{CANDIDATE} is not a file"
