@@ -15,7 +15,7 @@ Status = Literal["correct", "incorrect", "failed", "skipped", "error"]
 Fault = Literal["kernel", "task", "infrastructure"]
 Trust = Literal["replay", "in-process", "interpreter"]
 CountsReason = Literal["proves_nothing", "library_only", "decoy", "nondeterministic", "not_triton", "wraps_reference",
-                       "specialised"]
+                       "specialised", "precision"]
 
 
 class Verdict(dict[str, Any]):

@@ -19,7 +19,7 @@ BOOST_DEFINE_ENUM_CLASS(ErrorClass, syntax_error, missing_entry, forbidden, impo
                         unsupported_candidate, too_large, infrastructure)
 
 BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nondeterministic, not_triton,
-                        wraps_reference, specialised)
+                        wraps_reference, specialised, precision)
 
 // Why no error is stated in units of the reference's own.
 BOOST_DEFINE_ENUM_CLASS(NoErrorRatio, not_compared, exact, float64, random, too_large, no_float64, narrowed,

@@ -138,7 +138,7 @@ def test_tf32_rounding():
 def test_tf32_mode():
     a, b = torch.randn(64, 64), torch.randn(64, 64)
     wanted = tf32.rounded(a) @ tf32.rounded(b)
-    with tf32.Tf32Mode():
+    with tf32.RoundedProducts():
         for got in (a @ b, torch.matmul(a, b), a.mm(b), torch.addmm(torch.zeros(64), a, b),
                     torch.nn.functional.linear(a, b.T), torch.einsum("ij,jk->ik", a, b),
                     torch.bmm(a[None], b[None])[0]):

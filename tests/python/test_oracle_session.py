@@ -247,6 +247,29 @@ def test_tf32_explains(session):
     assert tried(session, lambda i, w: torch.relu(tf32.rounded(i[0]) @ tf32.rounded(w["fc.weight"]).T + w["fc.bias"])).right
 
 
+FAINT = module("return torch.sigmoid(x * 0.05) * 0.1", inputs="[torch.randn(16, 64)]")
+SMALL_PRODUCT = module("return x @ self.w", inputs="[torch.randn(64, 128) * 0.025]",
+                       init="self.w = torch.nn.Parameter(torch.randn(128, 32) * 0.025)")
+SHORT = module("return torch.sigmoid(x * 0.05) * 0.1", inputs="[torch.randn(8, 8)]")
+
+
+@pytest.mark.parametrize("source, candidate, wanted", [
+    (FAINT, lambda i, w: torch.sigmoid(i[0].bfloat16().float() * 0.05) * 0.1, "bfloat16"),
+    (FAINT, lambda i, w: torch.sigmoid(i[0].half().float() * 0.05) * 0.1, ""),
+    (FAINT, lambda i, w: torch.sigmoid(tf32.rounded(i[0]) * 0.05) * 0.1, ""),
+    (FAINT, lambda i, w: torch.sigmoid(i[0] * 0.05) * 0.1 + torch.randn(16, 64) * 2e-5, ""),
+    (FAINT, lambda i, w: torch.sigmoid(i[0] * 0.05) * 0.10005, ""),
+    (SMALL_PRODUCT, lambda i, w: (i[0].bfloat16() @ w["w"].bfloat16()).float(), "bfloat16"),
+    (SMALL_PRODUCT, lambda i, w: i[0] @ w["w"].bfloat16().float(), "bfloat16"),
+    (SMALL_PRODUCT, lambda i, w: tf32.rounded(i[0]) @ tf32.rounded(w["w"]), ""),
+    (SHORT, lambda i, w: torch.sigmoid(i[0].bfloat16().float() * 0.05) * 0.1, ""),  # too few elements
+])
+def test_operands_of_lower_precision(session, source, candidate, wanted):
+    session.prepare(request(), source)
+    found = tried(session, candidate)
+    assert found.right and wire.text(found.lowered) == wanted, found.error
+
+
 @pytest.mark.parametrize("forward, inputs, wanted", [
     ("return x * 2", "[torch.randn(4, 8)]", ""),
     ("return torch.relu(x - 100)", "[torch.rand(4, 8)]", "zeros"),

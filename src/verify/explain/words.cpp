@@ -190,6 +190,16 @@ Words words_of(CountsReason reason) {
           "other shapes.",
           "The result is right on the task's own inputs, but it does not count: on other inputs the kernel "
           "is wrong. Compute the function for every input, not for one distribution."};
+    case CountsReason::precision:
+      return {
+          "The result is within the tolerance, but it does not count: its error is what operands in bfloat16 "
+          "give, and the task's are float32.",
+          "Keep loads, products and intermediate values in float32; tl.dot may use TF32. Judge with "
+          "--precision "
+          "bf16 where bfloat16 is meant.",
+          "The result is within the tolerance, but it does not count: you compute float32 operands in "
+          "bfloat16. "
+          "Keep loads, products and intermediate values in float32."};
   }
   return {};
 }

@@ -69,6 +69,8 @@ class VerdictWriter {
   std::string require_;         // --require
   Verdict verdict_;
   std::string doubt_;
+  std::size_t right_trials_ = 0;
+  std::size_t lowered_trials_ = 0;  // of them, those whose error is that of operands in a lower precision
   EvidenceWriter evidence_;
 };
 

@@ -65,9 +65,9 @@ std::string all_feedback() {
     add(name, broken(error_class), code_with_controls);
     add(name + ", with its place", placed(broken(error_class)), code_with_controls);
   }
-  for (CountsReason reason :
-       {CountsReason::proves_nothing, CountsReason::library_only, CountsReason::decoy,
-        CountsReason::nondeterministic, CountsReason::not_triton, CountsReason::wraps_reference})
+  for (CountsReason reason : {CountsReason::proves_nothing, CountsReason::library_only, CountsReason::decoy,
+                              CountsReason::nondeterministic, CountsReason::not_triton,
+                              CountsReason::wraps_reference, CountsReason::precision})
     add(to_string(reason), does_not_count(reason), code_with_controls);
   add("right", right_without_speedup(), code_with_controls);
   add("does not parse", broken(ErrorClass::runtime_error), "def f(:\n    pass\n");

@@ -98,8 +98,7 @@ def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_ea
     """
     found = Comparison()
     try:
-        leaves = [leaf for name, own in (expected.items() if named else [("output", expected)]) for leaf in _paired(
-            name, own, *((actual[name], exact and exact[name]) if named else (actual, exact)), found)]
+        leaves = paired(expected, actual, exact, found, named)
         for check in (_shape, _dtype, _device):
             for leaf in leaves:
                 check(*leaf[:3], devices)
@@ -114,6 +113,13 @@ def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_ea
         if stop_early and found.error_class:
             break
     return found
+
+
+def paired(expected, actual, exact=None, found=None, named=False):
+    """[(name, expected, actual, exact)] of each tensor; differences that are no fault are findings of `found`."""
+    found = found or Comparison()
+    return [leaf for name, own in (expected.items() if named else [("output", expected)]) for leaf in _paired(
+        name, own, *((actual[name], exact and exact[name]) if named else (actual, exact)), found)]
 
 
 def names_of(value, named=False):

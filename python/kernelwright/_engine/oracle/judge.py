@@ -11,7 +11,7 @@ from ..packets import clip
 from ..values import dtype_name, dtype_of, from_wire, tensors_of, unportable_in
 from ..wire import made, numbers, text
 from . import inputs as drawing
-from . import tf32
+from . import precision, tf32
 from .bits import all_same_bits, digest, same_bits
 from .compare import Comparison, Returned, compare
 from .error_units import NONFINITE, Unit
@@ -134,7 +134,10 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
     found = compare(expected, actual, prepared.rule, exact, devices, named=bool(effects))
     if answer is None and found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
-    return _reply(found, prepared.error_units)
+    reply = _reply(found, prepared.error_units)
+    if answer is None and found.right:
+        reply.lowered = precision.lowered(prepared, pristine, request.seed, expected, actual, found)
+    return reply
 
 
 def left_in(arena, plan, effects):

@@ -12,7 +12,7 @@ from ..wire import made
 from . import inputs as drawing
 from .bits import same_bits
 from .faults import TaskFault, blame
-from .tf32 import Tf32Mode
+from .tf32 import RoundedProducts
 from .wide import wider, widely
 
 
@@ -89,6 +89,10 @@ class Reference:
         if self.changes_inputs:
             inputs = drawing.cloned(inputs)
         return self._run(self.target, self._state, inputs, seed, True)
+
+    def call_with(self, inputs, seed, change):
+        """The outputs where each tensor of the inputs is replaced by change(tensor)."""
+        return self._run(self.target, self._state, tree_map_only(torch.Tensor, change, drawing.cloned(inputs)), seed, self.tf32)
 
     def call_exact(self, inputs, seed):
         """The outputs in float64: module and inputs upcast."""
@@ -203,7 +207,7 @@ def _tf32(on, device):
     before = matmul.allow_tf32, cudnn.allow_tf32
     matmul.allow_tf32 = cudnn.allow_tf32 = on
     try:
-        with Tf32Mode() if on and device.type == "cpu" else contextlib.nullcontext():
+        with RoundedProducts() if on and device.type == "cpu" else contextlib.nullcontext():
             yield
     finally:
         matmul.allow_tf32, cudnn.allow_tf32 = before

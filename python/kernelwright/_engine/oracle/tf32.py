@@ -7,6 +7,7 @@ from torch.overrides import TorchFunctionMode
 
 FINDING = ("the difference is what TF32 would give: tl.dot multiplies float32 in TF32 unless "
            "input_precision='ieee'")
+BITS = 10  # of the mantissa
 SLACK = 4.0  # times TF32's own error, because orders of summation differ
 
 # Positions of the operands; None: all tensors.
@@ -22,33 +23,38 @@ _KEYWORDS = {"input", "other", "mat1", "mat2", "mat", "vec", "vec2", "batch1", "
              "value"}
 
 
-def rounded(tensor):
-    """A float32 tensor with its mantissas rounded to 10 bits, halves away from zero; others as they are."""
+def rounded(tensor, bits=BITS):
+    """A float32 tensor with its mantissas rounded to so many bits, halves away from zero; others as they are."""
     if not isinstance(tensor, torch.Tensor) or tensor.dtype is not torch.float32:
         return tensor
-    # The low 13 of 23 bits are cleared. A NaN's payload must not carry over into the exponent.
-    bits = (tensor.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF
-    return torch.where(torch.isfinite(tensor), bits.view(torch.float32), tensor)
+    # The low ones of 23 bits are cleared. A NaN's payload must not carry over into the exponent.
+    low = 1 << 23 - bits
+    words = (tensor.contiguous().view(torch.int32) + (low >> 1)) & ~(low - 1)
+    return torch.where(torch.isfinite(tensor), words.view(torch.float32), tensor)
 
 
-def _every(value):
+def _every(value, bits):
     if isinstance(value, (list, tuple)):
-        return type(value)(_every(each) for each in value)
-    return rounded(value)
+        return type(value)(_every(each, bits) for each in value)
+    return rounded(value, bits)
 
 
-class Tf32Mode(TorchFunctionMode):
-    """Rounds the operands of each matrix product and convolution."""
+class RoundedProducts(TorchFunctionMode):
+    """Rounds the operands of each matrix product and convolution to mantissas of so many bits."""
+
+    def __init__(self, bits=BITS):
+        super().__init__()
+        self._bits = bits
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         if name in _OPERANDS:
             places = _OPERANDS[name]
-            args = tuple(_every(each) if places is None or at in places else each for at, each in enumerate(args))
+            args = tuple(_every(each, self._bits) if places is None or at in places else each for at, each in enumerate(args))
             # In addmm, "input" is the summand.
             words = _KEYWORDS - {"input"} if places == _AFTER_SUM else _KEYWORDS
-            kwargs = {key: rounded(each) if key in words else each for key, each in kwargs.items()}
+            kwargs = {key: rounded(each, self._bits) if key in words else each for key, each in kwargs.items()}
         return func(*args, **kwargs)
 
 

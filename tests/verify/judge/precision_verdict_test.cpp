@@ -1,0 +1,46 @@
+// A right result whose error is that of operands in a lower precision.
+#include <gtest/gtest.h>
+
+#include "verdict_world.h"
+
+namespace kw::verify {
+namespace {
+
+using namespace test;
+using wire::Body;
+
+struct PrecisionWorld : VerdictWorld {
+  explicit PrecisionWorld(Device device) : VerdictWorld(device) {}
+
+  // The oracle says so of every right result whose number this divides.
+  void is_lowered_each(int number) {
+    fake.when("oracle", Body::Judge, says<wire::JudgedT>([this, number](auto& judged) {
+                if (judged.right && ++right_ % number == 0) judged.lowered = "bfloat16";
+              }));
+  }
+
+ private:
+  int right_ = 0;
+};
+
+class Precision : public testing::TestWithParam<Device> {};
+INSTANTIATE_TEST_SUITE_P(Device, Precision, testing::Values(Device::cpu, Device::cuda));
+
+TEST_P(Precision, OfOperandsInEveryTrialMakesAResultNotCount) {
+  PrecisionWorld world(GetParam());
+  world.is_lowered_each(1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.counts, false);
+  EXPECT_EQ(verdict.counts_reason, CountsReason::precision);
+  EXPECT_FALSE(verdict.fault);
+}
+
+TEST_P(Precision, InSomeTrialsIsNotCountedAgainst) {
+  PrecisionWorld world(GetParam());
+  world.is_lowered_each(2);
+  EXPECT_EQ(world.run().counts, true);
+}
+
+}  // namespace
+}  // namespace kw::verify
