@@ -14,6 +14,7 @@ PATH = re.compile(r"(?![/.][\w*]*$)[\w.*-][\w.*/-]*")  # relative, and no mere s
 NOT_HERE = {
     "NAME.cu", "NAME.py", "NAME_cuda.cu", "NAME_triton.py", "NAME_reference.py", "NAME_kernel*.py", "PREFIXreference.py",
     "PREFIXkernel*.py",
+    "tests/docker-compose.yaml",
     "level1/19_ReLU.py", "level_L_problem_P_sample_S_kernel.py", "victims/NAME.py", "exploits/cheats/NAME.py",
 }
 
