@@ -23,7 +23,9 @@ std::string stamp_of(const std::filesystem::path& path) {
 KeysFile::Owners KeysFile::read() {
   if (path_.empty()) return {};
   read_ = seen_ = stamp_of(path_);
-  return service::read_keys_file(path_);
+  auto owners = service::read_keys_file(path_);
+  if (!owners) read_.clear();
+  return owners;
 }
 
 void KeysFile::look(const std::function<void(Owners owners)>& use) {
@@ -31,7 +33,12 @@ void KeysFile::look(const std::function<void(Owners owners)>& use) {
   std::string now = stamp_of(path_);
   const bool settled = now == seen_;
   seen_ = std::move(now);
-  if (settled && seen_ != read_) use(read());
+  if (!settled || seen_ == read_) return;
+  // Opening a pipe would wait for its writer.
+  Owners owners = seen_ == unfollowed ? fail(fmt::format("{} is no regular file", path_.string())) : read();
+  const std::string why = owners ? "" : owners.error().what;
+  if (owners || why != told_) use(std::move(owners));
+  told_ = why;
 }
 
 }  // namespace kw::app

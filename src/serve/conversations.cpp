@@ -193,11 +193,6 @@ async::Task<Result<std::size_t>> Conversations::purge(std::size_t most) {
       });
 }
 
-async::Task<> Conversations::hold_until_judged(JudgingPtr judging, async::Semaphore::Place place) {
-  co_await judging->done.wait();
-  place.give_back();
-}
-
 async::Task<> Conversations::resume_all() {
   auto ids = co_await parts_.store.conversations<std::vector<std::string>>(
       [](ConversationRows& rows) { return rows.judging(); });
@@ -207,7 +202,7 @@ async::Task<> Conversations::resume_all() {
   for (const std::string& id : *ids) {
     auto place = co_await places.take();
     if (closed_) co_return;
-    parts_.spawn(hold_until_judged(start_judging(id, true), std::move(place)));
+    start_judging(id, true)->place = std::move(place);
   }
 }
 
@@ -229,6 +224,8 @@ async::Task<> Conversations::judge(std::string id, JudgingPtr judging, bool insi
     auto judgement = co_await judgement_or_reason(std::move(answer->conversation), judging);
     const bool is_full = !judgement && judgement.error().retry_after_s > 0;
     if (is_full && insists) {
+      // A turn that waits for its owner's quota, for hours perhaps, holds up no other.
+      judging->place.give_back();
       co_await async::sleep_until(async::Deadline::in(pause));
       pause = std::min<std::chrono::milliseconds>(2 * pause, last_write_retry);
       continue;

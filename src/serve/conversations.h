@@ -85,6 +85,7 @@ class Conversations {
     async::Event done;
     std::optional<ApiError> refusal;  // the queue is full, ...
     bool is_given_up = false;         // its conversation was ended
+    async::Semaphore::Place place;    // among the resumed turns in memory; none: it is no such turn
   };
   // The verdict on a completion.
   struct Judgement {
@@ -96,7 +97,6 @@ class Conversations {
   using JudgingPtr = std::shared_ptr<Judging>;
 
   async::Task<> resume_all();
-  static async::Task<> hold_until_judged(JudgingPtr judging, async::Semaphore::Place place);
   JudgingPtr start_judging(const std::string& id, bool insists);
   async::Task<> judge(std::string id, JudgingPtr judging, bool insists);
   async::Task<Answered<Judgement>> judgement_or_reason(LoadedConversation it, JudgingPtr judging);

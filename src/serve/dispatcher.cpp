@@ -25,7 +25,7 @@ std::size_t Dispatcher::running_of(std::string_view owner) const {
 }
 
 bool Dispatcher::join(const EntryPtr& entry) {
-  if (entry->fresh || verifier_ == nullptr || !verifier_->is_under_way(entry->work_key)) return false;
+  if (!may_share(*entry) || verifier_ == nullptr || !verifier_->is_under_way(entry->work_key)) return false;
   start(entry);
   return true;
 }
@@ -35,8 +35,8 @@ void Dispatcher::stop_all(const std::string& cause) {
 }
 
 void Dispatcher::start(const EntryPtr& entry) {
-  entry->share.emplace(entry->fresh ? verifier_->share_anew(entry->job, entry->work_key)
-                                    : verifier_->share(entry->job, entry->work_key));
+  entry->share.emplace(may_share(*entry) ? verifier_->share(entry->job, entry->work_key)
+                                         : verifier_->share_anew(entry->job, entry->work_key));
   hooks_.started(entry);
   ++waiting_;
   spawn_(until_ended(entry));

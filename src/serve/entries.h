@@ -46,6 +46,11 @@ struct Entry {
 
 using EntryPtr = std::shared_ptr<Entry>;
 
+// Whether it may take the verdict on equal work. Works without a key are not equal.
+inline bool may_share(const Entry& entry) {
+  return !entry.fresh && !entry.work_key.empty();
+}
+
 // Deadlines: calls back when the deadline of an evaluation passes.
 class Deadlines {
  public:

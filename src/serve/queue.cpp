@@ -9,10 +9,6 @@
 namespace kw::service {
 namespace {
 
-bool may_share(const Entry& entry) {
-  return !entry.fresh && !entry.work_key.empty();
-}
-
 std::string_view holder_of(const Entry& entry) {
   return owner_of(entry.record.id);
 }

@@ -319,6 +319,25 @@ TEST(Room, AnOwnerTakesHalfOfTheQueueAndTheNextFindsPlaces) {
   EXPECT_EQ(world.submit_as("the operator", "e").status, 429);
 }
 
+TEST(Room, ABatchTakesNoMoreThanItsPartsWould) {
+  OwnersWorld world;
+  world.options.queue = 4;
+  world.reopen(owner("alice"));
+  world.verifier.hold();
+  auto batch = [](std::initializer_list<const char*> ids) {
+    json::array all;
+    for (const char* id : ids) all.push_back(evaluation(id));
+    return json::object{{"evaluations", std::move(all)}};
+  };
+  world.submit_as("alice", "running");
+  world.settle();
+  auto refused = world.as("alice", "POST", "/v1/evaluations/batch", batch({"a", "b", "c"}));
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.error("message"), HasSubstr("fewer at a time"));
+  EXPECT_EQ(world.as("alice", "POST", "/v1/evaluations/batch", batch({"a", "b"})).status, 202);
+  EXPECT_EQ(world.submit_as("bob", "c").status, 202);
+}
+
 TEST(Room, AnOwnerTakesHalfOfTheConversations) {
   OwnersWorld world;
   world.options.conversations = 2;

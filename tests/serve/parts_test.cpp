@@ -80,6 +80,13 @@ TEST(Queue, EqualWorkIsTakenTogetherButFreshOnesAreNot) {
   EXPECT_EQ(queue.size(), 2U);
 }
 
+TEST(Queue, WorksWithoutAKeyAreNotEqual) {
+  Queue queue;
+  for (int seq : {1, 2}) queue.push(entry(seq));
+  EXPECT_FALSE(may_share(*entry(3)));
+  EXPECT_TRUE(queue.take_equal("").empty());
+}
+
 TEST(Queue, WhatIsRemovedIsGoneAndWhatIsNotThereStaysAway) {
   Queue queue;
   EntryPtr one = entry(1, 3, "w");
