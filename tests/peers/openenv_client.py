@@ -4,17 +4,12 @@
     openenv_client.py --client URL URL_WITHOUT_KEY
 """
 import asyncio
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-TURNS = ROOT / "examples" / "four_turns"
-RIGHT, WRONG = ((TURNS / f"turn{number}.md").read_text(encoding="utf-8") for number in (3, 1))
-BROKEN = ("def reference_impl(x):\n    raise ValueError('no')\n\n\n"
-          "def get_inputs():\n    import torch\n    return [torch.ones(4)]\n")
+from four_turns import RIGHT, ROOT, WRONG, tasks_file
 
 
 def serve(python):
@@ -23,11 +18,7 @@ def serve(python):
     from end_to_end.served import KEY, Served
     assert program.DEVICE == "cpu", "the rewards are those without a GPU"
     with tempfile.TemporaryDirectory() as name:
-        rows = [{"task_id": "four/turns", "reference_code": (TURNS / "reference.py").read_text(encoding="utf-8")},
-                {"task_id": "broken", "reference_code": BROKEN}]
-        tasks = Path(name) / "tasks.jsonl"
-        tasks.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        with Served(Path(name), "--tasks", tasks, "--correctness-trials", 2) as service:
+        with Served(Path(name), "--tasks", tasks_file(name), "--correctness-trials", 2) as service:
             service.ready()
             url = f"http://any:{KEY}@127.0.0.1:{service.port}"
             subprocess.run([python, __file__, "--client", url, service.url], check=True)

@@ -12,18 +12,14 @@ import types
 from pathlib import Path
 from types import SimpleNamespace
 
-ROOT = Path(__file__).resolve().parents[2]
+from four_turns import REFERENCE, RIGHT, ROOT, TASK, WRONG, tasks_file
+
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 
 import aiohttp
 from end_to_end import program
 from end_to_end.served import KEY, Served
 
-TURNS = ROOT / "examples" / "four_turns"
-RIGHT, WRONG = ((TURNS / f"turn{number}.md").read_text(encoding="utf-8") for number in (3, 1))
-TASK = "four/turns"
-BROKEN = ("def reference_impl(x):\n    raise ValueError('no')\n\n\n"
-          "def get_inputs():\n    import torch\n    return [torch.ones(4)]\n")
 # How often each asks about a sample before it gives up.
 ATTEMPTS = {"slime": 10, "miles": 1}
 
@@ -89,7 +85,7 @@ def remote_rewards(name, trainer, url):
         found = trainer.rewards(trainer.remote(url + path, key), [trainer.sample(each) for each in answers])
         print(path, found)
         assert found == [0.3, 0, 0]
-    whole, = (trainer.sample(RIGHT, json.dumps({"task_id": TASK})),)
+    whole = trainer.sample(RIGHT, json.dumps({"task_id": TASK}))
     trainer.rewards(trainer.remote(f"{url}/{name}", "reward"), [whole])
     assert (whole.reward["correct"], whole.reward["status"]) == (1, "correct")
     assert not trainer.slept
@@ -97,7 +93,7 @@ def remote_rewards(name, trainer, url):
 
 def no_reward(name, trainer, url):
     """An error, in the end: neither has a value for a sample that is not judged."""
-    slow = f"import time\n\ntime.sleep(3)\n{(TURNS / 'reference.py').read_text(encoding='utf-8')}"
+    slow = f"import time\n\ntime.sleep(3)\n{REFERENCE}"
     late = trainer.sample(RIGHT, json.dumps({"reference_code": slow}))
     for status, sample, terms in ((503, late, "?patience_s=0.001"), (422, trainer.sample(RIGHT, "broken"), "")):
         trainer.slept.clear()
@@ -123,12 +119,8 @@ def main(name, checkout):
     trainer = Trainer(name, checkout)
     os.environ["KERNELWRIGHT_EVALUATOR_KEY"] = KEY
     with tempfile.TemporaryDirectory() as folder:
-        rows = [{"task_id": TASK, "reference_code": (TURNS / "reference.py").read_text(encoding="utf-8")},
-                {"task_id": "broken", "reference_code": BROKEN}]
-        tasks = Path(folder) / "tasks.jsonl"
-        tasks.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         python = os.environ.get("KERNELWRIGHT_TEST_PYTHON", sys.executable)
-        with Served(Path(folder), "--tasks", tasks, "--correctness-trials", 2, python=python) as service:
+        with Served(Path(folder), "--tasks", tasks_file(folder), "--correctness-trials", 2, python=python) as service:
             service.ready()
             url = f"http://any:{KEY}@127.0.0.1:{service.port}"
             remote_rewards(name, trainer, url)

@@ -9,15 +9,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from four_turns import RIGHT, ROOT, TURNS, WRONG
+
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "python")]
 
 from end_to_end import program
 from end_to_end.fake_model import FakeModel
 from end_to_end.served import KEY, Served
 
-TURNS = ROOT / "examples" / "four_turns"
-ANSWERS = [*((TURNS / f"turn{number}.md").read_text(encoding="utf-8") for number in (3, 1)), "I cannot do that."]
+ANSWERS = [RIGHT, WRONG, "I cannot do that."]
 
 
 def rollouts(environment, folder, service, answers, *words):
