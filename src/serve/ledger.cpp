@@ -115,8 +115,8 @@ std::size_t Ledger::waiting_of(const std::string& owner) const {
   return held->second.count - std::min(held->second.count, dispatcher_.running_of(owner));
 }
 
-// An owner may have as many waiting as the queue has places free, so that one owner never fills it and each
-// further one finds room.
+// An owner may have as many waiting as the queue has places free: the first takes half, the next one half of
+// the rest.
 std::optional<ApiError> Ledger::check_room(const std::vector<Submission>& submissions) const {
   std::size_t count = 0;
   std::size_t bytes = 0;
