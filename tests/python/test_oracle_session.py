@@ -267,7 +267,7 @@ SHORT = module("return torch.sigmoid(x * 0.05) * 0.1", inputs="[torch.randn(8, 8
 def test_operands_of_lower_precision(session, source, candidate, wanted):
     session.prepare(request(), source)
     found = tried(session, candidate)
-    assert found.right and wire.text(found.lowered) == wanted, found.error
+    assert found.right and wire.text(found.operandPrecision) == wanted, found.error
 
 
 @pytest.mark.parametrize("forward, inputs, wanted", [

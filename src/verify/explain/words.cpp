@@ -195,11 +195,9 @@ Words words_of(CountsReason reason) {
           "The result is within the tolerance, but it does not count: its error is what operands in bfloat16 "
           "give, and the task's are float32.",
           "Keep loads, products and intermediate values in float32; tl.dot may use TF32. Judge with "
-          "--precision "
-          "bf16 where bfloat16 is meant.",
+          "--precision bf16 where bfloat16 is meant.",
           "The result is within the tolerance, but it does not count: you compute float32 operands in "
-          "bfloat16. "
-          "Keep loads, products and intermediate values in float32."};
+          "bfloat16. Keep loads, products and intermediate values in float32."};
   }
   return {};
 }

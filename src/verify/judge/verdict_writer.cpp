@@ -63,7 +63,7 @@ void VerdictWriter::take_task(const wire::PreparedT& task) {
   verdict_.comparison->findings = task.findings;
   verdict_.generality.reset();
   verdict_.judged_calls = 0;
-  right_trials_ = lowered_trials_ = 0;
+  right_trials_ = rounded_trials_ = 0;
   if (task.reduced) add_finding("shapes reduced to " + task.sizes);
 }
 
@@ -119,7 +119,7 @@ void VerdictWriter::take(const Judgement& judgement) {
   if (judgement.is_of_call()) ++*verdict_.judged_calls;
   if (judgement.trials > 0 && judged.right) {
     ++right_trials_;
-    lowered_trials_ += judged.lowered.empty() ? 0 : 1;
+    rounded_trials_ += judged.operand_precision.empty() ? 0 : 1;
   }
   if (judged.right || !judged.first_mismatch) return;
   const wire::MismatchT& first = *judged.first_mismatch;
@@ -242,7 +242,7 @@ std::optional<CountsReason> VerdictWriter::why_it_does_not_count(const wire::Pre
   }
   if (verdict_.generality && specialised_on(*verdict_.generality) != nullptr)
     return CountsReason::specialised;
-  if (right_trials_ > 0 && lowered_trials_ == right_trials_) return CountsReason::precision;
+  if (right_trials_ > 0 && rounded_trials_ == right_trials_) return CountsReason::precision;
   return std::nullopt;
 }
 

@@ -70,7 +70,7 @@ class VerdictWriter {
   Verdict verdict_;
   std::string doubt_;
   std::size_t right_trials_ = 0;
-  std::size_t lowered_trials_ = 0;  // of them, those whose error is that of operands in a lower precision
+  std::size_t rounded_trials_ = 0;  // of them, those whose error is that of rounded operands
   EvidenceWriter evidence_;
 };
 

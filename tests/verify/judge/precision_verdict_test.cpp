@@ -1,4 +1,4 @@
-// A right result whose error is that of operands in a lower precision.
+// A right result whose error is that of rounded operands.
 #include <gtest/gtest.h>
 
 #include "verdict_world.h"
@@ -10,12 +10,12 @@ using namespace test;
 using wire::Body;
 
 struct PrecisionWorld : VerdictWorld {
-  explicit PrecisionWorld(Device device) : VerdictWorld(device) {}
+  using VerdictWorld::VerdictWorld;
 
   // The oracle says so of every right result whose number this divides.
-  void is_lowered_each(int number) {
+  void is_rounded_each(int number) {
     fake.when("oracle", Body::Judge, says<wire::JudgedT>([this, number](auto& judged) {
-                if (judged.right && ++right_ % number == 0) judged.lowered = "bfloat16";
+                if (judged.right && ++right_ % number == 0) judged.operand_precision = "bfloat16";
               }));
   }
 
@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Device, Precision, testing::Values(Device::cpu, Device:
 
 TEST_P(Precision, OfOperandsInEveryTrialMakesAResultNotCount) {
   PrecisionWorld world(GetParam());
-  world.is_lowered_each(1);
+  world.is_rounded_each(1);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::correct);
   EXPECT_EQ(verdict.counts, false);
@@ -38,7 +38,7 @@ TEST_P(Precision, OfOperandsInEveryTrialMakesAResultNotCount) {
 
 TEST_P(Precision, InSomeTrialsIsNotCountedAgainst) {
   PrecisionWorld world(GetParam());
-  world.is_lowered_each(2);
+  world.is_rounded_each(2);
   EXPECT_EQ(world.run().counts, true);
 }
 

@@ -136,7 +136,7 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
         _explain(found, prepared, pristine, request.seed, expected)
     reply = _reply(found, prepared.error_units)
     if answer is None and found.right:
-        reply.lowered = precision.lowered(prepared, pristine, request.seed, expected, actual, found)
+        reply.operandPrecision = precision.of_operands(prepared, pristine, request.seed, expected, actual, found)
     return reply
 
 

@@ -14,12 +14,12 @@ from .tf32 import RoundedProducts, rounded
 NAME, BITS = "bfloat16", 7  # of the mantissa
 MULTIPLE = 64.0     # of what the reference itself loses; below it nothing is emulated
 LEAST_ELEMENTS = 256
-# Of the error with the emulated one. Independent errors of so many elements correlate by less than 0.3 (five standard
-# deviations); errors of TF32 or float16, which keep 10 bits, by 1/8.
+# Of the error with the emulated one: 0.7 where one of two operands is rounded, 1 where both are. Independent errors of so
+# many elements correlate by less than 0.3 (five standard deviations). bench/operand_precision.py measures both.
 CORRELATION = 0.5
 
 
-def lowered(prepared, pristine, seed, expected, actual, found):
+def of_operands(prepared, pristine, seed, expected, actual, found):
     """NAME if an output of a right result (`found`) has such an error; else ""."""
     named = bool(prepared.reference.effects)
     errors = {each.name: each.max_abs for each in found.outputs}
