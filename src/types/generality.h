@@ -19,7 +19,7 @@ BOOST_DEFINE_ENUM_CLASS(FamilyOutcome, held, failed, dropped, untried)
 BOOST_DEFINE_ENUM_CLASS(ShapeGenerality, any, given_only, unknown)
 
 struct FamilyTrial {
-  std::string family = {};  // "given", "scaled_60", ...; of a shape: "prime", "larger", ...
+  std::string family = {};  // "scaled_60", ...; of a shape: "prime", "larger", ...
   FamilyOutcome outcome = FamilyOutcome::untried;
   bool reported_only = false;              // a failure is not held against the candidate
   std::optional<std::string> inputs = {};  // how they differ from the task's own
@@ -31,7 +31,6 @@ struct FamilyTrial {
 
 struct Generality {
   std::vector<FamilyTrial> families = {};  // in the order in which they were tried
-  std::optional<double> error_ratio = {};  // on the task's own inputs: largest error over the reference's own
   std::optional<std::string> why_not = {};     // set if no family was tried
   std::optional<ShapeGenerality> shapes = {};  // none: other shapes were not asked for
   std::vector<FamilyTrial> shape_trials = {};  // in the order in which they were tried

@@ -89,7 +89,7 @@ BOOST_DESCRIBE_STRUCT(Comparison, (),
 BOOST_DESCRIBE_STRUCT(FamilyTrial, (),
                       (family, outcome, reported_only, inputs, why, max_abs_error, mismatched_share,
                        max_error_over_limit))
-BOOST_DESCRIBE_STRUCT(Generality, (), (families, error_ratio, why_not, shapes, shape_trials))
+BOOST_DESCRIBE_STRUCT(Generality, (), (families, why_not, shapes, shape_trials))
 BOOST_DESCRIBE_STRUCT(Clocks, (), (sm_mhz, memory_mhz, throttle))
 BOOST_DESCRIBE_STRUCT(Timing, (),
                       (instrument, reference_samples_ms, kernel_samples_ms, reference_interval_ms,

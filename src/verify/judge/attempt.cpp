@@ -320,7 +320,7 @@ async::Task<Outcome<>> Attempt::vary_inputs(CandidateReplays& replays) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
   StageTimer timer(case_, Stage::replay);
   auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes()),
-                                     [&](std::string family) { return replays.family(std::move(family)); });
+                                     [&](FamilyQuestion asked) { return replays.family(std::move(asked)); });
   if (!found) co_return std::unexpected(found.error());
   writer_.take(std::move(*found));
   co_return Outcome<>{};

@@ -130,6 +130,7 @@ async::Task<std::expected<engine::DrawnInputs, ReplayFailure>> Player::draw(Inpu
   request.seed = inputs.seed;
   request.poison_seed = inputs.poison_seed;
   request.family = std::move(inputs.family);
+  request.reuse = inputs.reuse;
   request.slot = slot_;
   request.mapped = mapped;
   auto drawn = co_await oracle_.draw(std::move(request), Deadline::in(prepare_limit));
@@ -157,11 +158,14 @@ async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<cons
 }
 
 // Every replay has new inputs, also after a failed one.
-async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how,
-                                                                       std::string family) {
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play(wire::ReplayT how) {
+  return play_on(std::move(how), fresh_inputs());
+}
+
+Player::Inputs Player::fresh_inputs() const {
   const std::uint64_t seed = context_.seeds.next();
   // A kernel sees the poison, and must not learn the seed of the inputs from it.
-  return play_on(std::move(how), {seed, call_seed(seed), std::move(family)});
+  return {seed, call_seed(seed)};
 }
 
 async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how, Inputs inputs) {

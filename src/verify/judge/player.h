@@ -71,13 +71,15 @@ class Player {
     bool compared = false;  // judging it gives a digest of the outputs, too
     double wall_ms = 0;     // of the replay alone, by the supervisor's clock
   };
-  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how, std::string family = {});
+  async::Task<std::expected<Played, ReplayFailure>> play(wire::ReplayT how);
   // The same on these inputs.
   struct Inputs {
     std::uint64_t seed = 0;
     std::uint64_t poison_seed = 0;  // decides all other memory
     std::string family = {};        // as OracleSide::draw() has it
+    bool reuse = false;             // of the family: drawn for an earlier candidate, if there are such
   };
+  Inputs fresh_inputs() const;
   async::Task<std::expected<Played, ReplayFailure>> play_on(wire::ReplayT how, Inputs inputs);
 
   // Judges the outputs of the last play.

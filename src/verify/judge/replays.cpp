@@ -318,11 +318,14 @@ async::Task<Outcome<std::string>> CandidateReplays::check_own_memory(Evidence& s
 }
 
 // A recording holds for other inputs as long as its host code saw what it saw when it was recorded.
-async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(std::string family) {
+async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(FamilyQuestion asked) {
   wire::ReplayT how;
   how.slot = next_family_++ % static_cast<std::uint32_t>(tapes_.size());
   how.guard = true;
-  auto played = co_await player().play(std::move(how), std::move(family));
+  Player::Inputs inputs = player().fresh_inputs();
+  inputs.family = std::move(asked.family);
+  inputs.reuse = !asked.fresh;
+  auto played = co_await player().play_on(std::move(how), std::move(inputs));
   FamilyAnswer answer;
   if (!played) {
     auto words = words_of(played.error());

@@ -86,7 +86,7 @@ class CandidateReplays {
   // nothing; empty: all are right.
   async::Task<Outcome<std::string>> judge(std::uint32_t trials, std::size_t calls, Evidence& seen);
   // One replay on inputs of a family.
-  async::Task<Outcome<FamilyAnswer>> family(std::string family);
+  async::Task<Outcome<FamilyAnswer>> family(FamilyQuestion asked);
   // Another player for the same recordings, which is not started yet.
   Player& add_process();
   async::Task<> end();

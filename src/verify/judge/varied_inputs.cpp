@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t longest_words = 400;  // bytes of a text that the oracle sent
 constexpr std::size_t most_named = 64;      // families
 constexpr std::size_t least_interpreted = 4;
-constexpr double interpreted_budget_ms = cpu_call_budget_ms;  // of all families together
+constexpr double interpreted_budget_ms = cpu_call_budget_ms / 8;  // of all families together
 constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30, middle_bytes = std::uint64_t{1} << 26;
 
 // A call that takes too long proves nothing about its result: its time may depend on the values.
@@ -31,16 +31,6 @@ void take_errors(FamilyTrial& trial, const wire::JudgedT& judged) {
     if (output && output->max_error_over_limit >= 0 &&
         (!trial.max_error_over_limit || !(output->max_error_over_limit <= trial.max_error_over_limit->value)))
       trial.max_error_over_limit = Element{output->max_error_over_limit};
-}
-
-// The largest error in units of the reference's own, over the outputs where that is known.
-std::optional<double> error_ratio(const FamilyAnswer& answer) {
-  std::optional<double> ratio;
-  if (!answer.judged) return ratio;
-  for (const auto& output : answer.judged->outputs)
-    if (output && output->reference_loss > 0 && output->max_abs_error >= 0)
-      ratio = std::max(ratio.value_or(0), output->max_abs_error / output->reference_loss);
-  return ratio;
 }
 
 }  // namespace
@@ -86,12 +76,11 @@ async::Task<Outcome<Generality>> try_families(std::vector<std::string> families,
       found.families.push_back({.family = family, .why = "a call takes too long to try every family"});
       continue;
     }
-    auto answer = co_await ask(sent);
+    auto answer = co_await ask({.family = sent});
     if (!answer) co_return std::unexpected(answer.error());
     FamilyTrial trial = trial_of(family, *answer);
-    if (found.families.empty()) found.error_ratio = error_ratio(*answer);
     if (trial.outcome == FamilyOutcome::failed) {
-      auto again = co_await ask(sent);
+      auto again = co_await ask({.family = sent, .fresh = true});
       if (!again) co_return std::unexpected(again.error());
       confirm(trial, trial_of(family, *again));
     }

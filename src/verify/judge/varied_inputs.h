@@ -22,9 +22,15 @@ struct FamilyAnswer {
   std::string why_untried = {};              // why the answer proves nothing
 };
 
-// Draws the family anew and asks the candidate. An error ends the attempt, so a failure of the candidate is
-// none.
-using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(std::string family)>;
+struct FamilyQuestion {
+  std::string family = {};
+  // Whether the inputs must be new. Where they need not be, and the candidate's process sees none of them,
+  // they may be those of an earlier candidate: the reference's answer and its limits are known then.
+  bool fresh = false;
+};
+
+// Draws the family and asks the candidate. An error ends the attempt, so a failure of the candidate is none.
+using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(FamilyQuestion question)>;
 
 // Tries the first `most` of these families in their order. A family fails with two draws on which the
 // candidate is wrong.

@@ -12,7 +12,6 @@ from ..seeds import of_family
 from . import inputs as drawing
 from .traits import KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 
-GIVEN = "given"
 SPIKES = 4096        # one value in so many
 LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
 
@@ -190,19 +189,17 @@ FAMILIES = {
 
 
 def offered(units):
-    """The names of the families that change any of these units, "given" first."""
-    return [GIVEN, *(name for name in FAMILIES if any(_change(unit.traits, name) for unit in units))]
+    """The names of the families that change any of these units."""
+    return [name for name in FAMILIES if any(_change(unit.traits, name) for unit in units)]
 
 
 def reported_only(name):
     """Whether an error in this family is shown only."""
-    return name != GIVEN and FAMILIES[name].reported_only
+    return FAMILIES[name].reported_only
 
 
 def varied(values, units, name, seed, labels):
     """The Varied of drawn inputs; they themselves stay as they are."""
-    if name == GIVEN:
-        return Varied(values, "as drawn")
     tensors, replaced, words = drawing.tensors_in(values), {}, {}
     generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, name))
     with torch.no_grad():

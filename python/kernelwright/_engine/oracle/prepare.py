@@ -12,6 +12,7 @@ from .bits import same_bits
 from .certificate import ANSWERS, passing_by_output
 from .compare import names_of
 from .faults import TaskFault, blame
+from .kept_families import KeptFamilies
 from .load import load
 from .plan import Plan, call_spec
 from .reference import Reference
@@ -47,6 +48,7 @@ class PreparedTask:
             raise TaskFault(f"no precision is called {self.precision!r}; there are fp32, fp16 and bf16")
         self.rule = chosen(request.tolerance)
         self.tight = set()  # positions of outputs that have an error budget under every tolerance
+        self.kept_families = KeptFamilies()
         self.passing_alone = {}  # position of an output: the empty answers that pass for it alone, where there are several
         source, shapes, sizes = _resized(request, source, device)
         self.device = device

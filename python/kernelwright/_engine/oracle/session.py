@@ -11,6 +11,7 @@ from .certify import certified
 from .families import reported_only
 from .faults import TaskFault
 from .judge import judged
+from .kept_families import Drawn
 from .prepare import PreparedTask, key_of
 from .soundness import examined
 from .state import Snapshot
@@ -62,18 +63,30 @@ class Session:
         """(the arena with inputs of a family, or None, the DrawnT)."""
         task = self._current()
         family = text(request.family)
-        reply = made(wire.DrawnT, trial=request.trial, reported_only=reported_only(family))
+        found = task.kept_families.take(family) if request.reuse else None
+        if found is None:
+            found = self._drawn_family(task, family, request.seed)
+            if request.reuse and found.lasts:
+                task.kept_families.put(family, found)
+        reply = made(wire.DrawnT, trial=request.trial, reported_only=reported_only(family), description=found.description,
+                     dropped=found.dropped)
+        if found.dropped:
+            return None, reply
+        self._last_varied = _drawn(request), found.inputs, found.answer
+        return self._filled(task, request, found.inputs), reply
+
+    def _drawn_family(self, task, family, seed):
+        found = Drawn()
         try:
-            inputs, reply.description = task.varied(family, request.seed)
-            answer = examined(task, inputs, request.seed)
+            inputs, found.description = task.varied(family, seed)
+            found.inputs, found.answer = inputs, examined(task, inputs, seed)
         except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError) as exc:
-            reply.dropped = str(exc)[:400] or type(exc).__name__
+            found.inputs, found.dropped = None, str(exc)[:400] or type(exc).__name__
+            found.lasts = isinstance(exc, TaskFault)  # memory may be there the next time
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
                 self._synchronise()  # a device that is lost is no reason to drop a family
-            return None, reply
-        self._last_varied = _drawn(request), inputs, answer
-        return self._filled(task, request, inputs), reply
+        return found
 
     def _filled(self, task, request, inputs):
         arena = self._arena(request)
