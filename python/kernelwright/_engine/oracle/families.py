@@ -1,7 +1,7 @@
 """Changes a task's inputs: families of inputs on which a right kernel is right too.
 
 What looks normal is changed freely. Other real numbers stay within the range in which they were drawn, probabilities stay
-probabilities, and everything else stays as it is drawn.
+probabilities, integers and masks stay among the values that were drawn, and everything else stays as it is drawn.
 """
 from typing import NamedTuple
 
@@ -9,8 +9,9 @@ import torch
 from torch.utils._pytree import tree_map_only
 
 from ..seeds import of_family
+from . import choices
 from . import inputs as drawing
-from .traits import KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
+from .traits import CHOSEN, KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 
 SPIKES = 4096        # one value in so many
 LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
@@ -19,9 +20,11 @@ LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
 class Family(NamedTuple):
     """How tensors of each kind are changed: (words, function); the function changes a contiguous copy in place."""
 
-    normal: tuple
+    normal: tuple | None = None
     within: tuple | None = None
     probabilities: tuple | None = None
+    chosen: str = ""         # the change of integers and masks, by choices
+    fixed: tuple | None = None  # of what never varies
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
     reported_only: bool = False
@@ -162,9 +165,23 @@ def _uniform(values, traits, _):
     values.fill_(1 / values.shape[traits.sum_dim])
 
 
+def _unfix(values, traits, generator):
+    """The values in another order; a constant real number is changed by at most a half, and no constant integer."""
+    flat = values.view(-1)
+    if bool((flat == flat[0]).all()):
+        if values.is_floating_point():
+            noise = torch.rand(values.shape, generator=generator, device=values.device) - 0.5
+            values.copy_(values + noise.to(values.dtype) * torch.where(values == 0, 1, values))
+        return
+    flat.copy_(flat[torch.randperm(flat.numel(), generator=generator, device=values.device)])
+
+
 # In the order in which they are to be tried: those that find most wrong kernels per cost first.
+# Integers and masks have families of their own, so that a draw that is not sound does not take real numbers with it.
 FAMILIES = {
+    "mostly_high": Family(chosen=choices.HIGH),
     "shifted_4": Family(("shifted by 4 σ", _shift(4)), each_alone=True),
+    "mostly_low": Family(chosen=choices.LOW),
     "region": Family(("one contiguous region scaled by 8", _scale_part), ("one contiguous region lowered", _low_part)),
     "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
                         ("made much sharper", _sharper(4)), each_alone=True),
@@ -184,7 +201,9 @@ FAMILIES = {
     "negated": Family(("negated", _scale(-1)), ("mirrored within its range", _mirror), each_alone=True),
     "constant_rows": Family(("with constant rows", _repeat), ("with constant rows", _repeat),
                             ("made uniform", _uniform), moves_zeros=True, reported_only=True),
+    "in_order": Family(chosen=choices.ORDER),
     "shifted_8": Family(("shifted by 8 σ", _shift(8)), each_alone=True, reported_only=True),
+    "never_varied": Family(fixed=("as no seed draws it", _unfix), reported_only=True),
 }
 
 
@@ -216,13 +235,20 @@ def varied(values, units, name, seed, labels):
 def _change(traits, name):
     """(words, function) of a family for a tensor of these traits, or None."""
     family = FAMILIES[name]
-    if traits.kind == KEPT or traits.symmetric and not family.each_alone or traits.zeros and family.moves_zeros:
+    if traits.kind == CHOSEN:
+        words = traits.seen.words(family.chosen) if family.chosen else None
+        return words and (words, family.chosen)
+    if traits.kind == KEPT:
+        return family.fixed if traits.fixed else None
+    if traits.symmetric and not family.each_alone or traits.zeros and family.moves_zeros:
         return None
     return {NORMAL: family.normal, WITHIN: family.within, PROBABILITIES: family.probabilities}[traits.kind]
 
 
 def _changed(own, unit, change, generator):
     """{id of a tensor: its replacement} for the tensors of one unit."""
+    if unit.traits.kind == CHOSEN:
+        return {id(own[0]): _chosen(own[0].detach(), unit.traits.seen, change, generator)}
     base, start = (own[0].detach(), 0) if unit.whole else flat_of([each.detach() for each in own])
     new = _copy_of(base)
     change(new, unit.traits, generator)
@@ -232,6 +258,17 @@ def _changed(own, unit, change, generator):
         new.clamp_(unit.traits.low, unit.traits.high)
     new = new.to(base.dtype)
     return {id(each): torch.as_strided(new, each.shape, each.stride(), each.storage_offset() - start) for each in own}
+
+
+def _chosen(tensor, seen, change, generator):
+    """The replacement of a tensor, in its strides; dimensions of stride 0 hold equal values."""
+    new = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    values, target = choices.changed(tensor, seen, change, generator), new
+    for dim, step in enumerate(tensor.stride()):
+        if step == 0:
+            values, target = values.narrow(dim, 0, 1), target.narrow(dim, 0, 1)
+    target.copy_(values)
+    return new
 
 
 def _copy_of(base):

@@ -20,6 +20,8 @@ from .reshape import reshaped
 from .shrink import shrink
 from .tolerance import chosen, exact_of, only
 
+LEARNT_DRAWS = 4  # whose inputs are compared, to learn what is common to all
+_64_BITS = 2 ** 64 - 1
 _OTHER = 0x9E3779B97F4A7C15  # separates the oracle's own seeds from the supervisor's
 
 
@@ -109,7 +111,8 @@ class PreparedTask:
     def _families(self, request, given, seeds, random):
         if not request.varied or random or self.unseeded:
             return []
-        self.units = traits.learned(*(drawing.tensors_in(each) for each in (given, self.draw(seeds[0] ^ _OTHER))))
+        others = (self.draw(seeds[0] ^ (_OTHER * each & _64_BITS)) for each in range(1, 2 if self.is_large else LEARNT_DRAWS))
+        self.units = traits.learned(*(drawing.tensors_in(each) for each in (given, *others)))
         return families.offered(self.units)
 
     def _error_units(self, given, outputs, seed, random):

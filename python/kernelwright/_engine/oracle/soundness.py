@@ -3,6 +3,7 @@
 Its own precision and float64 must agree, and float64 must bear a change of the inputs by one ulp. The distances found are
 the reference's loss and sensitivity.
 """
+import contextlib
 import math
 
 import torch
@@ -12,8 +13,9 @@ from ..seeds import of_family
 from . import inputs as drawing
 from .elements import difference, rms
 from .faults import TaskFault, blame
+from .index_guard import IndexGuard
 from .tolerance import Sound
-from .traits import KEPT, NORMAL, WITHIN
+from .traits import NORMAL, REAL, WITHIN
 
 LOSS, SENSITIVITY = (1e-3, 3e-2), (1e-2, 0.1)  # of the output's rms: in 32 bit, in 16 bit
 PLAIN_ERROR = 2e-5   # relative, of numbers that are no tensors
@@ -36,7 +38,8 @@ def examined(task, inputs, seed):
 
 
 def _examined(task, inputs, seed):
-    exact = _wide(task.reference, inputs, seed)
+    with IndexGuard() if task.device.type == "cuda" else contextlib.nullcontext():
+        exact = _wide(task.reference, inputs, seed)
     own = task.reference.call(inputs, seed)
     if drawing.facts(own) != task.output_facts:
         raise Unsound("the outputs have other shapes than on the task's own inputs")
@@ -119,7 +122,7 @@ def moved(inputs, units, seed, breaks_ties):
     tensors, replaced = drawing.tensors_in(inputs), {}
     generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, "one ulp"))
     with torch.no_grad():
-        for unit in (each for each in units if each.traits.kind != KEPT):
+        for unit in (each for each in units if each.traits.kind in REAL):
             for at in unit.places:
                 if id(tensor := tensors[at]) not in replaced:
                     replaced[id(tensor)] = _nudged(tensor, unit.traits, generator, breaks_ties)

@@ -8,15 +8,23 @@ from dataclasses import dataclass, field
 import torch
 
 from ..layout import span
+from . import choices
 from .bits import same_bits
 
 NORMAL, WITHIN, PROBABILITIES, KEPT = "normal", "within its range", "probabilities", "kept"
+CHOSEN = "among the values drawn"  # integers and masks
+REAL = (NORMAL, WITHIN, PROBABILITIES)
 CENTRED = 0.3            # |mean| over σ, up to which values look normal
 SAMPLED = 1 << 22        # elements that are examined
 FEWEST = 4               # elements; of fewer no distribution can be told
+LARGEST_CHOICES = 1 << 24  # elements of integers and masks
+_DATA = (torch.int8, torch.uint8)  # hold numbers, such as quantised weights, and no positions
 FEW_VALUES = 32          # distinct values that make a tensor a choice among levels
 STRUCTURAL_ZEROS = 1 / 256  # share of zeros that are part of a structure, such as a triangle
 SUM_ERROR = 2e-2         # of rows of probabilities in 16 bit
+# Why values are kept, where they may be integers or a mask.
+NO_REAL, NOT_FINITE, WHOLE, LEVELS = "no real numbers", "values that are not finite", "whole numbers", "few levels"
+_MAYBE_CHOICES = (NO_REAL, NOT_FINITE, WHOLE, LEVELS)
 
 
 @dataclass
@@ -34,6 +42,8 @@ class Traits:
     symmetric: bool = False
     sum_dim: int | None = None
     differs: bool = False    # between seeds
+    seen: choices.Choices | None = None  # of integers and masks that differ
+    fixed: bool = False      # it is kept, and no draw differs
 
 
 @dataclass
@@ -64,20 +74,66 @@ def flat_of(tensors):
     return torch.as_strided(tensors[0], (end - start,), (1,), start), start
 
 
-def learned(tensors, others):
-    """The Units with their traits, from the tensors of two draws."""
-    found = units(tensors)
+def learned(*draws):
+    """The Units with their traits, from the tensors of two draws or more. Integers and masks need more than two."""
+    found = units(draws[0])
     for unit in found:
-        own = [tensors[at] for at in unit.places]
-        if any(each.dtype != own[0].dtype for each in own):
-            unit.traits = Traits(own[0].dtype, why="views of several dtypes")
+        _learn(unit, draws)
+    if len(draws) > 2:
+        _learn_choices(found, draws)
+        for unit in found:
+            if unit.traits.kind == KEPT and unit.whole and draws[0][unit.places[0]].numel():
+                unit.traits.fixed = _never_differs([draw[unit.places[0]] for draw in draws])
+                unit.traits.zeros = unit.traits.zeros and not unit.traits.fixed
+    return found
+
+
+def _never_differs(draws):
+    return all(same_bits(draws[0], other) for other in draws[1:])
+
+
+def _learn(unit, draws):
+    tensors, others = draws[:2]
+    own = [tensors[at] for at in unit.places]
+    if any(each.dtype != own[0].dtype for each in own):
+        unit.traits = Traits(own[0].dtype, why="views of several dtypes")
+        return
+    with torch.no_grad():
+        seen = [traits_of(tensors[at].detach(), others[at].detach()) for at in unit.places[:4]]
+    unit.traits = next((each for each in seen if each.kind == KEPT), seen[0])
+    if unit.traits.kind == PROBABILITIES and not unit.whole:
+        unit.traits.kind, unit.traits.why = KEPT, "probabilities in strides"
+
+
+def _learn_choices(found, draws):
+    """Marks the units that are integers or masks, and differ between draws, as CHOSEN; those that may depend on others stay."""
+    chosen = []
+    for unit in (each for each in found if each.traits.kind == KEPT and each.traits.why in _MAYBE_CHOICES):
+        own = draws[0][unit.places[0]]
+        each_draw = [draw[unit.places[0]] for draw in draws]
+        if own.numel() > LARGEST_CHOICES or own.is_complex() or own.is_floating_point() and own.dtype.itemsize == 1:
+            continue
+        if _never_differs(each_draw):
+            continue
+        if any(draws[0][at] is not own for at in unit.places):
+            unit.traits.why = "views of one memory"
             continue
         with torch.no_grad():
-            seen = [traits_of(tensors[at].detach(), others[at].detach()) for at in unit.places[:4]]
-        unit.traits = next((each for each in seen if each.kind == KEPT), seen[0])
-        if unit.traits.kind == PROBABILITIES and not unit.whole:
-            unit.traits.kind, unit.traits.why = KEPT, "probabilities in strides"
-    return found
+            unit.traits.seen = choices.learned([each.detach() for each in each_draw])
+        if unit.traits.seen.how:
+            chosen.append((unit, set() if own.dtype in _DATA else {size for size in own.shape if size > 1}))
+        else:
+            unit.traits.why = unit.traits.seen.why
+    masked = any(unit.traits.zeros and unit.traits.kind in REAL for unit in found)
+    offsets = any(unit.traits.seen.how == choices.STEPS for unit, _ in chosen)
+    for unit, sizes in chosen:
+        # A length may be that of a row of a mask, or the distance of two offsets: alone, a change would contradict the other.
+        if any(other is not unit and (offsets or sizes & theirs) for other, theirs in chosen):
+            unit.traits.why = "other integers may belong to them"
+        elif masked and unit.traits.seen.how in choices.MASKS:
+            unit.traits.why = "zeros of another input may be its own"
+        else:
+            unit.traits.kind, unit.traits.why, unit.traits.differs = CHOSEN, "", True
 
 
 def traits_of(first, second):
@@ -90,7 +146,7 @@ def traits_of(first, second):
     draws = [_sample(each) for each in ((first, second) if found.differs else (first,))]
     draws = [each.float() if each.dtype.itemsize < 4 else each for each in draws]
     if not all(bool(torch.isfinite(each).all()) for each in draws):
-        found.why = "values that are not finite"
+        found.why = NOT_FINITE
         return found
     _measure(found, draws)
     found.why = _structure(found, draws)
@@ -105,7 +161,7 @@ def _not_variable(tensor):
     if tensor.layout is not torch.strided:
         return "not strided"
     if not tensor.is_floating_point():
-        return "no real numbers"
+        return NO_REAL
     return "too few values" if tensor.numel() < FEWEST else ""
 
 
@@ -135,9 +191,9 @@ def _structure(found, draws):
     if found.low == found.high:
         return "constant"
     if all(bool((each == each.round()).all()) for each in draws):
-        return "whole numbers"
+        return WHOLE
     if draws[0].numel() >= 4 * FEW_VALUES and torch.unique(draws[0].reshape(-1)[:1 << 16]).numel() <= FEW_VALUES:
-        return "few levels"
+        return LEVELS
     return "sorted" if any(all(_ordered(each, sign) for each in draws) for sign in (1, -1)) else ""
 
 

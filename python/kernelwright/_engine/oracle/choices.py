@@ -1,0 +1,240 @@
+"""Integers and masks: what is common to all draws of one, and changed values that keep it.
+
+No value is new: integers are those of the draws, and order, uniqueness, sums, rows of few numbers and the rows of a mask stay.
+"""
+from dataclasses import dataclass, field
+
+import torch
+
+LOW, HIGH, ORDER = "low", "high", "order"  # the changes
+
+MASK, COUNTED, PREFIX, VALUES, TUPLES, REORDERED, STEPS = (
+    "mask", "counted rows", "prefix", "values", "tuples", "reordered", "steps")
+MASKS = (MASK, COUNTED, PREFIX)
+WORDS = {
+    MASK: ("15 of 16 off", "15 of 16 on", "sorted along rows"),
+    COUNTED: ("most rows on at their ends", "most rows on at their starts", None),
+    PREFIX: ("most rows as short as any", "most rows as long as any", None),
+    VALUES: ("15 of 16 the least value", "15 of 16 the greatest value", "with sorted rows"),
+    TUPLES: ("15 of 16 one tuple", "15 of 16 another tuple", "with sorted tuples"),
+    REORDERED: ("in descending order", None, "in ascending order"),
+    STEPS: ("with ascending steps", "with descending steps", None),
+}
+FEWEST = 4         # elements
+TUPLE = 16         # numbers at most of which a row is one thing, such as coordinates
+PAIRS = 3          # rows at most of which the columns are one thing, such as edges
+CHANGED = 15 / 16  # of what a change concerns
+FROZEN = 0.05      # share of a mask's positions that never change, beyond what chance gives
+
+
+@dataclass
+class Choices:
+    """What the draws of one tensor have in common."""
+
+    how: str = ""
+    why: str = ""               # it is kept
+    equal: tuple = ()           # dimensions along which all is equal
+    low: float | int = 0        # of a mask: its two values; else the least and the greatest value or tuple
+    high: float | int = 0
+    frozen: torch.Tensor | None = None  # positions of a mask that never change
+    some_on: list = field(default_factory=list)   # dimensions of a mask: each line has a place that is on
+    some_off: list = field(default_factory=list)
+    shortest: int = 0           # of a prefix
+    longest: int = 0
+    ends: bool = False          # a prefix that is off first, then on
+    columns: bool = False       # the tuples are columns
+
+    def words(self, change):
+        """What a change does, or None if it does nothing."""
+        return WORDS[self.how][(LOW, HIGH, ORDER).index(change)] if self.how else None
+
+
+def learned(draws):
+    """The Choices of one tensor, from its draws."""
+    found = Choices()
+    first = draws[0]
+    found.equal = tuple(dim for dim, size in enumerate(first.shape) if size > 1 and all(
+        bool((each == each.narrow(dim, 0, 1)).all()) for each in draws))
+    small = [_canonical(each, found.equal) for each in draws]
+    if small[0].numel() < FEWEST:
+        found.why = "too few values"
+        return found
+    levels = _levels(small)
+    if levels is None and not _is_whole(first):
+        found.why = "no integers and no mask"
+    elif levels is None:
+        _learn_integers(found, small)
+    elif levels[0] == levels[1]:
+        found.why = "constant"
+    else:
+        found.low, found.high = levels
+        _learn_mask(found, [each == levels[1] for each in small])
+    return found
+
+
+def changed(tensor, choices, change, generator):
+    """A dense tensor with the shape and dtype of `tensor`, and values that are changed."""
+    small = _canonical(tensor, choices.equal)
+    if choices.how in MASKS:
+        on = _CHANGES[choices.how](small == choices.high, choices, change, generator)
+        small = torch.where(on, choices.high, choices.low)
+    else:
+        small = _CHANGES[choices.how](small, choices, change, generator)
+    shape = [1 if dim in choices.equal else size for dim, size in enumerate(tensor.shape)]
+    return small.to(tensor.dtype).reshape(shape).expand(tensor.shape)
+
+
+def _is_whole(tensor):
+    return not tensor.is_floating_point() and not tensor.is_complex()
+
+
+def _canonical(tensor, equal):
+    """One slice along each dimension of equal values, without dimensions of size 1; integers and truth values as int64."""
+    for dim in equal:
+        tensor = tensor.narrow(dim, 0, 1)
+    tensor = tensor.squeeze()
+    tensor = tensor if tensor.dim() else tensor.reshape(1)
+    return tensor.to(torch.int64) if _is_whole(tensor) else tensor
+
+
+def _levels(draws):
+    """The two values of all draws (least, greatest), or None if there are more."""
+    low, high = min(each.min().item() for each in draws), max(each.max().item() for each in draws)
+    return (low, high) if all(bool(((each == low) | (each == high)).all()) for each in draws) else None
+
+
+def _learn_mask(found, draws):
+    first = draws[0]
+    if _is_symmetric(draws):
+        found.why = "a symmetric mask"
+        return
+    found.some_on = [dim for dim in range(first.dim()) if all(bool(each.any(dim).all()) for each in draws)]
+    found.some_off = [dim for dim in range(first.dim()) if all(bool((~each).any(dim).all()) for each in draws)]
+    counts = torch.stack([each.sum(-1) for each in draws])
+    low, high = int(counts.min()), int(counts.max())
+    steps = torch.stack([each.to(torch.int8) for each in draws]).diff(dim=-1)
+    if low == high:
+        found.how = COUNTED
+    elif bool((steps <= 0).all()) or bool((steps >= 0).all()):
+        found.how, found.shortest, found.longest = PREFIX, low, high
+        found.ends = bool((steps > 0).any())
+    else:
+        found.how, found.frozen = MASK, _frozen(draws)
+
+
+def _is_symmetric(draws):
+    return draws[0].dim() > 1 and draws[0].shape[-1] == draws[0].shape[-2] \
+        and all(bool((each == each.transpose(-1, -2)).all()) for each in draws)
+
+
+def _frozen(draws):
+    """The positions that no draw changes, where there are more than chance gives: a triangle, a band, a diagonal."""
+    every = torch.stack(draws)
+    still = every.all(0) | ~every.any(0)
+    on = every.double().mean().item()
+    if still.double().mean().item() > on ** len(draws) + (1 - on) ** len(draws) + FROZEN:
+        return still
+    if still.dim() > 1 and still.shape[-1] == still.shape[-2]:
+        diagonal = torch.eye(still.shape[-1], dtype=torch.bool, device=still.device)
+        if bool((still | ~diagonal).all()):
+            return diagonal.expand(still.shape)
+    return None
+
+
+def _learn_integers(found, draws):
+    first = draws[0]
+    if first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1] or first.dim() > 1 and first.shape[-1] <= TUPLE:
+        found.columns = first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1]
+        tuples = [_tuples(each, found.columns) for each in draws]
+        distinct = all(len(torch.unique(each, dim=0)) == len(each) for each in tuples)
+        found.how = REORDERED if distinct else TUPLES
+        seen = torch.unique(torch.cat(tuples), dim=0)
+        found.low, found.high = seen[0], seen[-1]
+        return
+    steps = torch.stack([each.diff(dim=-1) for each in draws])
+    if bool((steps >= 0).all()) or bool((steps <= 0).all()):
+        found.how = STEPS
+        return
+    in_order = torch.stack([each.sort(-1).values for each in draws])
+    distinct = bool((in_order.diff(dim=-1) > 0).all())
+    sums = {int(each.sum()) for each in draws}
+    found.how = REORDERED if distinct or len(sums) == 1 else VALUES
+    found.low, found.high = int(in_order.min()), int(in_order.max())
+
+
+def _tuples(values, columns):
+    return values.T if columns else values.reshape(-1, values.shape[-1])
+
+
+def _most(shape, generator, device):
+    return torch.empty(shape, dtype=torch.bool, device=device).bernoulli_(CHANGED, generator=generator)
+
+
+def _change_mask(on, choices, change, generator):
+    if change == ORDER:
+        new = on.to(torch.int8).sort(-1, descending=True).values.to(torch.bool)
+    else:
+        most = _most(on.shape, generator, on.device)
+        new = on | most if change == HIGH else on & ~most
+    if choices.frozen is not None:
+        new = torch.where(choices.frozen, on, new)
+    return _restored(new, on, choices)
+
+
+def _restored(new, on, choices):
+    """The changed mask with lines as drawn where the change leaves nothing, or all, of lines that always have both."""
+    checks = [(dim, lambda mask, dim: ~mask.any(dim, keepdim=True)) for dim in choices.some_on]
+    checks += [(dim, lambda mask, dim: mask.all(dim, keepdim=True)) for dim in choices.some_off]
+    before = None
+    while before is None or not torch.equal(before, new):  # ends, since each turn leaves more as it was drawn
+        before = new
+        for dim, lacks in checks:
+            new = torch.where(lacks(new, dim), on, new)
+    return new
+
+
+def _change_counted(on, choices, change, generator):
+    end = on.to(torch.int8).sort(-1, descending=change == HIGH).values.to(torch.bool)
+    return torch.where(_most((*on.shape[:-1], 1), generator, on.device), end, on)
+
+
+def _change_prefix(on, choices, change, generator):
+    length = choices.longest if change == HIGH else choices.shortest
+    at = torch.arange(on.shape[-1], device=on.device)
+    new = at >= on.shape[-1] - length if choices.ends else at < length
+    return torch.where(_most((*on.shape[:-1], 1), generator, on.device), new, on)
+
+
+def _change_values(values, choices, change, generator):
+    if change == ORDER:
+        return values.sort(-1).values
+    return torch.where(_most(values.shape, generator, values.device), choices.high if change == HIGH else choices.low, values)
+
+
+def _change_tuples(values, choices, change, generator):
+    rows = _tuples(values, choices.columns)
+    if change == ORDER:
+        return _from_tuples(torch.unique(rows, dim=0, return_inverse=True)[1].argsort(stable=True), rows, values, choices)
+    new = torch.where(_most((len(rows), 1), generator, values.device), choices.high if change == HIGH else choices.low, rows)
+    return new.T if choices.columns else new.reshape(values.shape)
+
+
+def _reorder(values, choices, change, generator):
+    if isinstance(choices.low, torch.Tensor):
+        rows = _tuples(values, choices.columns)
+        order = torch.unique(rows, dim=0, return_inverse=True)[1].argsort(descending=change == LOW)
+        return _from_tuples(order, rows, values, choices)
+    return values.sort(-1, descending=change == LOW).values
+
+
+def _from_tuples(order, rows, values, choices):
+    return rows[order].T if choices.columns else rows[order].reshape(values.shape)
+
+
+def _change_steps(values, choices, change, generator):
+    steps = values.diff(dim=-1).sort(-1, descending=change == HIGH).values
+    return torch.cat([values[..., :1], values[..., :1] + steps.cumsum(-1)], -1)
+
+
+_CHANGES = {MASK: _change_mask, COUNTED: _change_counted, PREFIX: _change_prefix, VALUES: _change_values,
+            TUPLES: _change_tuples, REORDERED: _reorder, STEPS: _change_steps}
