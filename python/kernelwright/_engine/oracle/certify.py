@@ -19,6 +19,7 @@ from .compare import Returned, compare, names_of
 from .elements import difference, rms
 from .faults import TaskFault
 from .tolerance import ulp
+from .weak_answers import FAULTS, applied, fitted, guarded, halved, replaced
 
 AFFINE, BFLOAT16, HALF = "affine", "bfloat16", "half"
 MOST, DIMENSIONS, NAME_LIMIT = 32, 16, 100  # they bound a Certified to a packet
@@ -59,7 +60,7 @@ def certified(task, seeds):
     is_large = task.is_large
     seeds = seeds[:2] if is_large else seeds
     draws = [task.draw(seed) for seed in seeds]
-    answers, exacts = zip(*(task.expected(*each) for each in list(zip(draws, seeds))[:1 if is_large else None]))
+    answers, exacts = zip(*(task.by_tolerance(*each) for each in list(zip(draws, seeds))[:1 if is_large else None]))
     world = _World(task, seeds, draws, answers, exacts, until, LARGE if is_large else "")
     random = task.reply.referenceRandom
     world.distances = _distances(world, error_units.RANDOM if random else error_units.TOO_LARGE if is_large else "")
@@ -100,7 +101,7 @@ def _ignored(world, at):
     """Whether the outputs stay within the tolerance when this input is that of another draw."""
     def answer(inputs, which):
         other = drawing.tensors_in(world.draws[which - 1])[at]
-        return _replaced(inputs, lambda position, tensor: other if position == at else tensor)
+        return replaced(inputs, lambda position, tensor: other if position == at else tensor)
     return _passes(world, answer)
 
 
@@ -111,7 +112,7 @@ def _outputs(world):
     found = []
     for at, own in tensors:
         seen = world.distances[at]
-        empty = task.passing_alone.get(at, []) if len(tensors) > 1 else [wire.text(each) for each in task.reply.passingAnswers]
+        empty = task.passing_alone.get(at, [])
         found.append(made(wire.CertifiedOutputT, output=clip(names[at], NAME_LIMIT), dtype=dtype_name(own.dtype),
                           shape=list(own.shape[:DIMENSIONS]), empty_answers=empty, rms=seen.rms, reference_loss=seen.loss,
                           sensitivity=seen.sensitivity, why_unknown=seen.why, ill_conditioned=seen.ill))
@@ -179,24 +180,15 @@ def _weak_answers(world):
 def _bfloat16(world):
     """Every float32 input rounded to bfloat16."""
     def answer(inputs, which):
-        return _replaced(inputs, lambda at, each: each.bfloat16().float() if each.dtype is torch.float32 else each)
+        return replaced(inputs, lambda at, each: each.bfloat16().float() if each.dtype is torch.float32 else each)
     return _passes(world, answer, far=True)
 
 
 def _half(world):
     """The second half of every input, along its longest dimension, a copy of the first."""
     def answer(inputs, which):
-        return _replaced(inputs, lambda at, each: _halved(each) if each.is_floating_point() else each)
+        return replaced(inputs, lambda at, each: halved(each) if each.is_floating_point() else each)
     return _passes(world, answer, far=True)
-
-
-def _halved(tensor):
-    if not tensor.numel() or max(tensor.shape, default=0) < 2:
-        return tensor
-    along = max(range(tensor.dim()), key=lambda each: tensor.shape[each])
-    half = tensor.shape[along] // 2
-    first = tensor.narrow(along, 0, half)
-    return torch.cat([first, first, tensor.narrow(along, 2 * half, tensor.shape[along] - 2 * half)], along)
 
 
 def _passes(world, changed, far=False):
@@ -210,8 +202,9 @@ def _passes(world, changed, far=False):
         if all(each is other for each, other in zip(drawing.tensors_in(inputs), drawing.tensors_in(world.draws[which]))):
             return False
         try:
-            answer = world.task.reference.call(inputs, world.seeds[which])
-        except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError):
+            with guarded(world.task.device):
+                answer = world.task.reference.call(inputs, world.seeds[which])
+        except FAULTS:
             return False  # the reference refuses such inputs, so a computation on them is none
         if not _right(world, which, answer):
             return False
@@ -242,49 +235,16 @@ def _affine(world):
     fits = {}
     for at, own in enumerate(tree_flatten(world.answers[0])[0]):
         if isinstance(own, torch.Tensor):
-            fits[at] = _fit(own, drawing.tensors_in(world.draws[0])) if own.is_floating_point() and own.numel() else None
+            fits[at] = fitted(own, drawing.tensors_in(world.draws[0])) if own.is_floating_point() and own.numel() else None
             if fits[at] is None:
                 return False
     distance = False
     for which in range(1, len(world.draws)):
         leaves, spec = tree_flatten(world.answers[which])
         inputs = drawing.tensors_in(world.draws[which])
-        fitted = [_applied(fits[at], inputs, each) if at in fits else each for at, each in enumerate(leaves)]
-        answer = tree_unflatten(fitted, spec)
+        lines = [applied(fits[at], inputs, each) if at in fits else each for at, each in enumerate(leaves)]
+        answer = tree_unflatten(lines, spec)
         if not _right(world, which, answer):
             return False
         distance = distance or _is_far(world, which, answer)
     return distance
-
-
-def _fit(own, inputs):
-    """(position of an input, a, b) with the least mean square error, or None."""
-    best = None
-    for at, each in enumerate(inputs):
-        if each.shape != own.shape or not each.is_floating_point():
-            continue
-        x, y = each.double().reshape(-1), own.double().reshape(-1)
-        spread = (x - x.mean()).square().mean().item()
-        a = ((x - x.mean()) * (y - y.mean())).mean().item() / spread if spread else 0.0
-        b = (y.mean() - a * x.mean()).item()
-        error = (a * x + b - y).square().mean().item()
-        if math.isfinite(error) and (best is None or error < best[0]):
-            best = error, at, a, b
-    return best[1:] if best else None
-
-
-def _applied(fit, inputs, own):
-    at, a, b = fit
-    return (inputs[at].double() * a + b).to(own.dtype)
-
-
-def _replaced(inputs, function):
-    """The inputs with each tensor replaced by function(position, tensor)."""
-    leaves, spec = tree_flatten(inputs)
-    at = -1
-    for position, leaf in enumerate(leaves):
-        if isinstance(leaf, torch.Tensor):
-            at += 1
-            with torch.no_grad():
-                leaves[position] = function(at, leaf)
-    return tree_unflatten(leaves, spec)

@@ -18,7 +18,8 @@ from .plan import Plan, call_spec
 from .reference import Reference
 from .reshape import reshaped
 from .shrink import shrink
-from .tolerance import chosen, exact_of, only
+from .tolerance import chosen, exact_of, limited, only
+from .weak_answers import Draw, limits_of
 
 LEARNT_DRAWS = 4  # whose inputs are compared, to learn what is common to all
 _64_BITS = 2 ** 64 - 1
@@ -51,7 +52,8 @@ class PreparedTask:
         self.rule = chosen(request.tolerance)
         self.tight = set()  # positions of outputs that have an error budget under every tolerance
         self.kept_families = KeptFamilies()
-        self.passing_alone = {}  # position of an output: the empty answers that pass for it alone, where there are several
+        self.limits = {}    # position of an output that a weak answer passes: the largest error that it may have
+        self.passing_alone = {}  # position of an output: the empty answers that pass for it alone
         source, shapes, sizes = _resized(request, source, device)
         self.device = device
         self.task = load(source, text(request.entryPoint), shapes)
@@ -81,6 +83,8 @@ class PreparedTask:
         passing = self._certified(seeds) if certified else []
         offered = self._families(request, given, seeds, random)
         self.error_units = {} if text(request.version) else self._error_units(given, whole, seeds[0], random)
+        if certified and not random:
+            passing = self._limited(passing, whole, seeds)
         self.spec = call_spec(self.plan, self.task, self.reference, request)
         self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
                           provesNothing=passing[0] if passing else "", referenceRandom=random,
@@ -92,6 +96,11 @@ class PreparedTask:
         return drawing.draw(self.task, seed, self.device, self.precision)
 
     def expected(self, inputs, seed):
+        """(outputs of the reference, what bounds their errors beside the tolerance, in the same structure, or None)."""
+        outputs, exact = self.by_tolerance(inputs, seed)
+        return outputs, limited(outputs, exact, self.limits) if self.limits else exact
+
+    def by_tolerance(self, inputs, seed):
         """(outputs of the reference, their tolerance.exact_of in float64 or None)."""
         outputs = self.reference.call(inputs, seed)
         if self.rule.name != "strict" and not self.tight:
@@ -147,7 +156,7 @@ class PreparedTask:
         The budget is of no use, and is left out, where the empty answer keeps it: the output is that answer.
         """
         passing, alone = passing_by_output(self._sets(seeds), self.rule)
-        self.passing_alone = alone
+        self.passing_alone = alone or ({0: passing} if passing and len(self.output_facts) == 1 else {})
         if passing or not alone or self.rule.name == "strict":
             return passing
         self.tight = set(alone)
@@ -158,6 +167,22 @@ class PreparedTask:
             self._note(f"{names[at]}: an empty answer ({alone[at][0]}) passes the tolerance, so this output is judged by the "
                        "error budget from float64")
         return passing
+
+    def _limited(self, passing, outputs, seeds):
+        """The empty answers that pass all the same, after each output that a weak answer passes has a limit."""
+        names = names_of(outputs, bool(self.reference.effects))
+        units = {at: unit.value for at, name in enumerate(names) if at not in self.tight
+                 and (unit := self.error_units.get(name)) is not None and unit.value is not None}
+        if not units or self.rule.name == "strict" or self.is_large:
+            return passing
+        draws = [Draw(inputs, seed, self.reference.call(inputs, seed)) for seed in (seeds[0] ^ _OTHER, seeds[-1])
+                 for inputs in [self.draw(seed)]]
+        found = limits_of(self.reference, draws, units, self.rule, self.passing_alone)
+        for at, limit in sorted(found.items()):
+            self._note(f"{names[at]}: an incomplete computation ({limit.answer}) passes the tolerance, so errors of this "
+                       f"output may be at most {limit.allowed:.2g}")
+        self.limits = {at: limit.allowed for at, limit in found.items()}
+        return passing_by_output(self._sets(seeds), self.rule)[0] if passing and found else passing
 
     def _sets(self, seeds):
         for seed in (seeds[0] ^ _OTHER, *seeds):

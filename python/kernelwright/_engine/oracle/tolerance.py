@@ -56,6 +56,23 @@ class Budget:
         return limit
 
 
+class Capped:
+    """A rule's limit, and at most a number."""
+
+    def __init__(self, rule, most):
+        self.name, self._rule, self._most = rule.name, rule, most
+
+    def of(self, dtype):
+        """An equivalent (rtol, atol) for the record."""
+        rtol, atol = self._rule.of(dtype)
+        return (0.0, self._most) if self._most <= atol else (rtol, atol)
+
+    def limits(self, dtype):
+        """As for Flat."""
+        own = self._rule.limits(dtype)
+        return lambda magnitude: torch.clamp(own(magnitude), max=self._most)
+
+
 class Widened:
     """The largest of a rule's limit, 4 times the reference's own error, 8 times its change under one ulp of the inputs, and
     16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match."""
@@ -100,6 +117,18 @@ class Sound(Exact):
                        self.largest)
 
 
+class Limited(Exact):
+    """The largest error of one output that no weak answer has; distances are measured from the eager output."""
+
+    def __init__(self, most):
+        super().__init__(None, None)
+        self._most = most
+
+    def rule(self, own):
+        """As for Exact."""
+        return Capped(own, self._most)
+
+
 def exact_of(outputs, precise):
     """The Exact of each output in the same structure; None for outputs without a counterpart in float64."""
     if isinstance(outputs, (list, tuple)):
@@ -118,6 +147,13 @@ def only(exact, positions):
     """The same structure with None in place of each leaf at another position."""
     leaves, spec = tree_flatten(exact)
     return tree_unflatten([each if at in positions else None for at, each in enumerate(leaves)], spec)
+
+
+def limited(outputs, exact, limits):
+    """The exacts, with a Limited in place of each leaf of `outputs` whose position has a limit; `exact` may be None."""
+    leaves, spec = tree_flatten(outputs)
+    precise = tree_flatten(exact, is_leaf=lambda each: each is None)[0] if exact is not None else [None] * len(leaves)
+    return tree_unflatten([Limited(limits[at]) if at in limits else each for at, each in enumerate(precise)], spec)
 
 
 def ulp(magnitude, dtype):
