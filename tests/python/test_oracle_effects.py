@@ -114,3 +114,34 @@ def test_a_reference_without_float64_keeps_its_tolerance(session):
     reply, _ = session.prepare(request(), source)
     assert any("does not run in float64" in each for each in reply.findings) and not session._task.tight
     assert tried(session, lambda inputs, _: (torch.relu(inputs[0]), inputs[0] * 3e-6)).right
+
+
+NORM = module("return self.norm(x)", "[torch.randn(64, 8) * 2 + 1]", init="self.norm = torch.nn.BatchNorm1d(8)")
+
+
+def normalised(x, weights):
+    return torch.nn.functional.batch_norm(x, None, None, weights["norm.weight"], weights["norm.bias"], training=True)
+
+
+def test_a_buffer_that_the_reference_changes_may_stay(session):
+    session.prepare(request(), NORM)
+    assert tried(session, lambda inputs, weights: normalised(inputs[0], weights)).right
+
+
+def test_a_buffer_may_change_as_the_reference_changes_it(session):
+    def call(inputs, weights):
+        weights["norm.num_batches_tracked"] += 1
+        return torch.nn.functional.batch_norm(inputs[0], weights["norm.running_mean"], weights["norm.running_var"],
+                                              weights["norm.weight"], weights["norm.bias"], training=True)
+    session.prepare(request(), NORM)
+    assert tried(session, call).right
+
+
+@pytest.mark.parametrize("buffer, change", [("running_mean", 5.0), ("running_var", 1e-2), ("num_batches_tracked", 2)])
+def test_a_buffer_may_not_change_otherwise(session, buffer, change):
+    def call(inputs, weights):
+        weights[f"norm.{buffer}"] += change
+        return normalised(inputs[0], weights)
+    session.prepare(request(), NORM)
+    found = tried(session, call)
+    assert not found.right and found.firstMismatch.output == f"weight norm.{buffer} changed in place"

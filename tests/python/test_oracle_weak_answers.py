@@ -79,8 +79,9 @@ def test_without_an_error_against_float64_a_task_still_proves_nothing(session): 
     assert text(reply.provesNothing) == "zeros" and not task.limits
 
 
-def test_strict_needs_no_limit(session):  # noqa: F811
-    assert limit_of(session, SIGMOID, tolerance=made(wire.ToleranceT, name="strict")) is None
+@pytest.mark.parametrize("tolerance", [dict(name="strict"), dict(name="custom", rtol=1e-3, atol=1e-3)])
+def test_strict_and_custom_tolerances_have_no_limit(session, tolerance):  # noqa: F811
+    assert limit_of(session, SIGMOID, tolerance=made(wire.ToleranceT, **tolerance)) is None
 
 
 def test_one_of_several_outputs_has_a_limit(session):  # noqa: F811

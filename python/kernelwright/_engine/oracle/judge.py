@@ -124,7 +124,11 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
                        prepared.changed_weights, (poison_seed, end))
         if found:
             return _reply(found)
+    before = prepared.reference.weights() if prepared.changed_weights else {}
+    before = {name: before[name].clone() for name in prepared.changed_weights & before.keys() & prepared.plan.weights.keys()}
     expected, exact = answer or prepared.expected(pristine, request.seed)
+    if before and answer is None and not request.outputsOnly and (found := wrong_weights(prepared, arena, before)):
+        return _reply(found)
     effects = prepared.reference.effects
     if effects:
         given = {"output": actual} if request.outputsOnly else {"output": actual, **left_in(arena, prepared.plan, effects)}
@@ -140,15 +144,34 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
     return reply
 
 
+def wrong_weights(prepared, arena, before):
+    """The Comparison of a weight that the reference changes and the call too, in another way; None: there is none.
+
+    A call may leave such weights as they are: a module keeps its own, and a function may have no parameter for them.
+    """
+    left = prepared.reference.left_weights(before)
+    for name in sorted(left):
+        own = _private(arena.tensor(prepared.plan.weights[name]))
+        if not same_bits(own, before[name]):
+            label = f"weight {name} changed in place"
+            found = compare({label: left[name]}, {label: Returned.of(own)}, prepared.rule, named=True)
+            if not found.right:
+                return found
+    return None
+
+
 def left_in(arena, plan, effects):
     """{name: the Returned of an input that the reference changes, as the candidate's call left it}, in private copies."""
     found = {}
     for at, name in effects.items():
         tensor = arena.tensor(plan.input_refs[at])
-        # Another process wrote it: a bool may have any byte value, and the values may still change.
-        copy = tensor.view(torch.uint8).ne(0) if tensor.dtype is torch.bool else tensor.clone()
-        found[name] = Returned(tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.device.type, copy)
+        found[name] = Returned(tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.device.type, _private(tensor))
     return found
+
+
+def _private(tensor):
+    """A copy; another process wrote the tensor, so a bool may have any byte value, and the values may still change."""
+    return tensor.view(torch.uint8).ne(0) if tensor.dtype is torch.bool else tensor.clone()
 
 
 def leaves(value):

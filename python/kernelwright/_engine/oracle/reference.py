@@ -84,6 +84,11 @@ class Reference:
             inputs = drawing.cloned(inputs)
         return self._run(self.target, self._state, inputs, seed, self.tf32)
 
+    def left_weights(self, names):
+        """{name: tensor} as the last call() left them."""
+        return {name: tensor for name, tensor in self.target.state_dict().items()
+                if name in names and isinstance(tensor, torch.Tensor)}
+
     def call_tf32(self, inputs, seed):
         """The outputs with matrix products in TF32."""
         if self.changes_inputs:

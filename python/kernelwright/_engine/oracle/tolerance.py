@@ -23,6 +23,7 @@ class Flat:
 
     def __init__(self, name="kernelbench", rtol=-1.0, atol=-1.0):
         self.name, self._rtol, self._atol = name, rtol, atol
+        self.is_custom = rtol >= 0 or atol >= 0
 
     def of(self, dtype):
         """(rtol, atol) for outputs of this dtype."""
