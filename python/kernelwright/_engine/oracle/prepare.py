@@ -22,7 +22,7 @@ from .shrink import shrink
 from .tolerance import chosen, exact_of, limited, only
 from .weak_answers import SLOW_S, Draw, limits_of
 
-LEARNT_DRAWS = 4  # whose inputs are compared, to learn what is common to all
+LEARNT_DRAWS = 4  # whose inputs are compared where there are integers or masks
 _64_BITS = 2 ** 64 - 1
 _OTHER = 0x9E3779B97F4A7C15  # separates the oracle's own seeds from the supervisor's
 
@@ -121,9 +121,15 @@ class PreparedTask:
     def _families(self, request, given, seeds, random):
         if not request.varied or random or self.unseeded:
             return []
-        others = (self.draw(seeds[0] ^ (_OTHER * each & _64_BITS)) for each in range(1, 2 if self.is_large else LEARNT_DRAWS))
-        self.units = traits.learned(*(drawing.tensors_in(each) for each in (given, *others)))
+        draws = [drawing.tensors_in(each) for each in (given, self._another(seeds[0], 1))]
+        self.units = traits.learned(*draws)
+        if not self.is_large and any(unit.traits.kind == traits.KEPT for unit in self.units):
+            draws += [drawing.tensors_in(self._another(seeds[0], each)) for each in range(2, LEARNT_DRAWS)]
+            self.units = traits.learned(*draws)
         return families.offered(self.units)
+
+    def _another(self, seed, number):
+        return self.draw(seed ^ (_OTHER * number & _64_BITS))
 
     def _error_units(self, given, outputs, seed, random):
         """error_units.of_task; what the run in float64 needed is freed where no later one needs it."""
