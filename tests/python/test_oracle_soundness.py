@@ -72,6 +72,16 @@ def test_what_is_not_sound_is_dropped(session, forward, family, why):
     assert arena is None and why in reply.dropped
 
 
+@pytest.mark.parametrize("forward, sound", [
+    ("return x.topk(4).indices", False), ("return x.argsort(-1)", False), ("return x.topk(4).values", True),
+    ("return x.sum(-1)", True), ("return torch.bincount(x.flatten(), minlength=100000)", True),
+    ("return x.float().mean(-1)", True)])
+def test_the_order_of_equal_integers_decides_nothing(session, forward, sound):
+    prepared(session, module(forward, "[torch.randint(100000, (16, 512))]"))
+    arena, reply = drawn(session, "mostly_high")
+    assert (arena is not None) == sound and ("order of equal integers" in (reply.dropped or "")) != sound
+
+
 def test_the_session_goes_on_after_a_dropped_draw(session):
     prepared(session, module("return torch.exp(x)", "[torch.randn(32, 64)]"))
     assert drawn(session, "scaled_60")[0] is None

@@ -18,8 +18,9 @@ from . import inputs as drawing
 from .compare import Returned, compare, names_of
 from .elements import difference, rms
 from .faults import TaskFault
+from .index_guard import guarded
 from .tolerance import ulp
-from .weak_answers import FAULTS, applied, fitted, guarded, halved, replaced
+from .weak_answers import FAULTS, applied, fitted, halved, replaced
 
 AFFINE, BFLOAT16, HALF = "affine", "bfloat16", "half"
 MOST, DIMENSIONS, NAME_LIMIT = 32, 16, 100  # they bound a Certified to a packet

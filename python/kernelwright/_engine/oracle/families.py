@@ -217,6 +217,11 @@ def reported_only(name):
     return FAMILIES[name].reported_only
 
 
+def changes_integers(name):
+    """Whether this family changes integers and masks."""
+    return name != GIVEN and bool(FAMILIES[name].chosen)
+
+
 def varied(values, units, name, seed, labels):
     """The Varied of drawn inputs; they themselves stay as they are."""
     tensors, replaced, words = drawing.tensors_in(values), {}, {}

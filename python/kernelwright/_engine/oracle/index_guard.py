@@ -2,6 +2,8 @@
 
 Kernels that are no operators of PyTorch are not checked.
 """
+import contextlib
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -14,6 +16,11 @@ class IndexGuard(TorchDispatchMode):
         if (check := _CHECKS.get(func.name().split("::")[1].split(".")[0].strip("_"))) is not None:
             check(func.name(), [*args, *kwargs.values()])
         return func(*args, **kwargs)
+
+
+def guarded(device):
+    """The context in which a reference gets inputs that no draw has together."""
+    return IndexGuard() if device.type == "cuda" else contextlib.nullcontext()
 
 
 def _within(name, index, size, negative=False, except_for=None):

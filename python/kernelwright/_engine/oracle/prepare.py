@@ -19,6 +19,7 @@ from .plan import Plan, call_spec
 from .reference import Reference
 from .reshape import reshaped
 from .shrink import shrink
+from .soundness import refuse_ties
 from .tolerance import chosen, exact_of, limited, only
 from .weak_answers import SLOW_S, Draw, limits_of
 
@@ -116,7 +117,10 @@ class PreparedTask:
 
     def varied(self, family, seed):
         """The inputs of a family for this seed: families.Varied."""
-        return families.varied(self.draw(seed), self.units, family, seed, self.plan.labels)
+        found = families.varied(self.draw(seed), self.units, family, seed, self.plan.labels)
+        if families.changes_integers(family):
+            refuse_ties(self, found.values, seed)
+        return found
 
     def _families(self, request, given, seeds, random):
         if not request.varied or random or self.unseeded:
@@ -187,7 +191,10 @@ class PreparedTask:
         if time.monotonic() - start > SLOW_S and not self.passing_alone:
             return passing
         draws.append(self._answered(seeds[-1]))
-        found = limits_of(self.reference, draws, units, self.rule, self.passing_alone)
+        try:
+            found = limits_of(self.reference, draws, units, self.rule, self.passing_alone)
+        except (MemoryError, torch.OutOfMemoryError):
+            return passing
         for at, limit in sorted(found.items()):
             self._note(f"{names[at]}: an incomplete computation ({limit.answer}) passes the tolerance, so errors of this "
                        f"output may be at most {limit.allowed:.2g}")

@@ -3,7 +3,6 @@
 Its own precision and float64 must agree, and float64 must bear a change of the inputs by one ulp. The distances found are
 the reference's loss and sensitivity.
 """
-import contextlib
 import math
 
 import torch
@@ -13,14 +12,15 @@ from ..seeds import of_family
 from . import inputs as drawing
 from .elements import difference, rms
 from .faults import TaskFault, blame
-from .index_guard import IndexGuard
+from .index_guard import guarded
 from .tolerance import Sound
-from .traits import NORMAL, REAL, WITHIN
+from .traits import CHOSEN, NORMAL, REAL, WITHIN
 
 LOSS, SENSITIVITY = (1e-3, 3e-2), (1e-2, 0.1)  # of the output's rms: in 32 bit, in 16 bit
 PLAIN_ERROR = 2e-5   # relative, of numbers that are no tensors
 LIMIT_S = 20.0       # of one run in float64
 LEAST_ULP = 2.0 ** -23
+TIE = 0.4            # by which equal integers differ at most where their order is examined
 
 
 class Unsound(TaskFault):
@@ -38,7 +38,7 @@ def examined(task, inputs, seed):
 
 
 def _examined(task, inputs, seed):
-    with IndexGuard() if task.device.type == "cuda" else contextlib.nullcontext():
+    with guarded(task.device):
         exact = _wide(task.reference, inputs, seed)
     own = task.reference.call(inputs, seed)
     if drawing.facts(own) != task.output_facts:
@@ -127,6 +127,30 @@ def moved(inputs, units, seed, breaks_ties):
                 if id(tensor := tensors[at]) not in replaced:
                     replaced[id(tensor)] = _nudged(tensor, unit.traits, generator, breaks_ties)
     return tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), inputs)
+
+
+def refuse_ties(task, inputs, seed):
+    """Raises Unsound where the order of equal integers decides an output, such as the places of a sort or the largest ones.
+
+    Each integer gets a random part of less than a half. A reference that takes no such numbers orders none.
+    """
+    if all(dtype.is_floating_point or dtype.is_complex or dtype is torch.bool for dtype, _ in task.output_facts):
+        return
+    tensors, replaced = drawing.tensors_in(inputs), {}
+    generator = torch.Generator(tensors[0].device).manual_seed(of_family(seed, "ties"))
+    with torch.no_grad():
+        for at in (unit.places[0] for unit in task.units if unit.traits.kind == CHOSEN):
+            noise = torch.rand(tensors[at].shape, generator=generator, device=tensors[at].device, dtype=torch.float64)
+            replaced[id(tensors[at])] = tensors[at] + noise * TIE
+    others = tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), inputs)
+    try:
+        with guarded(task.device):
+            own, apart = (task.reference.call(each, seed) for each in (inputs, others))
+    except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError, IndexError):
+        return
+    for one, other in zip(drawing.tensors_in(own), drawing.tensors_in(apart)):
+        if one.dtype == other.dtype and not is_real(one) and one.dtype is not torch.bool and not torch.equal(one, other):
+            raise Unsound("the order of equal integers decides an output")
 
 
 def _nudged(tensor, traits, generator, breaks_ties):

@@ -15,7 +15,7 @@ from . import inputs as drawing
 from .bits import same_bits
 from .elements import difference
 from .faults import TaskFault
-from .index_guard import IndexGuard
+from .index_guard import guarded
 from .tf32 import RoundedProducts, rounded
 
 FAR = 64.0         # units of error_units: what is nearer computes the output
@@ -24,6 +24,7 @@ USEFUL = 3 / 4     # of it: a limit above that would not tell the two apart
 COUNTING_BITS = 10  # of the mantissa of operands, with which results count (TF32, float16)
 MARGIN = 2.0       # times the error that such operands make
 MOST_INPUTS = 8
+FITTED = 1 << 20   # elements to which a line is fitted
 SLOW_S = 1.0       # of a call of the reference; slower ones are not repeated
 FAULTS = (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError, IndexError)
 
@@ -157,11 +158,6 @@ def _answer(reference, draw, inputs):
     return leaves if spec == tree_flatten(draw.outputs)[1] else None
 
 
-def guarded(device):
-    """The context in which a reference gets inputs that no draw has together."""
-    return IndexGuard() if device.type == "cuda" else contextlib.nullcontext()
-
-
 def _of_counting_operands(reference, draw, rule):
     """{position of an output: the error of operands with COUNTING_BITS, where the tolerance passes it}."""
     found, own = {}, tree_flatten(draw.outputs)[0]
@@ -195,7 +191,7 @@ def fitted(own, inputs):
     for at, each in enumerate(inputs):
         if each.shape != own.shape or not each.is_floating_point():
             continue
-        x, y = each.double().reshape(-1), own.double().reshape(-1)
+        x, y = (tensor.reshape(-1)[:FITTED].double() for tensor in (each, own))
         spread = (x - x.mean()).square().mean().item()
         a = ((x - x.mean()) * (y - y.mean())).mean().item() / spread if spread else 0.0
         b = (y.mean() - a * x.mean()).item()
@@ -208,7 +204,8 @@ def fitted(own, inputs):
 def applied(fit, inputs, own):
     """The line of a fit, in the dtype of an output."""
     at, a, b = fit
-    return (inputs[at].double() * a + b).to(own.dtype)
+    given = inputs[at]
+    return ((given if given.dtype.itemsize > 4 else given.float()) * a + b).to(own.dtype)
 
 
 def replaced(inputs, function):
