@@ -82,6 +82,12 @@ def test_the_order_of_equal_integers_decides_nothing(session, forward, sound):
     assert (arena is not None) == sound and ("order of equal integers" in (reply.dropped or "")) != sound
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_draw_beyond_the_range_that_was_learned_is_sound(session, seed):
+    prepared(session, module("return x * 2", "[torch.randn(64, 16) * 2 + 1]"))
+    assert not drawn(session, "given", seed)[1].dropped
+
+
 def test_the_session_goes_on_after_a_dropped_draw(session):
     prepared(session, module("return torch.exp(x)", "[torch.randn(32, 64)]"))
     assert drawn(session, "scaled_60")[0] is None

@@ -160,5 +160,8 @@ def _nudged(tensor, traits, generator, breaks_ties):
     if breaks_ties and traits.kind == NORMAL:
         noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
         found = torch.where(found == 0, noise * (ulp * traits.sigma), found)
-    found = found * torch.where(signs, 1 + ulp, 1 - ulp)
-    return found.clamp_(traits.low, traits.high) if traits.kind == WITHIN else found
+    own, found = found, found * torch.where(signs, 1 + ulp, 1 - ulp)
+    if traits.kind != WITHIN or not own.numel():
+        return found
+    # A value of another draw than those that were learned from may lie beyond their range.
+    return found.clamp_(min(traits.low, own.min().item()), max(traits.high, own.max().item()))
