@@ -219,7 +219,7 @@ def reported_only(name):
 
 def changes_integers(name):
     """Whether this family changes integers and masks."""
-    return name != GIVEN and bool(FAMILIES[name].chosen)
+    return bool(FAMILIES[name].chosen)
 
 
 def varied(values, units, name, seed, labels):

@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 from ..seeds import of_family
 from . import inputs as drawing
+from .compare import names_of
 from .elements import difference, rms
 from .faults import TaskFault, blame
 from .index_guard import guarded
@@ -52,7 +53,12 @@ def _examined(task, inputs, seed):
     beside = _wide(task.reference, moved(inputs, task.units, seed, ties), seed)
     changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference")
                for pair in _paired(exact, beside)]
-    return own, _budgets(own, zip((each for _, each in leaves), losses, changes), task.rule.name == "strict")
+    names = names_of(own, bool(task.reference.effects))
+    found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
+                   task.error_units[name].value if name in task.error_units else None)
+             if isinstance(each, torch.Tensor) and is_real(each) else None
+             for name, (each, exact), loss, change in zip(names, leaves, losses, changes)]
+    return own, tree_unflatten(found, tree_flatten(own)[1])
 
 
 def _wide(reference, inputs, seed):
@@ -68,15 +74,6 @@ def _paired(first, second):
     if spec != same:
         raise Unsound("the reference's output has another structure in float64")
     return list(zip(one, other))
-
-
-def _budgets(own, budgets, strict):
-    """The outputs with a Sound in place of each tensor of real numbers, and None in place of all else."""
-    leaves, spec = tree_flatten(own)
-    return tree_unflatten([
-        Sound(exact if strict and not each.is_complex() else None, loss, change, _largest(exact))
-        if isinstance(each, torch.Tensor) and is_real(each) else None
-        for each, (exact, loss, change) in zip(leaves, budgets)], spec)
 
 
 def _largest(tensor):

@@ -15,6 +15,8 @@ from .faults import TaskFault
 NAMES = ("kernelbench", "seed", "strict")
 STRICT_FACTOR, STRICT_ULPS = 4.0, 4.0
 ROUNDING_ULPS = 16    # of varied inputs
+COARSEST_ULPS = 2.0 ** 13    # of float32, by which operands of 10 bits of mantissa (float16, TF32) differ
+COARSEST_SHARE = 2.0 ** -9   # of the largest output, the error of such operands
 _COARSE = (torch.float16, torch.bfloat16)
 
 
@@ -76,21 +78,34 @@ class Capped:
 
 class Widened:
     """The largest of a rule's limit, 4 times the reference's own error, 8 times its change under one ulp of the inputs, and
-    16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match."""
+    16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match.
 
-    def __init__(self, rule, loss, sensitivity, largest):
+    Where a flat rule grants the task's own outputs many of their units, it grants as many here, up to what operands of 10 bits
+    of mantissa need: a kernel with such operands counts where the task's numbers are small, and is general.
+    """
+
+    def __init__(self, rule, sound):
         self.name, self._rule = rule.name, rule
-        self.least = max(STRICT_FACTOR * max(loss, 2 * sensitivity), ROUNDING_ULPS * 2.0 ** -23 * largest)
+        self._least = max(STRICT_FACTOR * max(sound.loss, 2 * sound.sensitivity), ROUNDING_ULPS * 2.0 ** -23 * sound.largest)
+        self._unit, self._own_unit = max(sound.loss, sound.sensitivity), sound.own_unit
+        self._most = COARSEST_SHARE * sound.largest
+
+    def least(self, dtype):
+        """The limit of the smallest values."""
+        if not self._own_unit or not isinstance(self._rule, Flat):
+            return self._least
+        granted = min(self._rule.of(dtype)[1] / self._own_unit, COARSEST_ULPS)
+        return max(self._least, min(granted * self._unit, self._most))
 
     def of(self, dtype):
         """An equivalent (rtol, atol) for the record."""
         rtol, atol = self._rule.of(dtype)
-        return rtol, max(atol, self.least)
+        return rtol, max(atol, self.least(dtype))
 
     def limits(self, dtype):
         """As for Flat."""
-        own = self._rule.limits(dtype)
-        return lambda magnitude: torch.clamp(own(magnitude), min=self.least)
+        own, least = self._rule.limits(dtype), self.least(dtype)
+        return lambda magnitude: torch.clamp(own(magnitude), min=least)
 
 
 @dataclass
@@ -111,11 +126,11 @@ class Sound(Exact):
     """The error of the reference on varied inputs, its change under one ulp of them, and the largest output."""
 
     largest: float = 0.0
+    own_unit: float | None = None  # error_units.Unit of the task's own inputs
 
     def rule(self, own):
         """As for Exact; the exact values are kept where the task's rule is measured from them."""
-        return Widened(own if self.values is None else Budget(self.loss), self.loss, self.sensitivity,
-                       self.largest)
+        return Widened(own if self.values is None else Budget(self.loss), self)
 
 
 class Limited(Exact):
