@@ -75,6 +75,56 @@ def test_what_is_kept(make, why):
     assert (unit.traits.kind, unit.traits.why) == (KEPT, why)
 
 
+def indices_of_columns():
+    return torch.rand(24, 40).argsort(0)
+
+
+def rectangle():
+    rows, columns = torch.randint(2, 16, (2,))
+    return (torch.arange(24) < rows)[:, None] & (torch.arange(32) < columns)
+
+
+def sorted_edges():
+    edges = torch.randint(50, (200, 2))
+    return edges[edges[:, 0].argsort()]
+
+
+@pytest.mark.parametrize("make, why", [
+    (rectangle, "an order along several dimensions"),
+    (sorted_edges, "tuples in an order"),
+    (lambda: torch.stack([torch.arange(64) // 8, torch.randint(99, (64,))], 1), "tuples in an order"),
+    (lambda: (torch.arange(24)[:, None] + torch.arange(24)[None] + torch.randint(24, ())) % 24,
+     "an order along several dimensions"),
+])
+def test_an_order_that_a_change_would_break_is_kept(make, why):
+    _, (unit,) = learned(lambda: [make()])
+    assert (unit.traits.kind, unit.traits.why) == (KEPT, why)
+
+
+def test_numbers_that_differ_along_columns_stay_so():
+    found = list(changes(indices_of_columns))
+    assert len(found) == 2
+    assert all(torch.equal(after.sort(0).values, torch.arange(24)[:, None].expand(24, 40)) for _, after in found)
+
+
+def test_a_prefix_along_columns_stays_one():
+    for _, after in changes(lambda: prefix().T):
+        assert (after.to(torch.int8).diff(dim=0) <= 0).all()
+
+
+def test_rows_keep_their_sum():
+    def make():
+        cuts = torch.rand(32, 23).argsort(-1).argsort(-1)[:, :19] // 2
+        return torch.cat([cuts, 300 - cuts.sum(1, keepdim=True)], 1)
+    for _, after in changes(make):
+        assert (after.sum(1) == 300).all()
+
+
+def test_a_first_number_that_never_changes_stays():
+    for before, after in changes(lambda: torch.cat([torch.ones(16, 1, dtype=torch.int64), torch.randint(900, (16, 64))], 1)):
+        assert (after[:, 0] == 1).all() and not torch.equal(before, after)
+
+
 def test_a_symmetric_mask_is_kept():
     def make():
         half = torch.rand(16, 16) < 0.5

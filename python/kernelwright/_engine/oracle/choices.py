@@ -11,6 +11,7 @@ LOW, HIGH, ORDER = "low", "high", "order"  # the changes
 MASK, COUNTED, PREFIX, VALUES, TUPLES, REORDERED, STEPS = (
     "mask", "counted rows", "prefix", "values", "tuples", "reordered", "steps")
 MASKS = (MASK, COUNTED, PREFIX)
+SEVERAL = "an order along several dimensions"  # why it is kept
 WORDS = {
     MASK: ("15 of 16 off", "15 of 16 on", "sorted along rows"),
     COUNTED: ("most rows on at their ends", "most rows on at their starts", None),
@@ -34,9 +35,10 @@ class Choices:
     how: str = ""
     why: str = ""               # it is kept
     equal: tuple = ()           # dimensions along which all is equal
+    along: int = -1             # of the others, the one that rows extend along
     low: float | int = 0        # of a mask: its two values; else the least and the greatest value or tuple
     high: float | int = 0
-    frozen: torch.Tensor | None = None  # positions of a mask that never change
+    frozen: torch.Tensor | None = None  # positions that never change
     some_on: list = field(default_factory=list)   # dimensions of a mask: each line has a place that is on
     some_off: list = field(default_factory=list)
     shortest: int = 0           # of a prefix
@@ -74,12 +76,13 @@ def learned(draws):
 
 def changed(tensor, choices, change, generator):
     """A dense tensor with the shape and dtype of `tensor`, and values that are changed."""
-    small = _canonical(tensor, choices.equal)
+    small = _canonical(tensor, choices.equal).movedim(choices.along, -1)
     if choices.how in MASKS:
         on = _CHANGES[choices.how](small == choices.high, choices, change, generator)
         small = torch.where(on, choices.high, choices.low)
     else:
         small = _CHANGES[choices.how](small, choices, change, generator)
+    small = small.movedim(-1, choices.along)
     shape = [1 if dim in choices.equal else size for dim, size in enumerate(tensor.shape)]
     return small.to(tensor.dtype).reshape(shape).expand(tensor.shape)
 
@@ -110,16 +113,26 @@ def _learn_mask(found, draws):
         return
     found.some_on = [dim for dim in range(first.dim()) if all(bool(each.any(dim).all()) for each in draws)]
     found.some_off = [dim for dim in range(first.dim()) if all(bool((~each).any(dim).all()) for each in draws)]
-    counts = torch.stack([each.sum(-1) for each in draws])
-    low, high = int(counts.min()), int(counts.max())
-    steps = torch.stack([each.to(torch.int8) for each in draws]).diff(dim=-1)
-    if low == high:
-        found.how = COUNTED
-    elif bool((steps <= 0).all()) or bool((steps >= 0).all()):
-        found.how, found.shortest, found.longest = PREFIX, low, high
-        found.ends = bool((steps > 0).any())
+    shaped = [dim for dim in range(first.dim()) if _shape_of_rows(draws, dim)]
+    if len(shaped) > 1:
+        found.why = SEVERAL
+    elif shaped:
+        found.along = shaped[0]
+        found.how, found.shortest, found.longest, found.ends = _shape_of_rows(draws, shaped[0])
     else:
         found.how, found.frozen = MASK, _frozen(draws)
+
+
+def _shape_of_rows(draws, dim):
+    """(how, shortest, longest, whether it is off first) of masks whose rows along `dim` have something in common, or None."""
+    counts = torch.stack([each.sum(dim) for each in draws])
+    low, high = int(counts.min()), int(counts.max())
+    if low == high:
+        return COUNTED, low, high, False
+    steps = torch.stack([each.to(torch.int8).diff(dim=dim) for each in draws])
+    if bool((steps <= 0).all()) or bool((steps >= 0).all()):
+        return PREFIX, low, high, bool((steps > 0).any())
+    return None
 
 
 def _is_symmetric(draws):
@@ -143,23 +156,56 @@ def _frozen(draws):
 
 def _learn_integers(found, draws):
     first = draws[0]
-    if first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1] or first.dim() > 1 and first.shape[-1] <= TUPLE:
-        found.columns = first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1]
-        tuples = [_tuples(each, found.columns) for each in draws]
-        distinct = all(len(torch.unique(each, dim=0)) == len(each) for each in tuples)
-        found.how = REORDERED if distinct else TUPLES
-        seen = torch.unique(torch.cat(tuples), dim=0)
-        found.low, found.high = seen[0], seen[-1]
+    every = torch.stack(draws)
+    still = (every == every[0]).all(0)
+    found.low, found.high = int(every.min()), int(every.max())
+    found.columns = first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1]
+    if found.columns or first.dim() > 1 and first.shape[-1] <= TUPLE:
+        _learn_tuples(found, [_tuples(each, found.columns) for each in draws])
+    else:
+        _learn_rows(found, every)
+    if found.how == VALUES:
+        found.frozen = still
+    elif found.how and still.double().mean().item() > FROZEN + (2 / first.shape[found.along] if found.how == STEPS else 0):
+        found.how, found.why = "", "places that never change"
+
+
+def _learn_tuples(found, draws):
+    every = torch.stack(draws)
+    if any(_in_order(every[..., column], -1) for column in range(every.shape[-1])):
+        found.why = "tuples in an order"
         return
-    steps = torch.stack([each.diff(dim=-1) for each in draws])
-    if bool((steps >= 0).all()) or bool((steps <= 0).all()):
-        found.how = STEPS
-        return
-    in_order = torch.stack([each.sort(-1).values for each in draws])
-    distinct = bool((in_order.diff(dim=-1) > 0).all())
-    sums = {int(each.sum()) for each in draws}
-    found.how = REORDERED if distinct or len(sums) == 1 else VALUES
-    found.low, found.high = int(in_order.min()), int(in_order.max())
+    distinct = all(len(torch.unique(each, dim=0)) == len(each) for each in draws)
+    found.how = REORDERED if distinct else TUPLES
+    seen = torch.unique(every.flatten(0, 1), dim=0)
+    found.low, found.high = seen[0], seen[-1]
+
+
+def _learn_rows(found, every):
+    """`every` are the draws, along a first dimension."""
+    dims = range(1, every.dim())
+    ordered = [dim for dim in dims if _in_order(every, dim)]
+    bound = [dim for dim in dims if _is_bound(every, dim)]
+    if len({*ordered, *bound}) > 1:
+        found.why = SEVERAL
+    elif ordered:
+        found.how, found.along = STEPS, ordered[0] - 1
+    elif bound:
+        found.how, found.along = REORDERED, bound[0] - 1
+    else:
+        sums = {int(each.sum()) for each in every}
+        found.how = REORDERED if len(sums) == 1 else VALUES
+
+
+def _in_order(every, dim):
+    steps = every.diff(dim=dim)
+    return bool((steps >= 0).all()) or bool((steps <= 0).all())
+
+
+def _is_bound(every, dim):
+    """Whether all rows along a dimension have the same sum, or none has equal numbers."""
+    sums = every.sum(dim)
+    return bool((sums == sums.flatten()[0]).all()) or bool((every.sort(dim).values.diff(dim=dim) > 0).all())
 
 
 def _tuples(values, columns):
@@ -206,9 +252,11 @@ def _change_prefix(on, choices, change, generator):
 
 
 def _change_values(values, choices, change, generator):
-    if change == ORDER:
-        return values.sort(-1).values
-    return torch.where(_most(values.shape, generator, values.device), choices.high if change == HIGH else choices.low, values)
+    new = values.sort(-1).values
+    if change != ORDER:
+        most = _most(values.shape, generator, values.device)
+        new = torch.where(most, choices.high if change == HIGH else choices.low, values)
+    return torch.where(choices.frozen, values, new)
 
 
 def _change_tuples(values, choices, change, generator):
