@@ -82,6 +82,11 @@ def test_the_order_of_equal_integers_decides_nothing(session, forward, sound):
     assert (arena is not None) == sound and ("order of equal integers" in (reply.dropped or "")) != sound
 
 
+def test_a_conversion_to_integers_orders_none(session):
+    prepared(session, module("return x.to(torch.int32).sum(-1)", "[torch.randint(-8, 8, (16, 512), dtype=torch.int8)]"))
+    assert not drawn(session, "mostly_low")[1].dropped
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_draw_beyond_the_range_that_was_learned_is_sound(session, seed):
     prepared(session, module("return x + y * 2", "[torch.randn(64, 16), torch.randn(64, 16) * 2 + 1]",

@@ -138,7 +138,8 @@ def refuse_ties(task, inputs, seed):
     with torch.no_grad():
         for at in (unit.places[0] for unit in task.units if unit.traits.kind == CHOSEN):
             noise = torch.rand(tensors[at].shape, generator=generator, device=tensors[at].device, dtype=torch.float64)
-            replaced[id(tensors[at])] = tensors[at] + noise * TIE
+            # Away from zero, so that a conversion to integers gives the same ones.
+            replaced[id(tensors[at])] = tensors[at] + torch.where(tensors[at] < 0, -TIE, TIE) * noise
     others = tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), inputs)
     try:
         with guarded(task.device):
