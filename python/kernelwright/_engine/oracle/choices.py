@@ -22,9 +22,11 @@ WORDS = {
     STEPS: ("with ascending steps", "with descending steps", None),
 }
 FEWEST = 4         # elements
+_BARE = (torch.uint16, torch.uint32, torch.uint64)  # few operators know them
 TUPLE = 16         # numbers at most of which a row is one thing, such as coordinates
 PAIRS = 3          # rows at most of which the columns are one thing, such as edges
 CHANGED = 15 / 16  # of what a change concerns
+PROBED = 1 << 16   # elements that are examined before all are
 FROZEN = 0.05      # share of a mask's positions that never change, beyond what chance gives
 
 
@@ -92,16 +94,26 @@ def _is_whole(tensor):
 
 
 def _canonical(tensor, equal):
-    """One slice along each dimension of equal values, without dimensions of size 1; integers and truth values as int64."""
+    """One slice along each dimension of equal values, without dimensions of size 1; in a dtype that can be computed with."""
     for dim in equal:
         tensor = tensor.narrow(dim, 0, 1)
     tensor = tensor.squeeze()
     tensor = tensor if tensor.dim() else tensor.reshape(1)
-    return tensor.to(torch.int64) if _is_whole(tensor) else tensor
+    return tensor.to(torch.int64) if tensor.dtype in _BARE else tensor
+
+
+def _probe(draws, dim, whole_rows=False):
+    """Some rows along a dimension of the first of these draws, as int64, with the rows last: what they break, all break."""
+    rows = draws[0].movedim(dim, -1).reshape(-1, draws[0].shape[dim])
+    rows = rows[:max(1, PROBED // rows.shape[1])]
+    return (rows if whole_rows else rows[:, :PROBED]).to(torch.int64)
 
 
 def _levels(draws):
     """The two values of all draws (least, greatest), or None if there are more."""
+    few = draws[0].reshape(-1)[:PROBED]
+    if not bool(((few == few.min()) | (few == few.max())).all()):
+        return None
     low, high = min(each.min().item() for each in draws), max(each.max().item() for each in draws)
     return (low, high) if all(bool(((each == low) | (each == high)).all()) for each in draws) else None
 
@@ -125,6 +137,10 @@ def _learn_mask(found, draws):
 
 def _shape_of_rows(draws, dim):
     """(how, shortest, longest, whether it is off first) of masks whose rows along `dim` have something in common, or None."""
+    probe = _probe(draws, dim, whole_rows=True)
+    sums, steps = probe.sum(1), probe.diff(dim=1)
+    if bool((sums != sums[0]).any()) and bool((steps > 0).any()) and bool((steps < 0).any()):
+        return None
     counts = torch.stack([each.sum(dim) for each in draws])
     low, high = int(counts.min()), int(counts.max())
     if low == high:
@@ -144,8 +160,8 @@ def _frozen(draws):
     """The positions that no draw changes, where there are more than chance gives: a triangle, a band, a diagonal."""
     every = torch.stack(draws)
     still = every.all(0) | ~every.any(0)
-    on = every.double().mean().item()
-    if still.double().mean().item() > on ** len(draws) + (1 - on) ** len(draws) + FROZEN:
+    on = int(every.sum()) / every.numel()
+    if int(still.sum()) / still.numel() > on ** len(draws) + (1 - on) ** len(draws) + FROZEN:
         return still
     if still.dim() > 1 and still.shape[-1] == still.shape[-2]:
         diagonal = torch.eye(still.shape[-1], dtype=torch.bool, device=still.device)
@@ -166,7 +182,7 @@ def _learn_integers(found, draws):
         _learn_rows(found, every)
     if found.how == VALUES:
         found.frozen = still
-    elif found.how and still.double().mean().item() > FROZEN + (2 / first.shape[found.along] if found.how == STEPS else 0):
+    elif found.how and int(still.sum()) / still.numel() > FROZEN + (2 / first.shape[found.along] if found.how == STEPS else 0):
         found.how, found.why = "", "places that never change"
 
 
@@ -175,10 +191,19 @@ def _learn_tuples(found, draws):
     if any(_in_order(every[..., column], -1) for column in range(every.shape[-1])):
         found.why = "tuples in an order"
         return
-    distinct = all(len(torch.unique(each, dim=0)) == len(each) for each in draws)
+    some = draws[0][:PROBED // every.shape[-1]]
+    distinct = all(bool((each[_sorted(each)].to(torch.int64).diff(dim=0) != 0).any(1).all()) for each in (some, *draws))
     found.how = REORDERED if distinct else TUPLES
-    seen = torch.unique(every.flatten(0, 1), dim=0)
-    found.low, found.high = seen[0], seen[-1]
+    order = _sorted(draws[0])
+    found.low, found.high = draws[0][order[0]], draws[0][order[-1]]
+
+
+def _sorted(rows):
+    """The places of rows in their order, by their first numbers first."""
+    order = torch.arange(len(rows), device=rows.device)
+    for column in reversed(range(rows.shape[1])):
+        order = order[rows[order, column].argsort(stable=True)]
+    return order
 
 
 def _learn_rows(found, every):
@@ -198,14 +223,26 @@ def _learn_rows(found, every):
 
 
 def _in_order(every, dim):
-    steps = every.diff(dim=dim)
-    return bool((steps >= 0).all()) or bool((steps <= 0).all())
+    for values in (_probe(every, dim - 1 if dim > 0 else dim), every.movedim(dim, -1)):
+        steps = values.to(torch.int64).diff(dim=-1)
+        if bool((steps > 0).any()) and bool((steps < 0).any()):
+            return False
+    return True
 
 
 def _is_bound(every, dim):
     """Whether all rows along a dimension have the same sum, or none has equal numbers."""
-    sums = every.sum(dim)
-    return bool((sums == sums.flatten()[0]).all()) or bool((every.sort(dim).values.diff(dim=dim) > 0).all())
+    return all(_has_one_sum(each) for each in (_probe(every, dim - 1, whole_rows=True), every.movedim(dim, -1))) \
+        or all(_is_distinct(each) for each in (_probe(every, dim - 1), every.movedim(dim, -1)))
+
+
+def _has_one_sum(rows):
+    sums = rows.sum(-1, dtype=torch.int64)
+    return bool((sums == sums.flatten()[0]).all())
+
+
+def _is_distinct(rows):
+    return bool((rows.to(torch.int64).sort(-1).values.diff(dim=-1) > 0).all())
 
 
 def _tuples(values, columns):
@@ -252,8 +289,9 @@ def _change_prefix(on, choices, change, generator):
 
 
 def _change_values(values, choices, change, generator):
-    new = values.sort(-1).values
-    if change != ORDER:
+    if change == ORDER:
+        new = values.sort(-1).values
+    else:
         most = _most(values.shape, generator, values.device)
         new = torch.where(most, choices.high if change == HIGH else choices.low, values)
     return torch.where(choices.frozen, values, new)
@@ -262,7 +300,7 @@ def _change_values(values, choices, change, generator):
 def _change_tuples(values, choices, change, generator):
     rows = _tuples(values, choices.columns)
     if change == ORDER:
-        return _from_tuples(torch.unique(rows, dim=0, return_inverse=True)[1].argsort(stable=True), rows, values, choices)
+        return _from_tuples(_sorted(rows), rows, values, choices)
     new = torch.where(_most((len(rows), 1), generator, values.device), choices.high if change == HIGH else choices.low, rows)
     return new.T if choices.columns else new.reshape(values.shape)
 
@@ -270,8 +308,8 @@ def _change_tuples(values, choices, change, generator):
 def _reorder(values, choices, change, generator):
     if isinstance(choices.low, torch.Tensor):
         rows = _tuples(values, choices.columns)
-        order = torch.unique(rows, dim=0, return_inverse=True)[1].argsort(descending=change == LOW)
-        return _from_tuples(order, rows, values, choices)
+        order = _sorted(rows)
+        return _from_tuples(order.flip(0) if change == LOW else order, rows, values, choices)
     return values.sort(-1, descending=change == LOW).values
 
 
@@ -280,6 +318,7 @@ def _from_tuples(order, rows, values, choices):
 
 
 def _change_steps(values, choices, change, generator):
+    values = values.to(torch.int64)
     steps = values.diff(dim=-1).sort(-1, descending=change == HIGH).values
     return torch.cat([values[..., :1], values[..., :1] + steps.cumsum(-1)], -1)
 
