@@ -82,8 +82,9 @@ def test_the_order_of_equal_integers_decides_nothing(session, forward, sound):
     assert (arena is not None) == sound and ("order of equal integers" in (reply.dropped or "")) != sound
 
 
-def test_a_conversion_to_integers_orders_none(session):
-    prepared(session, module("return x.to(torch.int32).sum(-1)", "[torch.randint(-8, 8, (16, 512), dtype=torch.int8)]"))
+@pytest.mark.parametrize("forward", ["return x.to(torch.int32).sum(-1)", "return (x.double() @ x.double().T).to(torch.int32)"])
+def test_a_conversion_to_integers_orders_none(session, forward):
+    prepared(session, module(forward, "[torch.randint(-8, 8, (16, 512), dtype=torch.int8)]"))
     assert not drawn(session, "mostly_low")[1].dropped
 
 
