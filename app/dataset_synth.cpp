@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "base/async/workbench.h"
@@ -31,6 +32,7 @@ constexpr std::uint64_t sources_at_a_time = 256;
 constexpr std::size_t reasons_shown = 5;
 constexpr const char* licence_of_references = "Apache-2.0";
 constexpr const char* licence_of_kernels = "BSD-3-Clause";  // the compiler's, PyTorch's
+constexpr std::string_view cuda_suffix = ".cuda";            // of the id of a CUDA side's job
 
 Job job_of(const synth::Draft& draft, std::uint64_t seed) {
   Job job;
@@ -43,6 +45,22 @@ Job job_of(const synth::Draft& draft, std::uint64_t seed) {
   job.candidate.code = draft.kernel;
   return job;
 }
+
+Job cuda_job_of(const synth::Draft& draft, std::uint64_t seed) {
+  Job job = job_of(draft, seed);
+  job.id += cuda_suffix;
+  job.candidate.code = draft.cuda_candidate;
+  return job;
+}
+
+// The verdicts of a pair, as they arrive.
+struct Sides {
+  const synth::Draft* draft = nullptr;
+  std::optional<Verdict> triton;
+  std::optional<Verdict> cuda;
+
+  bool complete() const { return triton && (cuda || draft->cuda.empty()); }
+};
 
 json::object short_verdict(const Verdict& verdict) {
   json::object object{{"status", to_string(verdict.status)},
@@ -58,17 +76,39 @@ json::object short_verdict(const Verdict& verdict) {
   return object;
 }
 
-json::object line_of(const synth::Draft& draft, std::uint64_t seed, const Verdict& verdict) {
-  return {{"id", synth::id_of(seed, draft)},
-          {"number", draft.number},
-          {"family", draft.family},
-          {"name", draft.name},
-          {"entry_point", draft.name},
-          {"licence", licence_of_references},
-          {"triton_licence", licence_of_kernels},
-          {"reference_code", draft.reference},
-          {"kernel_code", draft.kernel},
-          {"verdict", short_verdict(verdict)}};
+bool is_infrastructure_fault(const Verdict& verdict) {
+  return verdict.status == Status::error && verdict.fault == Fault::infrastructure;
+}
+
+// Without a GPU the verifier skips a CUDA side, which is no fault of the pair.
+bool passed(const Sides& sides) {
+  return correct_and_counts(*sides.triton) &&
+         (!sides.cuda || sides.cuda->status == Status::skipped || correct_and_counts(*sides.cuda));
+}
+
+void add_cuda_side(json::object& line, const synth::Draft& draft, const Verdict& verdict) {
+  line["triton_licence"] = licence_of_references;  // both kernels are this program's own text
+  line["origin"] = "synthetic";
+  line["cuda_code"] = draft.cuda;
+  line["cuda_candidate"] = draft.cuda_candidate;
+  line["cuda_verified"] = correct_and_counts(verdict);
+  line["cuda_verdict"] = short_verdict(verdict);
+}
+
+json::object line_of(const Sides& sides, std::uint64_t seed) {
+  const synth::Draft& draft = *sides.draft;
+  json::object line{{"id", synth::id_of(seed, draft)},
+                    {"number", draft.number},
+                    {"family", draft.family},
+                    {"name", draft.name},
+                    {"entry_point", draft.name},
+                    {"licence", licence_of_references},
+                    {"triton_licence", licence_of_kernels},
+                    {"reference_code", draft.reference},
+                    {"kernel_code", draft.kernel},
+                    {"verdict", short_verdict(*sides.triton)}};
+  if (sides.cuda) add_cuda_side(line, draft, *sides.cuda);
+  return line;
 }
 
 class Synth {
@@ -129,6 +169,7 @@ class Synth {
     options.jobs = static_cast<unsigned>(
         flags_.settings.jobs > 0 ? flags_.settings.jobs : std::max(1U, std::thread::hardware_concurrency()));
     options.allow_unsandboxed = flags_.settings.allow_unsandboxed;
+    options.source = flags_.source;
     options.seed = flags_.seed;
     options.families = flags_.families;
     options.stop = [this] { return stopping_.load(); };
@@ -146,16 +187,23 @@ class Synth {
       if (!verifier) co_return std::unexpected(verifier.error());
       verifier_ = std::move(*verifier);
     }
-    std::map<std::string, const synth::Draft*> by_id;
+    std::map<std::string, Sides> by_id;
     std::vector<JobOrError> jobs;
     for (const synth::Draft& draft : open) {
       jobs.emplace_back(job_of(draft, flags_.seed));
-      by_id[synth::id_of(flags_.seed, draft)] = &draft;
+      if (!draft.cuda.empty()) jobs.emplace_back(cuda_job_of(draft, flags_.seed));
+      by_id[synth::id_of(flags_.seed, draft)].draft = &draft;
     }
+    const std::size_t all = jobs.size();
     std::size_t done = 0;
     PipelineHooks hooks{.judged = [&](const Job& job, const Verdict& verdict) -> Result<> {
-                          if (watch_.progress) watch_.progress("judge", ++done, open.size());
-                          return keep(*by_id.at(job.id), verdict);
+                          if (watch_.progress) watch_.progress("judge", ++done, all);
+                          const bool cuda = job.id.ends_with(cuda_suffix);
+                          const std::string id =
+                              cuda ? job.id.substr(0, job.id.size() - cuda_suffix.size()) : job.id;
+                          Sides& sides = by_id.at(id);
+                          (cuda ? sides.cuda : sides.triton) = verdict;
+                          return sides.complete() ? keep(sides) : Result<>();
                         },
                         .bad_row = [](const RowError&) {},
                         .done_before = [](const Job&, const std::string&) -> Result<bool> { return false; },
@@ -171,14 +219,15 @@ class Synth {
   }
 
   // A fault of the infrastructure is no verdict: the next run judges the pair again.
-  Result<> keep(const synth::Draft& draft, const Verdict& verdict) {
-    if (verdict.status == Status::error && verdict.fault == Fault::infrastructure) {
-      if (++unjudged_ == 1) say(fmt::format("error: {}", verdict.error.value_or("a pair got no verdict")));
+  Result<> keep(const Sides& sides) {
+    for (const std::optional<Verdict>* verdict : {&sides.triton, &sides.cuda}) {
+      if (!*verdict || !is_infrastructure_fault(**verdict)) continue;
+      if (++unjudged_ == 1) say(fmt::format("error: {}", (*verdict)->error.value_or("a pair got no verdict")));
       return {};
     }
     ++judged_;
-    auto outcome = correct_and_counts(verdict) ? synth::Outcome::verified : synth::Outcome::repair;
-    return folder_.add(draft, outcome, line_of(draft, flags_.seed, verdict));
+    auto outcome = passed(sides) ? synth::Outcome::verified : synth::Outcome::repair;
+    return folder_.add(*sides.draft, outcome, line_of(sides, flags_.seed));
   }
 
   Session& session_;
@@ -193,7 +242,16 @@ class Synth {
   std::uint64_t unjudged_ = 0;
 };
 
-void print_yields(const synth::SynthFolder& folder, const Synth& synth, double seconds,
+Result<> check_families(synth::Source source, const std::vector<std::string>& families) {
+  const std::vector<std::string>& known = synth::families_of(source);
+  for (const std::string& family : families)
+    if (std::ranges::find(known, family) == known.end())
+      return fail(fmt::format("--source {} has no family {}", to_string(source), family),
+                  fmt::format("its families: {}", fmt::join(known, ", ")));
+  return {};
+}
+
+void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::Source source, double seconds,
                   const std::string& out) {
   synth::Yield all;
   fmt::print("{:<17} {:>8} {:>9} {:>10} {:>11} {:>9} {:>7}\n", "family", "sources", "compiled", "rewritten",
@@ -210,8 +268,11 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, double s
     all.duplicates += yield.duplicates;
     all.verified += yield.verified;
     all.repair += yield.repair;
+    all.cuda_verified += yield.cuda_verified;
   }
   print("all", all);
+  if (source == synth::Source::cuda)
+    fmt::print("CUDA side         {} of {} pairs verified on a GPU\n", all.cuda_verified, all.verified);
   std::vector<std::pair<std::uint64_t, std::string>> reasons;
   for (const auto& [reason, count] : folder.reasons()) reasons.emplace_back(count, reason);
   std::ranges::sort(reasons, std::greater());
@@ -226,7 +287,9 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, double s
 }  // namespace
 
 int dataset_synth(const DatasetSynthFlags& flags) {
-  synth::SynthSettings settings{.seed = flags.seed, .families = flags.families, .near = {}};
+  if (auto known = check_families(flags.source, flags.families); !known) return failed(known.error());
+  synth::SynthSettings settings{
+      .source = flags.source, .seed = flags.seed, .families = flags.families, .near = {}};
   std::ranges::sort(settings.families);
   settings.near.threshold = flags.near.threshold;
   settings.near.shingle_tokens = static_cast<unsigned>(flags.near.shingle_tokens);
@@ -242,7 +305,7 @@ int dataset_synth(const DatasetSynthFlags& flags) {
   Synth synth(session, flags, *folder, std::move(*plan));
   int status = session.run([&] { return synth.run(std::move(*python)); }, [] {});
   const double seconds = std::chrono::duration<double>(SynthClock::now() - begin).count();
-  if (!flags.quiet) print_yields(*folder, synth, seconds, flags.out);
+  if (!flags.quiet) print_yields(*folder, synth, flags.source, seconds, flags.out);
   if (synth.unjudged() > 0)
     fmt::print(stderr, "{} pairs got no verdict; the same command judges them again\n", synth.unjudged());
   if (status == exit_interrupted)

@@ -1,5 +1,10 @@
 #include "options/dataset_flags.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "options/parse.h"
 #include "options/shared_flags.h"
 
@@ -319,11 +324,17 @@ void DatasetSynthFlags::add(CLI::App& app) {
   add_parsed<std::uint64_t>(app, "--seed", seed, whole(0, ~std::uint64_t{0} >> 12U),
                             "seed of the sources [0]")
       ->type_name("N");
+  add_word<synth::Source>(app, "--source", source,
+                          "what Triton rewrites: PyTorch functions, or CUDA kernels [pytorch]");
+  std::vector<std::string> known = synth::families_of(synth::Source::pytorch);
+  std::ranges::copy(synth::families_of(synth::Source::cuda), std::back_inserter(known));
+  std::ranges::sort(known);
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   limit_to(app.add_option("--families", families,
-                          "families of sources: broadcast, column_reduction, gather, loss, matmul, movement, "
-                          "norm, pointwise, row_reduction, scan, softmax [all]"),
-           {"broadcast", "column_reduction", "gather", "loss", "matmul", "movement", "norm", "pointwise",
-            "row_reduction", "scan", "softmax"})
+                            fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}",
+                                        fmt::join(synth::families_of(synth::Source::pytorch), ", "),
+                                        fmt::join(synth::families_of(synth::Source::cuda), ", "))),
+             known)
       ->type_name("WORD");
   app.add_flag("--quiet,-q", quiet, "print errors only");
   near.add(app);

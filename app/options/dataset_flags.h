@@ -10,6 +10,7 @@
 #include "dataset/build/dedup.h"
 #include "dataset/fetch/git_source.h"
 #include "dataset/pairs/pairs.h"
+#include "dataset/synth/draft.h"
 #include "options/review_flags.h"
 #include "types/options.h"
 
@@ -148,6 +149,7 @@ struct DatasetSynthFlags {
   std::string out;
   std::uint64_t count = 100;
   std::uint64_t seed = 0;
+  synth::Source source = synth::Source::pytorch;
   std::vector<std::string> families;
   bool quiet = false;
   NearFlags near;

@@ -1,6 +1,7 @@
 """A warm parent that works in forked, confined children: python -m kernelwright._dataset.label_server.
 
-`--work label` compiles kernels; `--work pair` makes pairs of PyTorch and Triton.
+`--work label` compiles kernels; `--work pair` makes pairs of PyTorch and Triton, `--work cuda_pair` pairs of
+CUDA and Triton.
 
 A line on standard input is a job: a number, a space, JSON. A line on standard output is JSON: first the compilers
 (`triton`, and `error` where nothing can be confined), then for each job its number, how it ended and the child's
@@ -36,7 +37,8 @@ SCRATCH_BYTES = 128 << 20
 PROCESSES, OPEN_FILES = 24, 256
 FIRST_UID, UIDS = 63232, 1024  # above those of the verifier's runners, below nobody
 SUBREAPER, DEATH_SIGNAL = 36, 1
-WORK = {"label": "kernelwright._dataset.label_job", "pair": "kernelwright._dataset.synth.job"}
+WORK = {"label": "kernelwright._dataset.label_job", "pair": "kernelwright._dataset.synth.job",
+        "cuda_pair": "kernelwright._dataset.synth.cuda_job"}
 # Without one of these layers a module can read the disk, reach the network or outlive its job.
 REQUIRED = ("pid_ns", "net_ns", "root", "uid")
 

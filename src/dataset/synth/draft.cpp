@@ -7,10 +7,22 @@
 namespace kw::synth {
 namespace json = boost::json;
 
+const std::vector<std::string>& families_of(Source source) {
+  static const std::vector<std::string> pytorch{"broadcast", "column_reduction", "gather",    "loss",
+                                                "matmul",    "movement",         "norm",      "pointwise",
+                                                "row_reduction", "scan",         "softmax"};
+  static const std::vector<std::string> cuda{"arg_reduce", "binary", "broadcast", "column_reduce", "concat", "cross_entropy", "depthwise_conv", "dequantize", "dot_product", "dropout", "embedding", "gather", "glu", "group_norm", "histogram", "l2_normalize", "layer_norm", "log_softmax", "logsumexp", "masked_fill", "matmul", "matvec", "pad", "pairwise", "pool", "quantize", "reorder", "rms_norm", "rotary", "row_loss", "row_reduce", "scan", "scatter_add", "similarity", "softmax", "stencil_1d", "stencil_2d", "ternary", "transpose", "unary", "upsample"};
+  return source == Source::cuda ? cuda : pytorch;
+}
+
 json::object to_json(const Draft& draft) {
-  return {{"number", draft.number},     {"family", draft.family}, {"name", draft.name},
-          {"stage", draft.stage},       {"reason", draft.reason}, {"reference_code", draft.reference},
-          {"kernel_code", draft.kernel}};
+  json::object object{{"number", draft.number},     {"family", draft.family}, {"name", draft.name},
+                      {"stage", draft.stage},       {"reason", draft.reason}, {"reference_code", draft.reference},
+                      {"kernel_code", draft.kernel}};
+  if (draft.cuda.empty()) return object;
+  object["cuda_code"] = draft.cuda;
+  object["cuda_candidate"] = draft.cuda_candidate;
+  return object;
 }
 
 std::optional<Draft> draft_from(const json::object& object) {
@@ -22,6 +34,8 @@ std::optional<Draft> draft_from(const json::object& object) {
                .name = string_at(object, "name").value_or(""),
                .reference = *reference,
                .kernel = string_at(object, "kernel_code").value_or(""),
+               .cuda = string_at(object, "cuda_code").value_or(""),
+               .cuda_candidate = string_at(object, "cuda_candidate").value_or(""),
                .stage = string_at(object, "stage").value_or(""),
                .reason = string_at(object, "reason").value_or("")};
 }
@@ -42,17 +56,19 @@ Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_
   draft.name = string_at(object, "name").value_or("");
   draft.reference = string_at(object, "reference").value_or("");
   draft.kernel = string_at(object, "kernel").value_or("");
+  draft.cuda = string_at(object, "cuda").value_or("");
+  draft.cuda_candidate = string_at(object, "cuda_candidate").value_or("");
   draft.stage = draft.kernel.empty() ? string_at(object, "stage").value_or("compile") : "";
   draft.reason = draft.kernel.empty() ? string_at(object, "reason").value_or("no answer") : "";
   return draft;
 }
 
 std::string id_of(std::uint64_t seed, const Draft& draft) {
-  return fmt::format("synth-{}-{}", seed, draft.number);
+  return fmt::format("synth-{}{}-{}", draft.cuda.empty() ? "" : "cuda-", seed, draft.number);
 }
 
 std::string comparable_text(const Draft& draft) {
-  std::string text = draft.reference.substr(0, draft.reference.find("\ndef get_inputs(")) + draft.kernel;
+  std::string text = draft.reference.substr(0, draft.reference.find("\ndef get_inputs(")) + draft.kernel + draft.cuda;
   if (draft.name.empty()) return text;
   for (std::size_t at = text.find(draft.name); at != std::string::npos; at = text.find(draft.name, at + 1))
     text.replace(at, draft.name.size(), "f");

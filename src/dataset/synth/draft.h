@@ -1,5 +1,6 @@
 // A synthetic pair before its verdict: a PyTorch function drawn from a grammar, and a Triton file rewritten
-// from the compiler's code for it.
+// from the compiler's code for it; or a CUDA file and a Triton file written from one description, with their
+// PyTorch reference.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -7,8 +8,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/core/words.h"
 
 namespace kw::synth {
+
+// What the Triton side of a pair rewrites.
+BOOST_DEFINE_ENUM_CLASS(Source, pytorch, cuda)
+
+// The families of computations that a source draws from, in alphabetical order.
+const std::vector<std::string>& families_of(Source source);
 
 struct Draft {
   std::uint64_t number = 0;  // of the source, under the seed
@@ -16,6 +26,8 @@ struct Draft {
   std::string name;          // of the function
   std::string reference;
   std::string kernel;  // empty: there is none
+  std::string cuda;    // the .cu file; empty: the pair has no CUDA side
+  std::string cuda_candidate;  // the Python module that compiles and launches the kernel of `cuda`
   std::string stage;   // where it ended without a kernel: "compile", "rewrite"
   std::string reason;
 };
@@ -27,10 +39,10 @@ std::optional<Draft> draft_from(const boost::json::object& object);
 // The draft in the answer of a child that ended as `how` says.
 Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_view answer);
 
-// "synth-0-17": seed and number.
+// "synth-0-17", "synth-cuda-0-17": seed and number.
 std::string id_of(std::uint64_t seed, const Draft& draft);
 
-// The text that is compared with other pairs: the function and the kernels without their names and inputs.
+// The text that is compared with other pairs: the function and all kernels without their names and inputs.
 std::string comparable_text(const Draft& draft);
 
 }  // namespace kw::synth

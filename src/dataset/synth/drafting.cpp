@@ -17,7 +17,7 @@ namespace {
 constexpr int starts = 3;  // of the helper, before drafting is abandoned
 
 labels::HelperOptions helper_options(const DraftOptions& options) {
-  std::vector<std::string> arguments{"--work",    "pair",
+  std::vector<std::string> arguments{"--work",    options.source == Source::cuda ? "cuda_pair" : "pair",
                                      "--jobs",    fmt::format("{}", std::max(1U, options.jobs)),
                                      "--seconds", fmt::format("{}", std::max(1U, options.longest_s))};
   if (options.allow_unsandboxed) arguments.emplace_back("--unconfined");

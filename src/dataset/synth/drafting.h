@@ -19,6 +19,7 @@ struct DraftOptions {
   unsigned jobs = 2;
   unsigned longest_s = 60;  // of processor time, a source
   bool allow_unsandboxed = false;
+  Source source = Source::pytorch;
   std::uint64_t seed = 0;
   std::vector<std::string> families;  // empty: all
   std::function<void(std::size_t done, std::size_t of)> progress;

@@ -19,15 +19,20 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 namespace {
 
-// Increase it with GRAMMAR in python/kernelwright/_dataset/synth/grammar.py.
+// Increase it with GRAMMAR in python/kernelwright/_dataset/synth/grammar.py, and in cuda_pairs/draft.py.
 constexpr int grammar_version = 1;
+constexpr int cuda_grammar_version = 1;
 
 json::object identity_of(const SynthSettings& settings) {
-  return {{"grammar", grammar_version},
-          {"seed", settings.seed},
-          {"families", json::array(settings.families.begin(), settings.families.end())},
-          {"near_threshold", settings.near.threshold},
-          {"shingle_tokens", settings.near.shingle_tokens}};
+  json::object identity{{"grammar", grammar_version},
+                        {"seed", settings.seed},
+                        {"families", json::array(settings.families.begin(), settings.families.end())},
+                        {"near_threshold", settings.near.threshold},
+                        {"shingle_tokens", settings.near.shingle_tokens}};
+  if (settings.source == Source::pytorch) return identity;
+  identity["source"] = to_string(settings.source);
+  identity["grammar"] = cuda_grammar_version;
+  return identity;
 }
 
 Result<> check_identity(const fs::path& folder, const SynthSettings& settings) {
@@ -44,7 +49,7 @@ Result<> check_identity(const fs::path& folder, const SynthSettings& settings) {
   if (!text) return std::unexpected(text.error());
   if (canonical_json_text(*text) == wanted) return {};
   return fail(fmt::format("{} was made with other settings: {}", folder.string(), canonical_json_text(*text)),
-              fmt::format("these are {}; choose another --output, or the same --seed, --families and "
+              fmt::format("these are {}; choose another --output, or the same --source, --seed, --families and "
                           "thresholds",
                           wanted));
 }
@@ -78,6 +83,10 @@ Result<Fd> open_lines(const fs::path& path, const std::function<Result<>(const j
   return fd;
 }
 
+bool is_cuda_verified(const json::object& line) {
+  return bool_at(line, "cuda_verified").value_or(false);
+}
+
 Result<> append(const Fd& fd, const json::object& line) {
   if (write_all(fd.get(), json::serialize(line) + "\n")) return {};
   return fail(fmt::format("cannot write the set: {}", errno_text(errno)),
@@ -104,7 +113,10 @@ Result<SynthFolder> SynthFolder::open(const fs::path& path, const SynthSettings&
 
 Result<> SynthFolder::read_judged(const fs::path& path, Outcome outcome) {
   auto file = open_lines(path, [&](const json::object& line) -> Result<> {
-    if (auto number = number_at(line, "number")) judged_[static_cast<std::uint64_t>(*number)] = outcome;
+    auto number = number_at(line, "number");
+    if (!number) return {};
+    judged_[static_cast<std::uint64_t>(*number)] = outcome;
+    if (is_cuda_verified(line)) cuda_verified_.insert(static_cast<std::uint64_t>(*number));
     return {};
   });
   if (!file) return std::unexpected(file.error());
@@ -154,6 +166,7 @@ void SynthFolder::take(Draft draft) {
     return;
   }
   ++(judged->second == Outcome::verified ? yield.verified : yield.repair);
+  if (judged->second == Outcome::verified) yield.cuda_verified += cuda_verified_.count(draft.number);
 }
 
 Result<> SynthFolder::add(const Draft& draft, Outcome outcome, const json::object& line) {
@@ -161,6 +174,7 @@ Result<> SynthFolder::add(const Draft& draft, Outcome outcome, const json::objec
   judged_[draft.number] = outcome;
   Yield& yield = yields_[draft.family];
   ++(outcome == Outcome::verified ? yield.verified : yield.repair);
+  if (outcome == Outcome::verified && is_cuda_verified(line)) ++yield.cuda_verified;
   return {};
 }
 

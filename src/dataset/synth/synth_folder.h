@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 namespace kw::synth {
 
 struct SynthSettings {
+  Source source = Source::pytorch;
   std::uint64_t seed = 0;
   std::vector<std::string> families;  // empty: all
   near::Parameters near;
@@ -35,6 +37,7 @@ struct Yield {
   std::uint64_t duplicates = 0;
   std::uint64_t verified = 0;
   std::uint64_t repair = 0;
+  std::uint64_t cuda_verified = 0;  // of the verified ones: a GPU ran the CUDA side too
 };
 
 enum class Outcome { verified, repair };
@@ -75,6 +78,7 @@ class SynthFolder {
   Fd repair_;
   std::uint64_t next_ = 0;
   std::map<std::uint64_t, Outcome> judged_;
+  std::set<std::uint64_t> cuda_verified_;
   std::vector<Draft> open_;
   Distinct distinct_;
   std::map<std::string, Yield> yields_;
