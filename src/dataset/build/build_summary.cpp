@@ -110,7 +110,8 @@ void add(RowFacts& facts, const corpus::Row& row, std::optional<std::int64_t> pr
   count_labels(facts.labels, row.labels);
   count_leaks(facts.leaks, row.leakage);
   if (!row.verdict.empty()) ++facts.verdicts[known(string_at(row.verdict, "trust").value_or(""))];
-  if (row.pair && !row.verdict.empty()) ++facts.judged_pairs;
+  if (row.pair && !row.verdict.empty())
+    ++(bool_at(row.verdict, "cuda_verified").value_or(true) ? facts.judged_pairs : facts.half_judged_pairs);
   facts.prompt_characters.add(characters(row.prompt));
   facts.completion_characters.add(characters(row.completion));
   if (row.difficulty.tokens > 0) facts.completion_tokens.add(row.difficulty.tokens);

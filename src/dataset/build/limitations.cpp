@@ -60,16 +60,21 @@ std::string balance(const RowFacts& rows) {
 std::string pairs(const RowFacts& rows) {
   std::uint64_t pairs = count_of(rows.kinds, "cu2triton") + count_of(rows.kinds, "torch2triton");
   if (pairs == 0) return {};
-  const std::uint64_t matched = pairs - std::min(pairs, rows.judged_pairs);
+  const std::uint64_t judged = rows.judged_pairs + rows.half_judged_pairs;
+  const std::uint64_t matched = pairs - std::min(pairs, judged);
   std::string text = "**Pairs**:";
   if (rows.judged_pairs > 0)
     text +=
         fmt::format(" the verifier ran both sides of {} on equal inputs.", counted(rows.judged_pairs, "row"));
+  if (rows.half_judged_pairs > 0)
+    text += fmt::format(
+        " {} generated CUDA side of {} was not run; the verifier ran the Triton side against a PyTorch reference.",
+        rows.judged_pairs > 0 ? "The" : "the", counted(rows.half_judged_pairs, "row"));
   if (matched > 0)
     text += fmt::format(
         " {} two sides of {} were matched by names, parameters and operations, or by hand. They were not run "
         "against each other.",
-        rows.judged_pairs > 0 ? "The" : "the", counted(matched, "row"));
+        judged > 0 ? "The" : "the", counted(matched, "row"));
   return text;
 }
 

@@ -139,7 +139,7 @@ class PairMaker {
       if (row.licence.spdx.empty()) row.licence = stated;
       if (row.pair->other_licence.spdx.empty()) row.pair->other_licence = stated;
       count_pair(row, source);
-      ++(judged.empty() ? tally.cuda : tally.torch);
+      ++(row.kind == corpus::RowKind::cu2triton ? tally.cuda : tally.torch);
       if (!judged.empty() && in_validation(row.source.path, settings_.seed, settings_.validation_share))
         row.split = "validation";
       sink_.add(std::move(row));

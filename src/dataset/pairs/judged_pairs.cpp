@@ -1,4 +1,4 @@
-// Rows of judged pairs of PyTorch and Triton, such as `dataset synth` makes.
+// Rows of judged pairs of PyTorch or CUDA with Triton, such as `dataset synth` makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,6 +31,23 @@ corpus::Licence stated(const boost::json::object& line, const char* key, const s
   return spdx ? corpus::Licence{.spdx = *spdx, .evidence = file.filename().string()} : corpus::Licence{};
 }
 
+// A CUDA side that no GPU has run is compiled from the description of the Triton side: likely right, not known.
+constexpr double unrun_confidence = 0.9;
+
+// Makes the row one of CUDA and Triton, if the line has a CUDA side.
+void take_cuda_side(corpus::Row& row, const boost::json::object& line) {
+  auto cuda = string_at(line, "cuda_code");
+  if (!cuda) return;
+  const bool verified = bool_at(line, "cuda_verified").value_or(false);
+  row.kind = corpus::RowKind::cu2triton;
+  row.prompt = cuda_prompt(*cuda);
+  row.source.span.end = cuda->size();
+  row.verdict["cuda_verified"] = verified;
+  if (!verified) row.pair->confidence = unrun_confidence;
+  row.pair->reasons.emplace_back(verified ? "CUDA side verified: correct" : "CUDA side not run");
+  if (auto origin = string_at(line, "origin")) row.pair->reasons.push_back(*origin);
+}
+
 Result<Numbered> judged_row(const std::filesystem::path& file, const table::TextRow& line) {
   const std::string id = string_at(line.rest, "id").value_or("");
   const auto* verdict = object_at(line.rest, "verdict");
@@ -44,9 +61,6 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
   row.kind = corpus::RowKind::torch2triton;
   row.prompt = torch_prompt(line.prompt);
   row.completion = line.completion;
-  row.id = corpus::row_key(row.prompt, row.completion);
-  row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
-  row.unit = row.id;
   row.source = judged_place(file, id, line.prompt.size());
   row.licence = stated(line.rest, "licence", file);
   row.verdict = *verdict;
@@ -59,6 +73,10 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
                                   .reasons = {fmt::format("verified: correct, {}", trust)},
                                   .other = judged_place(file, id, line.completion.size()),
                                   .other_licence = stated(line.rest, "triton_licence", file)};
+  take_cuda_side(row, line.rest);
+  row.id = corpus::row_key(row.prompt, row.completion);
+  row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
+  row.unit = row.id;
   return made;
 }
 

@@ -109,8 +109,9 @@ Result<std::vector<corpus::Row>> hand_made_pairs(const std::string& folder);
 std::filesystem::path judged_pairs_file(const std::string& folder);
 
 // The PyTorch → Triton rows of a file of JSON lines with reference_code, kernel_code, licence,
-// triton_licence, id, name and verdict; whole files, in the order of `number`. Confidence 1, and the verdict
-// says why. A line whose verdict is not right and counting is an error: it is no pair.
+// triton_licence, id, name and verdict; whole files, in the order of `number`. A line with cuda_code is a
+// CUDA → Triton row instead. Confidence 1, or 0.9 where no GPU has run the CUDA side; the reasons say so. A
+// line whose verdict is not right and counting is an error: it is no pair.
 Result<std::vector<corpus::Row>> judged_pairs(const std::filesystem::path& file);
 
 }  // namespace kw::pairs

@@ -22,6 +22,7 @@ json::object to_json(const Draft& draft) {
   if (draft.cuda.empty()) return object;
   object["cuda_code"] = draft.cuda;
   object["cuda_candidate"] = draft.cuda_candidate;
+  object["compared_text"] = draft.compared;
   return object;
 }
 
@@ -36,6 +37,7 @@ std::optional<Draft> draft_from(const json::object& object) {
                .kernel = string_at(object, "kernel_code").value_or(""),
                .cuda = string_at(object, "cuda_code").value_or(""),
                .cuda_candidate = string_at(object, "cuda_candidate").value_or(""),
+               .compared = string_at(object, "compared_text").value_or(""),
                .stage = string_at(object, "stage").value_or(""),
                .reason = string_at(object, "reason").value_or("")};
 }
@@ -58,6 +60,7 @@ Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_
   draft.kernel = string_at(object, "kernel").value_or("");
   draft.cuda = string_at(object, "cuda").value_or("");
   draft.cuda_candidate = string_at(object, "cuda_candidate").value_or("");
+  draft.compared = string_at(object, "compared").value_or("");
   draft.stage = draft.kernel.empty() ? string_at(object, "stage").value_or("compile") : "";
   draft.reason = draft.kernel.empty() ? string_at(object, "reason").value_or("no answer") : "";
   return draft;
@@ -68,7 +71,8 @@ std::string id_of(std::uint64_t seed, const Draft& draft) {
 }
 
 std::string comparable_text(const Draft& draft) {
-  std::string text = draft.reference.substr(0, draft.reference.find("\ndef get_inputs(")) + draft.kernel + draft.cuda;
+  if (!draft.compared.empty()) return draft.compared;
+  std::string text = draft.reference.substr(0, draft.reference.find("\ndef get_inputs(")) + draft.kernel;
   if (draft.name.empty()) return text;
   for (std::size_t at = text.find(draft.name); at != std::string::npos; at = text.find(draft.name, at + 1))
     text.replace(at, draft.name.size(), "f");

@@ -28,6 +28,7 @@ struct Draft {
   std::string kernel;  // empty: there is none
   std::string cuda;    // the .cu file; empty: the pair has no CUDA side
   std::string cuda_candidate;  // the Python module that compiles and launches the kernel of `cuda`
+  std::string compared;        // the text that tells the pair from others; empty: made of the texts above
   std::string stage;   // where it ended without a kernel: "compile", "rewrite"
   std::string reason;
 };
@@ -42,7 +43,7 @@ Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_
 // "synth-0-17", "synth-cuda-0-17": seed and number.
 std::string id_of(std::uint64_t seed, const Draft& draft);
 
-// The text that is compared with other pairs: the function and all kernels without their names and inputs.
+// The text that is compared with other pairs: the function and the kernels without their names and inputs.
 std::string comparable_text(const Draft& draft);
 
 }  // namespace kw::synth

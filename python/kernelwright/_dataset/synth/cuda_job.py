@@ -12,7 +12,7 @@ def pair(seed, number, families=()):
     for text in (drawn.reference, drawn.triton, drawn.candidate):
         ast.parse(text)
     return {"family": drawn.family, "name": drawn.name, "reference": drawn.reference, "kernel": drawn.triton,
-            "cuda": drawn.cuda, "cuda_candidate": drawn.candidate}
+            "cuda": drawn.cuda, "cuda_candidate": drawn.candidate, "compared": drawn.compared}
 
 
 def prepare():

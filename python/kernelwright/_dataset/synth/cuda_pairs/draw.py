@@ -17,7 +17,7 @@ NAMES = {
     "THREADS": ("THREADS", "kThreads", "BLOCK_THREADS", "kBlockSize", "NUM_THREADS"),
     "BLOCK": ("BLOCK", "BLOCK_SIZE", "BLOCK_N", "TILE"),
     "offs": ("offs", "offsets", "idx"),
-    "acc": ("acc", "total", "accum", "sum_"),
+    "acc": ("acc", "total", "accum", "running"),
 }
 
 

@@ -84,21 +84,17 @@ BINARY = tuple(Operation(*each) for each in (
 BY_WORD = {each.word: each for each in (*UNARY, *BINARY)}
 
 ATOM = re.compile(r"-?[\w.]+$")
-CALL = re.compile(r"[A-Za-z_][\w.]*\(")
 
 
 def is_atom(text):
-    """Whether an operator can stand beside a text: it is a name, a number or one call."""
-    if ATOM.match(text) and not text.startswith("-"):
-        return True
-    if not CALL.match(text):
-        return False
+    """Whether an operator can stand beside a text: it has no operator outside of brackets."""
     depth = 0
-    for at, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if depth == 0 and char == ")":
-            return at == len(text) - 1
-    return False
+    for char in text:
+        depth -= char in ")]"
+        if depth == 0 and not (char.isalnum() or char in "_.()[]"):
+            return False
+        depth += char in "(["
+    return True
 
 
 class Writer:

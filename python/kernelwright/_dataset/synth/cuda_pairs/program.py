@@ -44,7 +44,6 @@ class Side:
     helpers: str = ""
     block: tuple = ("THREADS",)  # CUDA only
     constants: dict = field(default_factory=dict)  # CUDA: constexpr int; Triton: tl.constexpr parameters
-    sizes: tuple = None  # where the kernel needs other ones than the program's
 
 
 @dataclass
@@ -59,6 +58,7 @@ class Program:
     reference: list  # lines of the PyTorch function's body, which end with return
     cuda: Side
     triton: Side
+    copies: bool = False  # elements are only moved, so that no type is converted
 
 
 @dataclass
@@ -71,6 +71,7 @@ class Pair:
     triton: str
     cuda: str  # the .cu file: kernel and host launcher
     candidate: str  # a Python module that compiles and launches the kernel
+    compared: str  # what tells the pair from others: the texts before they are named, without inputs and launchers
 
 
 def fill(template, **values):
@@ -127,7 +128,11 @@ class ProgramWriter:
             if known in taken and new not in taken:
                 self.renames[known] = new
                 taken.add(new)
-        return Pair(self.family, self.program.name, *map(self._renamed, texts))
+        return Pair(self.family, self.program.name, *map(self._renamed, texts), self._compared(kernel, texts))
+
+    def _compared(self, kernel, texts):
+        parts = [texts[0].split("\ndef get_inputs(")[0], texts[1].split(f"\ndef {ENTRY}(")[0], kernel]
+        return re.sub(rf"\b{self.program.name}(?=_kernel\b|\b)", "f", "\n".join(parts)).replace(" __restrict__", "")
 
     def _renamed(self, text):
         for known, new in self.renames.items():
@@ -139,7 +144,9 @@ class ProgramWriter:
     def _reference(self):
         lines = list(self.program.reference)
         halves = [each.name for each in self.program.inputs if each.dtype == "float16"]
-        if halves:
+        if self.program.copies:
+            lines = [line.replace(".half()", "") for line in lines]
+        elif halves:
             lines = [f"{name} = {name}.float()" for name in halves] + lines
         body = textwrap.indent("\n".join(lines), "    ")
         imports = "import torch\nimport torch.nn.functional as F\n" if "F." in body else "import torch\n"
@@ -158,18 +165,22 @@ class ProgramWriter:
     # --- CUDA
 
     def _cuda_macro(self, name, parts):
-        half = self.types.get(parts[0]) == "float16"
+        half = self.types.get(parts[0]) == "float16" and not self.program.copies
         if name == "LOAD":
             return f"__half2float({parts[0]}[{parts[1]}])" if half else f"{parts[0]}[{parts[1]}]"
         if name == "ATOMIC_ADD":
             return f"atomicAdd(&{parts[0]}[{parts[1]}], {parts[2]})"
         return f"{parts[0]}[{parts[1]}] = " + (f"__float2half({parts[2]})" if half else parts[2])
 
-    def _parameters(self):
+    def _parameters(self, sizes):
         restrict = " __restrict__" if self.draw.restrict else ""
         pointers = [f"const {C_TYPES[each.dtype]}*{restrict} {each.name}" for each in self.program.inputs]
         pointers += [f"{C_TYPES[each.dtype]}*{restrict} {each.name}" for each in self.program.outputs]
-        return [*pointers, *(f"int {size}" for size in self.program.sizes)]
+        return [*pointers, *(f"int {size}" for size in sizes)]
+
+    def _used_sizes(self, side):
+        """The sizes that a kernel reads."""
+        return [size for size in self.program.sizes if re.search(rf"\b{size}\b", side.body)]
 
     def _constants(self):
         return {**({"THREADS": self.draw.threads} if "THREADS" in self.program.cuda.block else {}), **self.program.cuda.constants}
@@ -178,6 +189,8 @@ class ProgramWriter:
         side = self.program.cuda
         text = expanded(f"{side.helpers}\0{side.body}", self._cuda_macro)
         helpers, body = text.split("\0")
+        if self.program.copies and "float16" in self.types.values():
+            body = re.sub(r"-?\b\d+\.\d+f\b", r"__float2half(\g<0>)", re.sub(r"\bfloat\b", "__half", body))
         headers = {"cuda_fp16.h": "float16" in self.types.values(), "math_constants.h": "CUDART_INF_F" in text}
         parts = ["\n".join(f"#include <{header}>" for header, used in headers.items() if used)] if any(headers.values()) else []
         if self._constants():
@@ -186,7 +199,7 @@ class ProgramWriter:
                                    for name, value in self._constants().items()))
         if helpers.strip():
             parts.append(textwrap.dedent(helpers).strip("\n"))
-        head = folded(f"__global__ void {self.program.name}_kernel(", self._parameters(), ") {")
+        head = folded(f"__global__ void {self.program.name}_kernel(", self._parameters(self._used_sizes(side)), ") {")
         comment = "\n".join(f"// {line}" for line in textwrap.wrap(side.comment, 92))
         parts.append((comment + "\n" if comment else "") + head + "\n" + textwrap.indent(body.strip("\n"), "  ") + "\n}")
         return "\n\n".join(parts)
@@ -194,7 +207,7 @@ class ProgramWriter:
     def _host_launcher(self):
         program = self.program
         name = self.draw.launcher.format(program.name)
-        parameters = [each.replace(" __restrict__", "") for each in self._parameters()] + ["cudaStream_t stream"]
+        parameters = [each.replace(" __restrict__", "") for each in self._parameters(program.sizes)] + ["cudaStream_t stream"]
         lines = [folded(f"void {name}(", parameters, ") {")]
         for each in program.outputs:
             if each.fill:
@@ -207,7 +220,7 @@ class ProgramWriter:
         if len(program.cuda.block) > 1:
             lines.append(f"  const dim3 block({block});")
             block = "block"
-        arguments = [each.name for each in [*program.inputs, *program.outputs]] + list(program.sizes)
+        arguments = [each.name for each in [*program.inputs, *program.outputs]] + self._used_sizes(program.cuda)
         lines.append("  " + folded(f"{program.name}_kernel<<<{grid}, {block}, 0, stream>>>(", arguments, ");").replace("\n", "\n  "))
         return "\n".join([*lines, "}"])
 
@@ -218,7 +231,7 @@ class ProgramWriter:
         lines += program.sizes_from + [self._allocation(each) for each in program.outputs]
         grid = [floor(each) for each in program.cuda.grid] + ["1"] * (3 - len(program.cuda.grid))
         block = list(program.cuda.block) + ["1"] * (3 - len(program.cuda.block))
-        arguments = [each.name for each in [*program.inputs, *program.outputs]] + list(program.sizes)
+        arguments = [each.name for each in [*program.inputs, *program.outputs]] + self._used_sizes(program.cuda)
         lines.append(f"kernel(grid=({', '.join(grid)}), block=({', '.join(block)}), args=({', '.join(arguments)},))")
         lines.append("return " + ", ".join(each.name for each in program.outputs))
         constants = "".join(f"{name} = {value}\n" for name, value in self._constants().items())
@@ -233,7 +246,7 @@ class ProgramWriter:
 
     def _triton_macro(self, name, parts):
         pointer = f"{parts[0]}_ptr + {parts[1]}" if parts[1] else f"{parts[0]}_ptr"
-        half = self.types.get(parts[0]) == "float16"
+        half = self.types.get(parts[0]) == "float16" and not self.program.copies
         rest = "".join(f", {each}" for each in parts[2:] if each != "raw")
         if name == "LOAD":
             return f"tl.load({pointer}{rest})" + (".to(tl.float32)" if half and "raw" not in parts else "")
@@ -252,13 +265,14 @@ class ProgramWriter:
         program, side = self.program, self.program.triton
         body = expanded(f"{side.helpers}\0{side.body}", self._triton_macro)
         helpers, body = body.split("\0")
-        sizes = list(program.sizes if side.sizes is None else side.sizes)
+        sizes = self._used_sizes(side)
         tensors = [each.name for each in [*program.inputs, *program.outputs]]
         constants = [f"{name}: tl.constexpr" for name in side.constants]
         head = folded(f"def {program.name}_kernel(", [*(f"{name}_ptr" for name in tensors), *sizes, *constants], "):", 4)
         comment = "\n".join(f"    # {line}" for line in textwrap.wrap(side.comment, 90))
         kernel = "@triton.jit\n" + head + "\n" + (comment + "\n" if comment else "") + textwrap.indent(body.strip("\n"), "    ")
-        parts = ["import torch\nimport triton\nimport triton.language as tl"]
+        libdevice = "\nfrom triton.language.extra import libdevice" if "libdevice." in body else ""
+        parts = [f"import torch\nimport triton\nimport triton.language as tl{libdevice}"]
         if helpers.strip():
             parts.append(textwrap.dedent(helpers).strip("\n"))
         parts += [kernel, self._triton_launcher(sizes, tensors)]

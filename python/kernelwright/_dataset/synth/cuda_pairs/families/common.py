@@ -5,7 +5,7 @@ from ..program import fill
 WARP_SUM = """
 __device__ __forceinline__ float warp_reduce_$word(float value) {
   for (int offset = 16; offset > 0; offset >>= 1) {
-    value = $shuffled;
+    $shuffled
   }
   return value;
 }
@@ -33,7 +33,7 @@ __device__ float block_reduce_$word(float value) {
   __syncthreads();
   for (int stride = THREADS / 2; stride > 0; stride /= 2) {
     if (threadIdx.x < stride) {
-      scratch[threadIdx.x] = $combined;
+      $combined
     }
     __syncthreads();
   }
@@ -42,20 +42,20 @@ __device__ float block_reduce_$word(float value) {
   return result;
 }
 """
-COMBINE = {"sum": "{0} + {1}", "max": "fmaxf({0}, {1})", "min": "fminf({0}, {1})", "prod": "{0} * {1}"}
-IDENTITY = {"sum": "0.0f", "max": "-CUDART_INF_F", "min": "CUDART_INF_F", "prod": "1.0f"}
+UPDATE = {"sum": "{0} += {1};", "max": "{0} = fmaxf({0}, {1});", "min": "{0} = fminf({0}, {1});"}
+IDENTITY = {"sum": "0.0f", "max": "-CUDART_INF_F", "min": "CUDART_INF_F"}
 
 
 def warp_reduction(word, everyone=True):
     """A function of a warp's 32 values; `everyone` gets the result, or the first lane only."""
     shuffle = "__shfl_xor_sync" if everyone else "__shfl_down_sync"
-    return fill(WARP_SUM, word=word, shuffled=COMBINE[word].format("value", f"{shuffle}(0xffffffff, value, offset)"))
+    return fill(WARP_SUM, word=word, shuffled=UPDATE[word].format("value", f"{shuffle}(0xffffffff, value, offset)"))
 
 
 def block_reduction(word, tree=False):
     """Functions of the values of a block's threads."""
     if tree:
-        return fill(TREE_SUM, word=word, combined=COMBINE[word].format("scratch[threadIdx.x]", "scratch[threadIdx.x + stride]"))
+        return fill(TREE_SUM, word=word, combined=UPDATE[word].format("scratch[threadIdx.x]", "scratch[threadIdx.x + stride]"))
     block = fill(BLOCK_SUM, word=word, identity=IDENTITY[word])
     return warp_reduction(word) + "\n\n" + block
 

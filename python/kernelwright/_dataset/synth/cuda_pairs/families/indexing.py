@@ -58,7 +58,7 @@ def embedding(draw):
             mask = cols < dim
             v = LOAD(table, index * dim + cols, mask=mask, other=0.0)
             STORE(out, token * dim + cols, $value, mask=mask)
-            """.replace("${ids}", ids), value=extra_triton.format(v="v")), ("n_tokens",), "One program per token.", constants={"BLOCK": "triton.next_power_of_2(dim)"}, sizes=("dim",))
+            """.replace("${ids}", ids), value=extra_triton.format(v="v")), ("n_tokens",), "One program per token.", constants={"BLOCK": "triton.next_power_of_2(dim)"})
     else:
         value = extra_triton.format(v="v").replace("index == 0", "index[:, None] == 0").replace("token * dim + cols", "offs")
         triton = Side(fill("""
@@ -72,7 +72,8 @@ def embedding(draw):
             """.replace("${ids}", ids), value=value), ("cdiv(n_tokens, BLOCK_TOKENS)",), "A program gathers the rows of BLOCK_TOKENS tokens.",
                       constants={"BLOCK_TOKENS": draw.pick((4, 8, 16)), "BLOCK_DIM": "triton.next_power_of_2(dim)"})
     return Program(name_of([] if kind == "plain" else kind, "embedding"), inputs, [Output("out", "(n_tokens, dim)", draw.dtype)], ("n_tokens", "dim"),
-                   [f"n_tokens, dim = {ids}.shape[0], table.shape[1]"], [f"return {typed(draw, reference)}"], cuda, triton)
+                   [f"n_tokens, dim = {ids}.shape[0], table.shape[1]"], [f"return {typed(draw, reference)}"], cuda, triton,
+                   copies=kind in ("plain", "padding"))
 
 
 def gather(draw):
@@ -103,12 +104,12 @@ def gather(draw):
         $lines
         STORE(out, row * n_picked + k, $value, mask=mask)
         """, lines=lines, value=value), ("n_rows",), draw.say("One program per row; the loads are gathered by pointers.", "A row per program."),
-                  constants={"BLOCK": "triton.next_power_of_2(n_picked)"}, sizes=("n_cols", "n_picked"))
+                  constants={"BLOCK": "triton.next_power_of_2(n_picked)"})
     lines, text = written(replaced(act, "v", "picked"), "torch", ("picked",))
     reference = "torch.gather(x, 1, index)"
     body = [f"return {typed(draw, reference)}"] if isinstance(act, Leaf) else [f"picked = {reference}", *lines, f"return {typed(draw, text)}"]
     return Program(name_of("gather", words_of(act)), [Tensor("x", (rows, cols), draw.dtype), index], [Output("out", "(n_rows, n_picked)", draw.dtype)],
-                   ("n_rows", "n_cols", "n_picked"), ["n_rows, n_cols = x.shape", "n_picked = index.shape[1]"], body, cuda, triton)
+                   ("n_rows", "n_cols", "n_picked"), ["n_rows, n_cols = x.shape", "n_picked = index.shape[1]"], body, cuda, triton, isinstance(act, Leaf))
 
 
 def scatter_add(draw):
@@ -153,7 +154,7 @@ def scatter_add(draw):
         $lines
         ATOMIC_ADD(out, target * n_cols + cols, $value, mask=mask)
         """.replace("${ids}", ids), lines=lines, value=value), ("n_rows",), draw.say("One program per row; the target row is updated atomically.", "out starts as zero."),
-                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     lines, text = written(replaced(act, "v", "x"), "torch", ("x",))
     text = f"weight[:, None] * {text if text.isidentifier() else f'({text})'}" if weighted else text
     # One row of the inputs names each segment, so that their number follows from the shapes alone.
@@ -232,6 +233,7 @@ def histogram(draw):
 
 def quantize(draw):
     """Rows to 8-bit integers with the scale of a row, or of the tensor."""
+    draw.dtype = "float32"  # ties between two integers are frequent in float16, and no rounding of them is wrong
     rows, cols = draw.pick(ROWS), draw.pick(COLUMNS)
     dynamic = draw.chance(0.6)
     if dynamic:
@@ -256,13 +258,10 @@ def quantize(draw):
             mask = cols < n_cols
             v = LOAD(x, row * n_cols + cols, mask=mask, other=0.0)
             peak = tl.maximum(tl.max(tl.abs(v), axis=0), 1e-8)
-            scaled = v * (127.0 / peak)
-            # Half up, then the tie to even as in torch.round.
-            rounded = tl.floor(scaled + 0.5)
-            tie = (rounded - scaled == 0.5) & (rounded - 2.0 * tl.floor(rounded * 0.5) == 1.0)
-            STORE(q, row * n_cols + cols, tl.where(tie, rounded - 1.0, rounded).to(tl.int8), mask=mask)
+            rounded = libdevice.rint(v * (127.0 / peak))
+            STORE(q, row * n_cols + cols, rounded.to(tl.int8), mask=mask)
             STORE(scales, row, peak / 127.0)
-            """), ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+            """), ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
         return Program("quantize_rows_int8", [Tensor("x", (rows, cols), draw.dtype)], [Output("q", "(n_rows, n_cols)", "int8"), Output("scales", "(n_rows,)", "float32")],
                        ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"],
                        ["peak = x.abs().amax(dim=-1).clamp(min=1e-8)", "q = torch.round(x * (127.0 / peak)[:, None]).to(torch.int8)", "return q, peak / 127.0"], cuda, triton)
@@ -277,10 +276,7 @@ def quantize(draw):
         offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         mask = offs < numel
         scaled = LOAD(x, offs, mask=mask, other=0.0) * $factor
-        # Half up, then the tie to even as in torch.round.
-        rounded = tl.floor(scaled + 0.5)
-        tie = (rounded - scaled == 0.5) & (rounded - 2.0 * tl.floor(rounded * 0.5) == 1.0)
-        v = tl.where(tie, rounded - 1.0, rounded) + $zero
+        v = libdevice.rint(scaled) + $zero
         STORE(q, offs, tl.minimum(tl.maximum(v, -128.0), 127.0).to(tl.int8), mask=mask)
         """, factor=1 / scale, zero=float(zero)), ("cdiv(numel, BLOCK)",), "", constants={"BLOCK": draw.block})
     return Program("quantize_affine_int8", [Tensor("x", (rows, cols), draw.dtype)], [Output("q", "x.shape", "int8")], ("numel",), ["numel = x.numel()"],
@@ -325,7 +321,7 @@ def dequantize(draw):
         $lines
         STORE(out, row * n_cols + cols, $value, mask=mask)
         """, index=triton_index, lines=lines, value=value), ("n_rows",), draw.say("One program per row.", f"One scale per {kind}."),
-                  constants={**constants, "BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                  constants={**constants, "BLOCK": "triton.next_power_of_2(n_cols)"})
     expanded = {"row": "scale[:, None]", "column": "scale", "group": f"scale.repeat_interleave({group}, dim=1)"}[kind]
     lines, text = written(replaced(act, "v", "h"), "torch", ("h",))
     half = draw.dtype == "float16"

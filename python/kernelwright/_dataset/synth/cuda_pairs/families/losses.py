@@ -53,7 +53,7 @@ def cross_entropy(draw):
         picked = LOAD(logits, row * n_cols + index)$scale
         STORE(loss, row, $result)
         """, scale=scale_triton, result=result), ("n_rows",), draw.say("One program per row; masked logits are -inf and add nothing.", "A row of logits per program."),
-                  constants={**({"IGNORED": 0} if kind == "ignore" else {}), "BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                  constants={**({"IGNORED": 0} if kind == "ignore" else {}), "BLOCK": "triton.next_power_of_2(n_cols)"})
     option = {"smooth": f", label_smoothing={smooth}", "ignore": ", ignore_index=0"}.get(kind, "")
     inputs = [Tensor("logits", (rows, cols), draw.dtype), Tensor("target", (rows,), "int64", f"torch.randint(0, {cols}, ({rows},))")]
     reference = f"F.cross_entropy(logits{scale_torch}, target, reduction=\"none\"{option})"
@@ -104,7 +104,7 @@ def row_loss(draw):
             $step
             acc = tl.sum(tl.where(mask, term, 0.0), axis=0)
             STORE(out, row, $last)
-            """, step=triton_step, last=last), ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+            """, step=triton_step, last=last), ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     else:
         triton = Side(fill("""
             rows = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -160,7 +160,7 @@ def similarity(draw):
         STORE(out, row, $last)
         """, a=a, b=b, sums=[f"{each} = tl.sum({terms[each]}, axis=0)" for each in sums],
                        last="dot / tl.maximum(tl.sqrt(aa) * tl.sqrt(bb), 1e-8)" if kind == "cosine" else "dot"), ("n_rows",), "One program per pair of rows.",
-                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     reference = {"cosine": f"F.cosine_similarity({a}, {b}, dim=-1)", "dot": f"({a} * {b}).sum(dim=-1)", "kl": "(torch.exp(log_p) * (log_p - log_q)).sum(dim=-1)"}[kind]
     maker = f"torch.log_softmax(torch.randn({rows}, {cols}), dim=-1)" + (".half()" if draw.dtype == "float16" else "") if kind == "kl" else ""
     return Program({"cosine": "cosine_similarity", "dot": "row_dot", "kl": "kl_divergence_rows"}[kind],

@@ -194,8 +194,7 @@ def broadcast(draw):
             $lines
             STORE(out, row * n_cols + cols, $value, mask=mask)
             """, vector=vector, index="row" if by_row else "cols, mask=mask", lines=lines, value=value)
-        triton = Side(body, ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"},
-                      sizes=("n_cols",))
+        triton = Side(body, ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     else:
         body = fill("""
             rows = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -300,8 +299,8 @@ def glu(draw):
             const float act = $act;
             STORE(out, i, act * up);""", gate=at("row", gate, "col"), up=at("row", up, "col"), act=cuda_gate)
         grid = ("cdiv(n_rows * dim, THREADS)",)
-    where = "second" if gate == "0" else "first"
-    comment = f"A row of x holds {'gate and value' if gate == '0' else 'value and gate'}, dim elements each; the {where} half is multiplied."
+    halves = "the gate in its first half and the value in its second" if gate == "0" else "the value in its first half and the gate in its second"
+    comment = f"A row of x has {halves}, dim elements each."
     triton = Side(fill("""
         row = tl.program_id(0)
         cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -311,7 +310,7 @@ def glu(draw):
         act = $act
         STORE(out, row * dim + cols, act * up, mask=mask)
         """, gate=at("row", gate, "cols"), up=at("row", up, "cols"), act=triton_gate), ("n_rows", "cdiv(dim, BLOCK)"), comment,
-                  constants={"BLOCK": draw.pick((64, 128))}, sizes=("dim",))
+                  constants={"BLOCK": draw.pick((64, 128))})
     names = "gate, up" if gate == "0" else "up, gate"
     return Program(word, [Tensor("x", (rows, 2 * half), draw.dtype)], [Output("out", "(n_rows, dim)", draw.dtype)], ("n_rows", "dim"),
                    ["n_rows, dim = x.shape[0], x.shape[1] // 2"],

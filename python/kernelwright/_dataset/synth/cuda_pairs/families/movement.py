@@ -57,11 +57,10 @@ def transpose(draw):
     lines, text = written(node, "torch", ("x",))
     if not isinstance(node, Leaf):
         lines, text = [*lines, f"h = {text}"], "h"
-    last = typed(draw, f"{text}.transpose(-2, -1)")
     return Program(name_of(["batched"] if batch else [], words_of(node), "transpose"), [Tensor("x", sizes, draw.dtype)],
                    [Output("out", "(batch, n_cols, n_rows)" if batch else "(n_cols, n_rows)", draw.dtype)],
                    (("batch",) if batch else ()) + ("n_rows", "n_cols"), [f"{'batch, ' if batch else ''}n_rows, n_cols = x.shape"],
-                   [*lines, f"return {last.replace('.half()', '.contiguous().half()') if draw.dtype == 'float16' else last + '.contiguous()'}"], cuda, triton)
+                   [*lines, f"return {typed(draw, f'{text}.transpose(-2, -1).contiguous()')}"], cuda, triton, isinstance(node, Leaf))
 
 
 def concat(draw):
@@ -108,7 +107,7 @@ def concat(draw):
             $lines
             STORE(out, row * width + cols, $value, mask=cols < width)
             """, a=a, b=b, lines=lines, value=value), ("n_rows", "cdiv(a_cols + b_cols, BLOCK)"), "",
-                      constants={"BLOCK": draw.pick((64, 128))}, sizes=("a_cols", "b_cols"))
+                      constants={"BLOCK": draw.pick((64, 128))})
     else:
         offs = "cols"
         triton = Side(fill("""
@@ -122,13 +121,13 @@ def concat(draw):
             $lines
             STORE(out, row * width + a_cols + $offs, $value, mask=cols < b_cols)
             """, a=a, b=b, lines=lines, value=value, offs=offs), ("n_rows",), "One program per row copies both parts.",
-                      constants={"BLOCK": "triton.next_power_of_2(max(a_cols, b_cols))"}, sizes=("a_cols", "b_cols"))
+                      constants={"BLOCK": "triton.next_power_of_2(max(a_cols, b_cols))"})
     lines, text = written(replaced(act, "v", "joined"), "torch", ("joined",))
     joined = f"torch.cat([{a}, {b}], dim=-1)"
     body = [f"return {typed(draw, joined)}"] if isinstance(act, Leaf) else [f"joined = {joined}", *lines, f"return {typed(draw, text)}"]
     return Program(name_of("concat", words_of(act)), [Tensor(a, (rows, first), draw.dtype), Tensor(b, (rows, second), draw.dtype)],
                    [Output("out", "(n_rows, a_cols + b_cols)", draw.dtype)], ("n_rows", "a_cols", "b_cols"),
-                   [f"n_rows, a_cols = {a}.shape", f"b_cols = {b}.shape[1]"], body, cuda, triton)
+                   [f"n_rows, a_cols = {a}.shape", f"b_cols = {b}.shape[1]"], body, cuda, triton, isinstance(act, Leaf))
 
 
 def pad(draw):
@@ -179,7 +178,7 @@ def pad(draw):
         $value
         STORE(out, offs, v, mask=in_range)
         """, value=triton_value), ("cdiv(out_numel, BLOCK)",), "Programs walk over the padded output.",
-                  constants={"PAD": amount, "BLOCK": draw.pick((128, 256))}, sizes=("planes", "height", "width"))
+                  constants={"PAD": amount, "BLOCK": draw.pick((128, 256))})
     body = cuda.body.replace("if (i >= planes * out_height * out_width) return;", "if (i >= out_numel) return;").replace(
         "const int out_height = height + 2 * PAD;\n", "const int out_height = height + 2 * PAD;\n")
     cuda.body = body
@@ -188,7 +187,7 @@ def pad(draw):
                    [Output("out", f"(planes, height + {2 * amount}, width + {2 * amount})", draw.dtype)], ("height", "width", "out_numel"),
                    ["planes, height, width = x.shape", f"out_numel = planes * (height + {2 * amount}) * (width + {2 * amount})"],
                    [f"return {typed(draw, reference)}"], cuda, Side(triton.body.replace("planes * out_height * out_width", "out_numel"), triton.grid,
-                                                                  triton.comment, constants=triton.constants))
+                                                                  triton.comment, constants=triton.constants), copies=True)
 
 
 def upsample(draw):
@@ -250,7 +249,8 @@ def upsample(draw):
         """, value=triton_value), ("cdiv(out_numel, BLOCK)",), "Each program computes BLOCK output elements.", constants={"FACTOR": factor, "BLOCK": draw.pick((128, 256))})
     return Program(f"upsample_{'bilinear' if bilinear else 'nearest'}", [Tensor("x", (planes, height, width), draw.dtype)],
                    [Output("out", f"(planes, height * {factor}, width * {factor})", draw.dtype)], ("height", "width", "out_numel"),
-                   ["planes, height, width = x.shape", f"out_numel = x.numel() * {factor * factor}"], [f"return {typed(draw, reference)}"], cuda, triton)
+                   ["planes, height, width = x.shape", f"out_numel = x.numel() * {factor * factor}"], [f"return {typed(draw, reference)}"], cuda, triton,
+                   copies=not bilinear)
 
 
 def rotary(draw):
@@ -298,8 +298,7 @@ def rotary(draw):
         second = LOAD(x, base + $high, mask=mask, other=0.0)
         STORE(out, base + $low, first * c - second * s, mask=mask)
         STORE(out, base + $high, second * c + first * s, mask=mask)
-        """, low=low, high=high), ("positions", "heads"), "One program per position and head.", constants={"BLOCK": "triton.next_power_of_2(half_dim)"},
-                  sizes=("heads", "half_dim"))
+        """, low=low, high=high), ("positions", "heads"), "One program per position and head.", constants={"BLOCK": "triton.next_power_of_2(half_dim)"})
     if draw.chance(0.5):
         triton = Side(fill("""
             position = tl.program_id(0)
@@ -315,7 +314,7 @@ def rotary(draw):
             STORE(out, base + $low, first * c - second * s, mask=mask)
             STORE(out, base + $high, second * c + first * s, mask=mask)
             """, low=low.replace("j", "j[None, :]"), high=high.replace("j", "j[None, :]")), ("positions",), "A program rotates all heads of one position with the same angles.",
-                      constants={"BLOCK_HEADS": "triton.next_power_of_2(heads)", "BLOCK_HALF": "triton.next_power_of_2(half_dim)"}, sizes=("heads", "half_dim"))
+                      constants={"BLOCK_HEADS": "triton.next_power_of_2(heads)", "BLOCK_HALF": "triton.next_power_of_2(half_dim)"})
     parts = ["first, second = x[..., 0::2], x[..., 1::2]"] if pairs else ["first, second = x.chunk(2, dim=-1)"]
     parts += ["c, s = cos[:, None, :], sin[:, None, :]", "rotated = (first * c - second * s, second * c + first * s)"]
     joined = "torch.stack(rotated, dim=-1).flatten(-2)" if pairs else "torch.cat(rotated, dim=-1)"
@@ -364,12 +363,13 @@ def reorder(draw):
         STORE(out, row * n_cols + cols, $store, mask=mask)
         """, source=source.replace("n_cols", "N").replace("col", "cols").replace("N", "n_cols"), lines=lines, store=store),
                   ("n_rows", "cdiv(n_cols, BLOCK)"), draw.say("A program handles BLOCK columns of one row.", ""),
-                  constants={**({"SHIFT": amount} if kind == "roll" else {}), "BLOCK": draw.pick((64, 128, 256))}, sizes=("n_cols",))
+                  constants={**({"SHIFT": amount} if kind == "roll" else {}), "BLOCK": draw.pick((64, 128, 256))})
     node = replaced(act, "v", "x")
     lines, text = written(node, "torch", ("x",))
     torch = {"flip": "torch.flip({0}, dims=(-1,))", "roll": f"torch.roll({{0}}, {amount}, dims=-1)", "tril": "torch.tril({0})", "triu": "torch.triu({0})"}[kind]
     return Program(name_of(words_of(act), name), [Tensor("x", (rows, cols), draw.dtype)], [Output("out", "", draw.dtype, like="x")],
-                   ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"], [*lines, f"return {typed(draw, torch.format(text))}"], cuda, triton)
+                   ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"], [*lines, f"return {typed(draw, torch.format(text))}"], cuda, triton,
+                   isinstance(act, Leaf))
 
 
 FAMILIES = (transpose, concat, pad, upsample, rotary, reorder)

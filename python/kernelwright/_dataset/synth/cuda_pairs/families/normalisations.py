@@ -131,7 +131,7 @@ def softmax_triton(draw, style, extra, result, log):
                 STORE(out, row * n_cols + cols, $result, mask=mask)
             """, extra=extra, result=result if log else "tl.exp(v - peak) / total"), ("n_rows",),
                     "Online softmax: the first loop finds maximum and sum in blocks, the second writes.",
-                    constants={"BLOCK": draw.pick((32, 64, 128))}, sizes=("n_cols",))
+                    constants={"BLOCK": draw.pick((32, 64, 128))})
     lines = ["total = tl.sum(tl.exp(v - peak), axis=0)"] if log else ["weights = tl.exp(v - peak)", "total = tl.sum(weights, axis=0)"]
     return Side(fill("""
         row = tl.program_id(0)
@@ -144,7 +144,7 @@ def softmax_triton(draw, style, extra, result, log):
         $lines
         STORE(out, row * n_cols + cols, $result, mask=mask)
         """, extra=extra, lines=lines, result=result), ("n_rows",), draw.say("One program per row.", "A row fits into one block."),
-                constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
 
 
 def softmax(draw):
@@ -280,7 +280,7 @@ def normalisation_triton(draw, kind, residual, affine, bias, act):
         $lines
         STORE(out, offs, $text, mask=mask)
         """, lines=lines, text=text), ("n_rows",), draw.say("One program per row; masked elements are zero and add nothing.", "One row per program."),
-                constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
 
 
 def layer_norm(draw):
@@ -346,8 +346,7 @@ def group_norm(draw):
             $lines
             STORE(out, pid * per_group + i, $text, mask=mask)
             """, lines=lines, text=text), ("batch * groups",), "One program per batch element and group; BLOCK covers the group.",
-                      constants={"EPS": epsilon, "BLOCK": "triton.next_power_of_2(channels_per_group * length)"},
-                      sizes=("groups", "channels_per_group", "length"))
+                      constants={"EPS": epsilon, "BLOCK": "triton.next_power_of_2(channels_per_group * length)"})
     else:
         triton = Side(fill("""
             pid = tl.program_id(0)
@@ -368,7 +367,7 @@ def group_norm(draw):
             STORE(out, offs, $text, mask=mask)
             """, lines=lines, text=text), ("batch * groups",), "A tile of channels and positions holds the whole group.",
                       constants={"EPS": epsilon, "BLOCK_CHANNELS": "triton.next_power_of_2(channels_per_group)",
-                                 "BLOCK_LENGTH": "triton.next_power_of_2(length)"}, sizes=("groups", "channels_per_group", "length"))
+                                 "BLOCK_LENGTH": "triton.next_power_of_2(length)"})
     channels = groups * a_group
     inputs = [Tensor("x", (batch, channels, length), draw.dtype), Tensor("weight", (channels,), draw.dtype), Tensor("bias", (channels,), draw.dtype)]
     value = replaced(act, "normed", "y")

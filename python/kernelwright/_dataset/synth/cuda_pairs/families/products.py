@@ -165,7 +165,7 @@ def matmul(draw):
                        offsets=offsets, precision=precision, add=add, lines=lines, value=value),
                   ("cdiv(M, BLOCK_M)", "cdiv(N, BLOCK_N)", *(("batch",) if batch else ())),
                   draw.say("A program computes a BLOCK_M x BLOCK_N tile and accumulates over K in float32.", "Blocked product with tl.dot; accumulates in float32."),
-                  constants={"BLOCK_M": draw.pick((16, 32, 64)), "BLOCK_N": draw.pick((16, 32, 64)), "BLOCK_K": draw.pick((16, 32))}, sizes=("M", "N", "K"))
+                  constants={"BLOCK_M": draw.pick((16, 32, 64)), "BLOCK_N": draw.pick((16, 32, 64)), "BLOCK_K": draw.pick((16, 32))})
     reference = f"{a} @ {b}.transpose(-2, -1)" if transposed else f"{a} @ {b}"
     reference += {"": "", "bias": " + bias", "residual": " + residual"}[extra]
     lines, text = written(act, "torch", ("acc",))
@@ -245,8 +245,7 @@ def pairwise(draw):
         difference = a_row[None, :] - b_rows
         acc = tl.sum($term, axis=1)
         STORE(out, row * N + cols, $last, mask=cols < N)
-        """, term=triton_term, last=last), ("M", "cdiv(N, BLOCK_N)"), "One row of a against BLOCK_N rows of b.", constants={"BLOCK_N": draw.pick((16, 32)), "BLOCK_K": "triton.next_power_of_2(dim)"},
-                  sizes=("N", "dim"))
+        """, term=triton_term, last=last), ("M", "cdiv(N, BLOCK_N)"), "One row of a against BLOCK_N rows of b.", constants={"BLOCK_N": draw.pick((16, 32)), "BLOCK_K": "triton.next_power_of_2(dim)"})
     differences = "difference = a[:, None, :] - b[None, :, :]"
     reference = {"squared": "(difference ** 2).sum(dim=-1)", "euclidean": "torch.sqrt((difference ** 2).sum(dim=-1))",
                  "gaussian": "torch.exp(-0.05 * (difference ** 2).sum(dim=-1))", "manhattan": "difference.abs().sum(dim=-1)"}[kind]

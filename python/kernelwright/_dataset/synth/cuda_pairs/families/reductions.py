@@ -2,7 +2,7 @@
 from ..draw import COLUMNS, ROWS
 from ..expressions import Leaf, words_of, written
 from ..program import Output, Program, Side, Tensor, fill
-from .common import block_reduction, name_of, typed, warp_reduction
+from .common import UPDATE, block_reduction, name_of, typed, warp_reduction
 from .maps import replaced
 
 # word, combination, term, what follows in CUDA and Triton, PyTorch
@@ -99,8 +99,7 @@ def warp_rows(draw, combine, values, style):
 def thread_rows(draw, combine, values, style):
     """A block for each row, with the tree in the kernel."""
     del style
-    merged = {"sum": "{0} + {1}", "max": "fmaxf({0}, {1})", "min": "fminf({0}, {1})"}[combine].format(
-        "partial[threadIdx.x]", "partial[threadIdx.x + stride]")
+    merged = UPDATE[combine].format("partial[threadIdx.x]", "partial[threadIdx.x + stride]")
     body = fill("""
         __shared__ float partial[THREADS];
         const int row = blockIdx.x;
@@ -114,7 +113,7 @@ def thread_rows(draw, combine, values, style):
         __syncthreads();
         // Halve the number of active threads in every step.
         for (int stride = THREADS / 2; stride > 0; stride >>= 1) {
-          if (threadIdx.x < stride) partial[threadIdx.x] = $merged;
+          if (threadIdx.x < stride) $merged
           __syncthreads();
         }
         if (threadIdx.x == 0) {
@@ -147,7 +146,7 @@ def triton_rows(draw, node, operands, combine, term, after):
             """, loads=loads, lines=lines, value=value, identity=TRITON_IDENTITY[combine], reduce=reduce,
                     result=after.format("acc", n="n_cols"))
         return Side(body, ("n_rows",), draw.say("One program per row; BLOCK covers all columns.", "A program reduces one row."),
-                    constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                    constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     if style == "loop":
         loads = [f"{variable} = LOAD({tensor}, row * n_cols + cols, mask=mask{other})" for tensor, variable in operands]
         body = fill("""
@@ -165,7 +164,7 @@ def triton_rows(draw, node, operands, combine, term, after):
                     combined=TRITON_COMBINE[combine].format("partial", f"tl.where(mask, {value}, {TRITON_IDENTITY[combine]})"),
                     result=after.format("acc", n="n_cols"))
         return Side(body, ("n_rows",), draw.say("A program walks over one row in blocks of columns.", "Accumulates column blocks, then reduces once."),
-                    constants={"BLOCK": draw.pick((64, 128))}, sizes=("n_cols",))
+                    constants={"BLOCK": draw.pick((64, 128))})
     loads = [f"{variable} = LOAD({tensor}, rows[:, None] * n_cols + cols[None, :], mask=mask{other})" for tensor, variable in operands]
     body = fill("""
         rows = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -347,7 +346,7 @@ def arg_reduce(draw):
         $lines
         STORE(out, row, tl.$word(tl.where(mask, $value, $identity), axis=0))
         """, lines=lines, value=value, word=word, identity=identity), ("n_rows",), draw.say("One program per row.", ""),
-                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     lines, text = written(replaced(node, "v", "x"), "torch", ("x",))
     # Scattered distinct values: no ties, so that the index is unique.
     maker = f"torch.randperm({rows * cols}).reshape({rows}, {cols}).float() / {rows * cols} - 0.4999"
@@ -358,7 +357,7 @@ def arg_reduce(draw):
 
 def logsumexp(draw):
     """Log-sum-exp of each row, stable."""
-    rows, cols, scale = draw.pick(ROWS), draw.pick(COLUMNS), draw.pick((1.0, 0.5, 2.0, 0.125))
+    rows, cols, scale = draw.pick(ROWS), draw.pick(COLUMNS), draw.pick((1.0, 0.5, 2.0, 3.0))
     cuda_value, triton_value, torch_value = ("LOAD(x, {0})", "LOAD(x, {0})", "x") if scale == 1.0 else (
         f"{scale}f * LOAD(x, {{0}})", f"{scale} * LOAD(x, {{0}})", f"{scale} * x")
     if draw.chance(0.5):
@@ -410,7 +409,7 @@ def logsumexp(draw):
             acc = tl.sum(tl.exp(v - peak), axis=0)
             STORE(out, row, peak + tl.log(acc))
             """, value=triton_value.format("row * n_cols + cols, mask=mask, other=0.0")), ("n_rows",), "One program per row.",
-                      constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                      constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     else:
         triton = Side(fill("""
             row = tl.program_id(0)
@@ -425,7 +424,7 @@ def logsumexp(draw):
                 peak = new_peak
             STORE(out, row, peak + tl.log(acc))
             """, value=triton_value.format("row * n_cols + cols, mask=mask, other=0.0")), ("n_rows",),
-                      "Online log-sum-exp: one pass over the row in blocks.", constants={"BLOCK": draw.pick((32, 64, 128))}, sizes=("n_cols",))
+                      "Online log-sum-exp: one pass over the row in blocks.", constants={"BLOCK": draw.pick((32, 64, 128))})
     return Program(name_of("scaled" if scale != 1.0 else "row", "logsumexp"), [Tensor("x", (rows, cols), draw.dtype)],
                    [Output("out", "(n_rows,)", draw.dtype)], ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"],
                    [f"return {typed(draw, f'torch.logsumexp({torch_value}, dim=-1)')}"], cuda, triton)
@@ -502,7 +501,7 @@ def scan(draw):
             $lines
             STORE(out, $index, tl.cumsum($value, axis=0), mask=mask)
             """, index=index, lines=lines, value=value), ("n_rows",), "One program scans one row.",
-                      constants={"BLOCK": "triton.next_power_of_2(n_cols)"}, sizes=("n_cols",))
+                      constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     else:
         triton = Side(fill("""
             row = tl.program_id(0)
@@ -516,7 +515,7 @@ def scan(draw):
                 STORE(out, $index, carry + tl.cumsum(terms, axis=0), mask=mask)
                 carry += tl.sum(terms, axis=0)
             """, index=index, lines=lines, value=value), ("n_rows",), "Scans a row in blocks and carries the sum of earlier blocks.",
-                      constants={"BLOCK": draw.pick((32, 64, 128))}, sizes=("n_cols",))
+                      constants={"BLOCK": draw.pick((32, 64, 128))})
     lines, text = written(replaced(node, "v", "x"), "torch", ("x",))
     expression = f"torch.cumsum({text}, dim=-1)"
     if last:

@@ -62,7 +62,7 @@ def stencil_1d(draw):
         $lines
         STORE(out, row * n_cols + cols, $value, mask=mask)
         """, terms=terms, lines=lines, value=value), ("cdiv(n_cols, BLOCK)", "n_rows"), "Shifted loads of the same block; loads outside of the row give zero.",
-                  constants={"BLOCK": draw.pick((64, 128))}, sizes=("n_cols",))
+                  constants={"BLOCK": draw.pick((64, 128))})
     body = [f"kernel = torch.tensor([[{list(weights)}]], device=x.device)", f"acc = F.conv1d(x[:, None, :], kernel, padding={radius})[:, 0, :]"]
     lines, text = written(act, "torch", ("acc",))
     return Program(name_of(f"stencil_{len(weights)}_point", words_of(act)), [Tensor("x", (rows, cols), draw.dtype)], [Output("out", "", draw.dtype, like="x")],
@@ -154,10 +154,10 @@ def pool(draw):
     largest = draw.chance(0.5)
     act = draw.chain("v", 0, 2)
     lines, value = written(act, "cuda", ("v",))
-    start, step = ("-CUDART_INF_F", "best = fmaxf(best, $v);") if largest else ("0.0f", "best += $v;")
+    start, step = ("-CUDART_INF_F", "best = fmaxf(best, $v);") if largest else ("0.0f", "window_sum += $v;")
     element = "LOAD(x, (plane * height + y * STRIDE + dy) * width + z * STRIDE + dx)"
     inner = fill("""
-        float best = $start;
+        float $best = $start;
         #pragma unroll
         for (int dy = 0; dy < WINDOW; ++dy) {
           #pragma unroll
@@ -166,7 +166,8 @@ def pool(draw):
           }
         }
         const float v = $last;
-        $lines""", start=start, step=step.replace("$v", element), last="best" if largest else "best / (WINDOW * WINDOW)", lines=lines)
+        $lines""", start=start, step=step.replace("$v", element), last="best" if largest else "window_sum / (WINDOW * WINDOW)", lines=lines,
+                 best="best" if largest else "window_sum")
     constants = {"WINDOW": size, "STRIDE": stride}
     if draw.chance(0.5):
         cuda = Side(fill("""
@@ -189,7 +190,7 @@ def pool(draw):
             """, inner=inner, value=value), ("cdiv(out_width, BLOCK_X)", "cdiv(out_height, BLOCK_Y)", "planes"), "blockIdx.z is the plane; a thread computes one output element.",
                     block=("BLOCK_X", "BLOCK_Y"), constants={**constants, "BLOCK_X": draw.pick((16, 32)), "BLOCK_Y": draw.pick((4, 8))})
     lines, value = written(act, "triton", ("v",))
-    start, step, last = (('float("-inf")', "best = tl.maximum(best, window)", "best") if largest else ("0.0", "best += window", "best / (WINDOW * WINDOW)"))
+    start, step, last = (('float("-inf")', "best = tl.maximum(best, v)", "best") if largest else ("0.0", "window_sum += v", "window_sum / (WINDOW * WINDOW)"))
     triton = Side(fill("""
         offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         mask = offs < out_numel
@@ -197,16 +198,17 @@ def pool(draw):
         y = (offs // out_width) % out_height
         plane = offs // (out_width * out_height)
         base = (plane * height + y * STRIDE) * width + z * STRIDE
-        best = tl.full((BLOCK,), $start, dtype=tl.float32)
+        $best = tl.full((BLOCK,), $start, dtype=tl.float32)
         for dy in tl.static_range(WINDOW):
             for dx in tl.static_range(WINDOW):
-                window = LOAD(x, base + dy * width + dx, mask=mask, other=0.0)
+                v = LOAD(x, base + dy * width + dx, mask=mask, other=0.0)
                 $step
         v = $last
         $lines
         STORE(out, offs, $value, mask=mask)
-        """, start=start, step=step, last=last, lines=lines, value=value), ("cdiv(out_numel, BLOCK)",), "Each program pools BLOCK windows; the window is unrolled.",
-                  constants={**constants, "BLOCK": draw.pick((128, 256))}, sizes=("height", "width", "out_height", "out_width", "out_numel"))
+        """, best="best" if largest else "window_sum", start=start, step=step, last=last, lines=lines, value=value),
+                  ("cdiv(out_numel, BLOCK)",), "Each program pools BLOCK windows; the window is unrolled.",
+                  constants={**constants, "BLOCK": draw.pick((128, 256))})
     kind = "max" if largest else "avg"
     reference = f"F.{kind}_pool2d(x, {size}, stride={stride})"
     lines, text = written(replaced(act, "v", "pooled"), "torch", ("pooled",))
@@ -253,7 +255,7 @@ def depthwise_conv(draw):
         $lines
         STORE(out, channel * length + t, $value, mask=mask)
         """, start=" + LOAD(bias, channel)" if bias else "", lines=lines, value=value), ("channels", "cdiv(length, BLOCK)"), "A block of positions of one channel; the taps are unrolled.",
-                  constants={"TAPS": taps, "BLOCK": draw.pick((64, 128))}, sizes=("length",))
+                  constants={"TAPS": taps, "BLOCK": draw.pick((64, 128))})
     reference = f"F.conv1d(F.pad(x, ({taps - 1}, 0))[None], weight[:, None, :]{', bias' if bias else ''}, groups=x.shape[0])[0]"
     lines, text = written(act, "torch", ("acc",))
     return Program(name_of("causal_conv", words_of(act)), inputs, [Output("out", "", draw.dtype, like="x")], ("channels", "length"), ["channels, length = x.shape"],
