@@ -11,9 +11,17 @@ from . import dataset, program
 FAMILIES = ("pointwise", "row_reduction")
 
 
+CUDA_FAMILIES = ("rms_norm", "scan", "transpose")
+
+
 def words(folder, count):
     return ("dataset", "synth", "--output", folder, "--count", count, "--families", *FAMILIES, "--device", "cpu",
             "--python", sys.executable)
+
+
+def cuda_words(folder, count):
+    return ("dataset", "synth", "--source", "cuda", "--output", folder, "--count", count, "--families", *CUDA_FAMILIES,
+            "--device", "cpu", "--python", sys.executable)
 
 
 def lines_of(file):
@@ -84,3 +92,52 @@ def test_build_reads_the_pairs(synthetic, scratch, run):
     assert len(rows) == 3 and {row["completion"] for row in rows} == kernels
     assert all(row["verdict"]["counts"] and row["licence"]["spdx"] == "Apache-2.0" for row in rows)
     assert "the verifier ran both sides of 3 rows" in (out / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def cuda(scratch, run):
+    """The folder of a set of three pairs of CUDA and Triton, and the output of the run."""
+    folder = scratch / "cuda"
+    code, stdout, stderr = run(*cuda_words(folder, 3))
+    assert code == 0, stderr
+    return folder, stdout
+
+
+def test_without_a_gpu_the_triton_side_is_verified(cuda):
+    folder, stdout = cuda
+    pairs = lines_of(folder / "pairs.jsonl")
+    assert len(pairs) == 3 and "CUDA side         0 of 3 pairs" in stdout
+    for pair in pairs:
+        assert pair["verdict"]["correctness"] and pair["verdict"]["counts"] and pair["family"] in CUDA_FAMILIES
+        assert pair["cuda_verified"] is False and pair["cuda_verdict"]["status"] == "skipped"
+        assert pair["origin"] == "synthetic" and pair["licence"] == pair["triton_licence"] == "Apache-2.0"
+        assert "__global__" in pair["cuda_code"] and "@triton.jit" in pair["kernel_code"]
+
+
+def test_the_same_command_adds_nothing(cuda, run):
+    folder, _ = cuda
+    before = (folder / "pairs.jsonl").read_bytes()
+    code, stdout, stderr = run(*cuda_words(folder, 3))
+    assert code == 0 and "judged now" not in stdout, stderr
+    assert (folder / "pairs.jsonl").read_bytes() == before
+
+
+def test_build_makes_cuda_rows(cuda, scratch, run):
+    folder, _ = cuda
+    out = scratch / "cuda_built"
+    code, _, stderr = run("dataset", "build", "--pairs", folder, "--out", out, "--targets", "90", "--validation", "0",
+                          "--no-figures")
+    assert code == 0, stderr
+    rows = {row["completion"]: row for row in dataset.lines(out / "cu2triton.jsonl")}
+    for pair in lines_of(folder / "pairs.jsonl"):
+        row = rows[pair["kernel_code"]]
+        assert row["prompt"].startswith("Rewrite this CUDA kernel in Triton.\n\n```cuda\n" + pair["cuda_code"])
+        assert "synthetic" in row["pair"]["reasons"] and row["licence"]["spdx"] == "Apache-2.0"
+    assert "CUDA side of 3 rows was not run" in (out / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_family_of_another_source_is_refused(scratch, run):
+    code, _, stderr = run("dataset", "synth", "--output", scratch / "refused", "--families", "rotary", "--device", "cpu",
+                          "--python", sys.executable)
+    assert code == 1 and "no family rotary" in stderr
+    assert not (scratch / "refused").exists()

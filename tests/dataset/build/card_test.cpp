@@ -104,6 +104,19 @@ TEST(Card, JudgedPairsAreNotCalledMatched) {
   EXPECT_THAT(limits_of(facts), Not(HasSubstr("not run against each other")));
 }
 
+TEST(Card, ACudaSideThatWasNotRunIsNamed) {
+  BuildSummary facts = small_facts();
+  facts.rows.kinds["cu2triton"] = 3;
+  corpus::Row row;
+  row.pair.emplace();
+  row.verdict = {{"trust", "interpreter"}, {"cuda_verified", false}};
+  add(facts.rows, row);
+  facts.rows.judged_pairs = 2;
+  EXPECT_THAT(limits_of(facts), HasSubstr("ran both sides of 2 rows on equal inputs. The generated CUDA side of 1 row "
+                                          "was not run"));
+  EXPECT_THAT(limits_of(facts), Not(HasSubstr("not run against each other")));
+}
+
 TEST(Card, LimitationsNameRestrictionsOnUseAndTheLargestSource) {
   BuildSummary facts = small_facts();
   facts.rows.licences = {{"MIT AND LicenseRef-Researcher-Reciprocity", 1}, {"unknown", 2}};

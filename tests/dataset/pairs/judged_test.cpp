@@ -52,6 +52,35 @@ TEST_F(JudgedPairs, ALineIsARowWithItsVerdict) {
   EXPECT_EQ(row.verdict.at("trust").as_string(), "interpreter");
 }
 
+std::string cuda_line(bool verified) {
+  std::string text = line(3, "true");
+  text.replace(text.find("\"kernel_code\""), 0,
+               std::string(R"("origin": "synthetic", "cuda_code": "__global__ void f() {}", "cuda_verified": )") +
+                   (verified ? "true, " : "false, "));
+  return text;
+}
+
+TEST_F(JudgedPairs, ALineWithACudaSideIsACudaRow) {
+  auto rows = read(cuda_line(true));
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  const corpus::Row& row = rows->front();
+  EXPECT_EQ(row.kind, corpus::RowKind::cu2triton);
+  EXPECT_EQ(row.prompt, cuda_prompt("__global__ void f() {}"));
+  EXPECT_THAT(row.completion, HasSubstr("triton_kernel_wrapper"));
+  EXPECT_EQ(row.pair->confidence, 1);
+  EXPECT_THAT(row.pair->reasons,
+              ElementsAre("verified: correct, interpreter", "CUDA side verified: correct", "synthetic"));
+}
+
+TEST_F(JudgedPairs, ACudaSideThatNoGpuRanIsLessCertain) {
+  auto rows = read(cuda_line(false));
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  const corpus::Row& row = rows->front();
+  EXPECT_LT(row.pair->confidence, 1);
+  EXPECT_EQ(row.pair->reasons.at(1), "CUDA side not run");
+  EXPECT_FALSE(row.verdict.at("cuda_verified").as_bool());
+}
+
 TEST_F(JudgedPairs, RowsAreInTheOrderOfTheirNumbers) {
   auto rows = read(line(10, "true") + line(9, "true"));
   ASSERT_TRUE(rows.has_value()) << rows.error().what;

@@ -39,6 +39,24 @@ TEST(Draft, JsonGivesTheSameDraft) {
   EXPECT_EQ(again->kernel, "k\n");
 }
 
+TEST(Draft, JsonKeepsACudaSide) {
+  Draft draft = draft_of_answer(5, "answered",
+                                R"({"family": "scan", "name": "f", "reference": "r", "kernel": "k", "cuda": "c",
+                                    "cuda_candidate": "m", "compared": "t"})");
+  EXPECT_EQ(draft.stage, "");
+  auto again = draft_from(to_json(draft));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->cuda, "c");
+  EXPECT_EQ(again->cuda_candidate, "m");
+  EXPECT_EQ(comparable_text(*again), "t");
+  EXPECT_EQ(id_of(2, *again), "synth-cuda-2-5");
+}
+
+TEST(Draft, ADraftWithoutCudaHasNoKeysOfOne) {
+  EXPECT_FALSE(to_json(Draft{}).contains("cuda_code"));
+  EXPECT_EQ(id_of(2, Draft{}), "synth-2-0");
+}
+
 TEST(Draft, TheComparedTextHasNeitherTheNameNorTheInputs) {
   Draft draft;
   draft.name = "relu_sum";

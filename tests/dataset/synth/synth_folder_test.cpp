@@ -77,6 +77,33 @@ TEST_F(SynthFolders, ANearDuplicateIsNotJudged) {
   EXPECT_EQ(folder->yields().at("norm").duplicates, 1U);
 }
 
+TEST_F(SynthFolders, CudaSidesThatAGpuRanAreCountedAgain) {
+  const boost::json::object line{{"number", 0}, {"cuda_verified", true}};
+  {
+    auto folder = SynthFolder::open(path_, settings_);
+    ASSERT_TRUE(folder.has_value());
+    ASSERT_TRUE(folder->add({draft_with(0, "a kernel"), draft_with(1, "quite another text here")}));
+    auto open = folder->take_open();
+    ASSERT_TRUE(folder->add(open[0], Outcome::verified, line));
+    ASSERT_TRUE(folder->add(open[1], Outcome::verified, {{"number", 1}, {"cuda_verified", false}}));
+    EXPECT_EQ(folder->yields().at("norm").cuda_verified, 1U);
+  }
+  auto folder = SynthFolder::open(path_, settings_);
+  ASSERT_TRUE(folder.has_value());
+  EXPECT_EQ(folder->yields().at("norm").cuda_verified, 1U);
+  EXPECT_EQ(folder->yields().at("norm").verified, 2U);
+}
+
+TEST_F(SynthFolders, AnotherSourceIsRefused) {
+  {
+    ASSERT_TRUE(SynthFolder::open(path_, settings_).has_value());
+  }
+  settings_.source = Source::cuda;
+  auto folder = SynthFolder::open(path_, settings_);
+  ASSERT_FALSE(folder.has_value());
+  EXPECT_THAT(folder.error().remedy, HasSubstr("--source"));
+}
+
 TEST_F(SynthFolders, OtherSettingsAreRefused) {
   {
     ASSERT_TRUE(SynthFolder::open(path_, settings_).has_value());

@@ -234,7 +234,7 @@ class ProgramWriter:
         arguments = [each.name for each in [*program.inputs, *program.outputs]] + self._used_sizes(program.cuda)
         lines.append(f"kernel(grid=({', '.join(grid)}), block=({', '.join(block)}), args=({', '.join(arguments)},))")
         lines.append("return " + ", ".join(each.name for each in program.outputs))
-        constants = "".join(f"{name} = {value}\n" for name, value in self._constants().items())
+        constants = "".join(f"{name} = {str(value).replace('/', '//')}\n" for name, value in self._constants().items())
         parameters = ", ".join(each.name for each in program.inputs)
         return (f'import torch\nfrom torch.utils import cpp_extension\n\nSOURCE = r"""\n{kernel}\n"""\n'
                 '# NVRTC finds the headers of CUDA in the packages that PyTorch needs.\n'

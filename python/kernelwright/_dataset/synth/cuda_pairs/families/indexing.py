@@ -157,9 +157,8 @@ def scatter_add(draw):
                   constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     lines, text = written(replaced(act, "v", "x"), "torch", ("x",))
     text = f"weight[:, None] * {text if text.isidentifier() else f'({text})'}" if weighted else text
-    # One row of the inputs names each segment, so that their number follows from the shapes alone.
     return Program(name_of(words_of(act), "weighted" if weighted else "segment", "scatter_add"), inputs, [Output("out", "(n_segments, n_cols)", fill="0")],
-                   ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape", f"n_segments = {segments}"],
+                   ("n_rows", "n_cols", "n_segments"), ["n_rows, n_cols = x.shape", f"n_segments = {segments}"],
                    [*lines, f"out = torch.zeros({segments}, x.shape[1], device=x.device)", f"return out.index_add_(0, {ids}, {text})"], cuda, triton)
 
 
