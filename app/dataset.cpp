@@ -114,7 +114,7 @@ void DatasetFlags::add(CLI::App& app) {
   app.require_subcommand(1);
   discover.add(*app.add_subcommand("discover", "List packages and repositories with kernels to build from"));
   build.add(*app.add_subcommand("build", "Make a dataset from package trees, checkouts and runs"));
-  synth.add(*app.add_subcommand("synth", "Make verified pairs of PyTorch and Triton from drawn sources"));
+  synth.add(*app.add_subcommand("synth", "Make verified pairs of PyTorch or CUDA with Triton"));
   dedup.add(*app.add_subcommand("dedup", "Remove exact and near duplicates from files of rows"));
   audit.add(*app.add_subcommand("audit", "Flag rows that resemble a benchmark, each other, or themselves"));
   export_rows.add(*app.add_subcommand("export", "Convert rows of a build or a file to another format"));

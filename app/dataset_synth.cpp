@@ -32,7 +32,7 @@ constexpr std::uint64_t sources_at_a_time = 256;
 constexpr std::size_t reasons_shown = 5;
 constexpr const char* licence_of_references = "Apache-2.0";
 constexpr const char* licence_of_kernels = "BSD-3-Clause";  // the compiler's, PyTorch's
-constexpr std::string_view cuda_suffix = ".cuda";            // of the id of a CUDA side's job
+constexpr std::string_view cuda_suffix = ".cuda";           // of the id of a CUDA side's job
 
 Job job_of(const synth::Draft& draft, std::uint64_t seed) {
   Job job;
@@ -222,7 +222,8 @@ class Synth {
   Result<> keep(const Sides& sides) {
     for (const std::optional<Verdict>* verdict : {&sides.triton, &sides.cuda}) {
       if (!*verdict || !is_infrastructure_fault(**verdict)) continue;
-      if (++unjudged_ == 1) say(fmt::format("error: {}", (*verdict)->error.value_or("a pair got no verdict")));
+      if (++unjudged_ == 1)
+        say(fmt::format("error: {}", (*verdict)->error.value_or("a pair got no verdict")));
       return {};
     }
     ++judged_;

@@ -331,10 +331,10 @@ void DatasetSynthFlags::add(CLI::App& app) {
   std::ranges::sort(known);
   known.erase(std::unique(known.begin(), known.end()), known.end());
   limit_to(app.add_option("--families", families,
-                            fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}",
-                                        fmt::join(synth::families_of(synth::Source::pytorch), ", "),
-                                        fmt::join(synth::families_of(synth::Source::cuda), ", "))),
-             known)
+                          fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}",
+                                      fmt::join(synth::families_of(synth::Source::pytorch), ", "),
+                                      fmt::join(synth::families_of(synth::Source::cuda), ", "))),
+           known)
       ->type_name("WORD");
   app.add_flag("--quiet,-q", quiet, "print errors only");
   near.add(app);

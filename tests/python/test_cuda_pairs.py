@@ -46,8 +46,10 @@ def test_a_variable_does_not_take_a_name_in_use():
     assert lines == ["total2 = total + y"]
 
 
-@pytest.mark.parametrize("text, atom", [("x", True), ("f(a + b)", True), ("(a + b).sum()", True), ("x[i + 1]", True), ("a + b", False),
-                                        ("-x", False), ("f(a) * g(b)", False)])
+@pytest.mark.parametrize("text, atom", [
+    ("x", True), ("f(a + b)", True), ("(a + b).sum()", True), ("x[i + 1]", True), ("a + b", False), ("-x", False),
+    ("f(a) * g(b)", False),
+])
 def test_an_atom_has_no_operator_outside_of_brackets(text, atom):
     assert is_atom(text) is atom
 

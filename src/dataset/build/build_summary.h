@@ -100,7 +100,7 @@ struct RowFacts {
   Counts leaks;                    // flagged rows by relation and against: "benchmark KernelBench"
   Counts review;                   // decisions honoured: keep, drop
   Counts verdicts;                 // of rows with a verdict, by its trust; "unknown" where it states none
-  std::uint64_t judged_pairs = 0;       // of the pairs: those whose sides the verifier ran both
+  std::uint64_t judged_pairs = 0;  // of the pairs: those whose sides the verifier ran both
   std::uint64_t half_judged_pairs = 0;  // those of which it ran the Triton side only
   Histogram prompt_characters;
   Histogram completion_characters;

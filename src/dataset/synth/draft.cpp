@@ -8,16 +8,26 @@ namespace kw::synth {
 namespace json = boost::json;
 
 const std::vector<std::string>& families_of(Source source) {
-  static const std::vector<std::string> pytorch{"broadcast", "column_reduction", "gather",    "loss",
-                                                "matmul",    "movement",         "norm",      "pointwise",
-                                                "row_reduction", "scan",         "softmax"};
-  static const std::vector<std::string> cuda{"arg_reduce", "binary", "broadcast", "column_reduce", "concat", "cross_entropy", "depthwise_conv", "dequantize", "dot_product", "dropout", "embedding", "gather", "glu", "group_norm", "histogram", "l2_normalize", "layer_norm", "log_softmax", "logsumexp", "masked_fill", "matmul", "matvec", "pad", "pairwise", "pool", "quantize", "reorder", "rms_norm", "rotary", "row_loss", "row_reduce", "scan", "scatter_add", "similarity", "softmax", "stencil_1d", "stencil_2d", "ternary", "transpose", "unary", "upsample"};
+  static const std::vector<std::string> pytorch{
+      "broadcast", "column_reduction", "gather",        "loss", "matmul", "movement",
+      "norm",      "pointwise",        "row_reduction", "scan", "softmax"};
+  static const std::vector<std::string> cuda{
+      "arg_reduce",    "binary",         "broadcast",   "column_reduce", "concat",
+      "cross_entropy", "depthwise_conv", "dequantize",  "dot_product",   "dropout",
+      "embedding",     "gather",         "glu",         "group_norm",    "histogram",
+      "l2_normalize",  "layer_norm",     "log_softmax", "logsumexp",     "masked_fill",
+      "matmul",        "matvec",         "pad",         "pairwise",      "pool",
+      "quantize",      "reorder",        "rms_norm",    "rotary",        "row_loss",
+      "row_reduce",    "scan",           "scatter_add", "similarity",    "softmax",
+      "stencil_1d",    "stencil_2d",     "ternary",     "transpose",     "unary",
+      "upsample"};
   return source == Source::cuda ? cuda : pytorch;
 }
 
 json::object to_json(const Draft& draft) {
-  json::object object{{"number", draft.number},     {"family", draft.family}, {"name", draft.name},
-                      {"stage", draft.stage},       {"reason", draft.reason}, {"reference_code", draft.reference},
+  json::object object{{"number", draft.number},     {"family", draft.family},
+                      {"name", draft.name},         {"stage", draft.stage},
+                      {"reason", draft.reason},     {"reference_code", draft.reference},
                       {"kernel_code", draft.kernel}};
   if (draft.cuda.empty()) return object;
   object["cuda_code"] = draft.cuda;

@@ -25,11 +25,11 @@ struct Draft {
   std::string family;        // "row_reduction"; empty where the child ended before it said so
   std::string name;          // of the function
   std::string reference;
-  std::string kernel;  // empty: there is none
-  std::string cuda;    // the .cu file; empty: the pair has no CUDA side
+  std::string kernel;          // empty: there is none
+  std::string cuda;            // the .cu file; empty: the pair has no CUDA side
   std::string cuda_candidate;  // the Python module that compiles and launches the kernel of `cuda`
   std::string compared;        // the text that tells the pair from others; empty: made of the texts above
-  std::string stage;   // where it ended without a kernel: "compile", "rewrite"
+  std::string stage;           // where it ended without a kernel: "compile", "rewrite"
   std::string reason;
 };
 

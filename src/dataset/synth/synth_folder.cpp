@@ -48,10 +48,11 @@ Result<> check_identity(const fs::path& folder, const SynthSettings& settings) {
   auto text = read_file(file);
   if (!text) return std::unexpected(text.error());
   if (canonical_json_text(*text) == wanted) return {};
-  return fail(fmt::format("{} was made with other settings: {}", folder.string(), canonical_json_text(*text)),
-              fmt::format("these are {}; choose another --output, or the same --source, --seed, --families and "
-                          "thresholds",
-                          wanted));
+  return fail(
+      fmt::format("{} was made with other settings: {}", folder.string(), canonical_json_text(*text)),
+      fmt::format("these are {}; choose another --output, or the same --source, --seed, --families and "
+                  "thresholds",
+                  wanted));
 }
 
 Result<Fd> lock_of(const fs::path& folder) {

@@ -112,8 +112,9 @@ TEST(Card, ACudaSideThatWasNotRunIsNamed) {
   row.verdict = {{"trust", "interpreter"}, {"cuda_verified", false}};
   add(facts.rows, row);
   facts.rows.judged_pairs = 2;
-  EXPECT_THAT(limits_of(facts), HasSubstr("ran both sides of 2 rows on equal inputs. The generated CUDA side of 1 row "
-                                          "was not run"));
+  EXPECT_THAT(limits_of(facts),
+              HasSubstr("ran both sides of 2 rows on equal inputs. The generated CUDA side of 1 row "
+                        "was not run"));
   EXPECT_THAT(limits_of(facts), Not(HasSubstr("not run against each other")));
 }
 

@@ -54,9 +54,10 @@ TEST_F(JudgedPairs, ALineIsARowWithItsVerdict) {
 
 std::string cuda_line(bool verified) {
   std::string text = line(3, "true");
-  text.replace(text.find("\"kernel_code\""), 0,
-               std::string(R"("origin": "synthetic", "cuda_code": "__global__ void f() {}", "cuda_verified": )") +
-                   (verified ? "true, " : "false, "));
+  text.replace(
+      text.find("\"kernel_code\""), 0,
+      std::string(R"("origin": "synthetic", "cuda_code": "__global__ void f() {}", "cuda_verified": )") +
+          (verified ? "true, " : "false, "));
   return text;
 }
 

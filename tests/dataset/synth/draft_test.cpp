@@ -40,8 +40,9 @@ TEST(Draft, JsonGivesTheSameDraft) {
 }
 
 TEST(Draft, JsonKeepsACudaSide) {
-  Draft draft = draft_of_answer(5, "answered",
-                                R"({"family": "scan", "name": "f", "reference": "r", "kernel": "k", "cuda": "c",
+  Draft draft =
+      draft_of_answer(5, "answered",
+                      R"({"family": "scan", "name": "f", "reference": "r", "kernel": "k", "cuda": "c",
                                     "cuda_candidate": "m", "compared": "t"})");
   EXPECT_EQ(draft.stage, "");
   auto again = draft_from(to_json(draft));

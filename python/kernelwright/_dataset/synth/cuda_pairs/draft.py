@@ -1,4 +1,5 @@
 """One pair of a seed and a number."""
+
 from .draw import Draw
 from .families import FAMILIES
 from .program import written_pair

@@ -1,4 +1,5 @@
 """Random choices of a pair: element type, names, block sizes, expressions."""
+
 import random
 
 from .expressions import BINARY, CONSTANTS, FRACTIONS, UNARY, Apply, Leaf

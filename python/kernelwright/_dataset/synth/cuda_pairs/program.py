@@ -3,13 +3,13 @@
 A family gives tensors, sizes, and the bodies of both kernels in terms of LOAD and STORE; this module adds signatures,
 launchers and conversions, and gives everything the names of the draw.
 """
+
 import re
 import textwrap
 from dataclasses import dataclass, field
 
 ENTRY = "triton_kernel_wrapper"
-C_TYPES = {"float32": "float", "float16": "__half", "int64": "long long", "int32": "int", "int8": "signed char",
-           "bool": "bool"}
+C_TYPES = {"float32": "float", "float16": "__half", "int64": "long long", "int32": "int", "int8": "signed char", "bool": "bool"}
 MACRO = re.compile(r"\b(LOAD|STORE|ATOMIC_ADD)\(")
 
 
@@ -100,14 +100,14 @@ def arguments_of(text, begin):
         if char == "," and depth == 0:
             parts.append(text[start:at].strip())
             start = at + 1
-    raise ValueError(f"an open call: {text[begin:begin + 60]}")
+    raise ValueError(f"an open call: {text[begin : begin + 60]}")
 
 
 def expanded(text, macro):
     """The text with LOAD, STORE and ATOMIC_ADD as `macro` writes them; innermost last."""
     while match := MACRO.search(text):
         parts, end = arguments_of(text, match.end())
-        text = text[:match.start()] + macro(match.group(1), parts) + text[end:]
+        text = text[: match.start()] + macro(match.group(1), parts) + text[end:]
     return text
 
 
@@ -152,8 +152,7 @@ class ProgramWriter:
         imports = "import torch\nimport torch.nn.functional as F\n" if "F." in body else "import torch\n"
         parameters = ", ".join(each.name for each in self.program.inputs)
         makers = ", ".join(self._maker(each) for each in self.program.inputs)
-        return (f"{imports}\n\ndef {self.program.name}({parameters}):\n{body}\n\n\n"
-                f"def get_inputs():\n    return [{makers}]\n")
+        return f"{imports}\n\ndef {self.program.name}({parameters}):\n{body}\n\n\ndef get_inputs():\n    return [{makers}]\n"
 
     @staticmethod
     def _maker(tensor):
@@ -183,7 +182,10 @@ class ProgramWriter:
         return [size for size in self.program.sizes if re.search(rf"\b{size}\b", side.body)]
 
     def _constants(self):
-        return {**({"THREADS": self.draw.threads} if "THREADS" in self.program.cuda.block else {}), **self.program.cuda.constants}
+        return {
+            **({"THREADS": self.draw.threads} if "THREADS" in self.program.cuda.block else {}),
+            **self.program.cuda.constants,
+        }
 
     def _cuda_kernel(self):
         side = self.program.cuda
@@ -195,8 +197,12 @@ class ProgramWriter:
         parts = ["\n".join(f"#include <{header}>" for header, used in headers.items() if used)] if any(headers.values()) else []
         if self._constants():
             form = "#define {} {}" if self.draw.defines else "constexpr int {} = {};"
-            parts.append("\n".join(form.format(name, f"({value})" if self.draw.defines and " " in str(value) else value)
-                                   for name, value in self._constants().items()))
+            parts.append(
+                "\n".join(
+                    form.format(name, f"({value})" if self.draw.defines and " " in str(value) else value)
+                    for name, value in self._constants().items()
+                )
+            )
         if helpers.strip():
             parts.append(textwrap.dedent(helpers).strip("\n"))
         head = folded(f"__global__ void {self.program.name}_kernel(", self._parameters(self._used_sizes(side)), ") {")
@@ -212,7 +218,9 @@ class ProgramWriter:
         for each in program.outputs:
             if each.fill:
                 elements = re.sub(r"[(),]", " ", each.shape).split()
-                lines.append(f"  cudaMemsetAsync({each.name}, 0, {' * '.join([*elements, f'sizeof({C_TYPES[each.dtype]})'])}, stream);")
+                lines.append(
+                    f"  cudaMemsetAsync({each.name}, 0, {' * '.join([*elements, f'sizeof({C_TYPES[each.dtype]})'])}, stream);"
+                )
         grid, block = ", ".join(cpp(each) for each in program.cuda.grid), ", ".join(program.cuda.block)
         if len(program.cuda.grid) > 1 or not self.draw.inline_grid or "cdiv" in program.cuda.grid[0]:
             lines.append(f"  const dim3 grid({grid});")
@@ -221,13 +229,18 @@ class ProgramWriter:
             lines.append(f"  const dim3 block({block});")
             block = "block"
         arguments = [each.name for each in [*program.inputs, *program.outputs]] + self._used_sizes(program.cuda)
-        lines.append("  " + folded(f"{program.name}_kernel<<<{grid}, {block}, 0, stream>>>(", arguments, ");").replace("\n", "\n  "))
+        lines.append(
+            "  " + folded(f"{program.name}_kernel<<<{grid}, {block}, 0, stream>>>(", arguments, ");").replace("\n", "\n  ")
+        )
         return "\n".join([*lines, "}"])
 
     def _candidate(self, kernel):
         program = self.program
-        lines = ["global kernel", "if kernel is None:",
-                 f'    kernel = torch.cuda._compile_kernel(SOURCE, "{program.name}_kernel", cuda_include_dirs=[HEADERS])']
+        lines = [
+            "global kernel",
+            "if kernel is None:",
+            f'    kernel = torch.cuda._compile_kernel(SOURCE, "{program.name}_kernel", cuda_include_dirs=[HEADERS])',
+        ]
         lines += program.sizes_from + [self._allocation(each) for each in program.outputs]
         grid = [floor(each) for each in program.cuda.grid] + ["1"] * (3 - len(program.cuda.grid))
         block = list(program.cuda.block) + ["1"] * (3 - len(program.cuda.block))
@@ -236,11 +249,13 @@ class ProgramWriter:
         lines.append("return " + ", ".join(each.name for each in program.outputs))
         constants = "".join(f"{name} = {str(value).replace('/', '//')}\n" for name, value in self._constants().items())
         parameters = ", ".join(each.name for each in program.inputs)
-        return (f'import torch\nfrom torch.utils import cpp_extension\n\nSOURCE = r"""\n{kernel}\n"""\n'
-                '# NVRTC finds the headers of CUDA in the packages that PyTorch needs.\n'
-                'HEADERS = f"{torch.__path__[0]}/../nvidia/cu{torch.version.cuda.split(\'.\')[0]}/include"\n'
-                'cpp_extension.CUDA_HOME = cpp_extension.CUDA_HOME or "/usr/local/cuda"\n'
-                f"{constants}kernel = None\n\n\ndef {ENTRY}({parameters}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n")
+        return (
+            f'import torch\nfrom torch.utils import cpp_extension\n\nSOURCE = r"""\n{kernel}\n"""\n'
+            "# NVRTC finds the headers of CUDA in the packages that PyTorch needs.\n"
+            "HEADERS = f\"{torch.__path__[0]}/../nvidia/cu{torch.version.cuda.split('.')[0]}/include\"\n"
+            'cpp_extension.CUDA_HOME = cpp_extension.CUDA_HOME or "/usr/local/cuda"\n'
+            f"{constants}kernel = None\n\n\ndef {ENTRY}({parameters}):\n" + textwrap.indent("\n".join(lines), "    ") + "\n"
+        )
 
     # --- Triton
 
@@ -283,7 +298,9 @@ class ProgramWriter:
         lines = program.sizes_from + [self._allocation(each) for each in program.outputs]
         named = {name: str(value) for name, value in side.constants.items()}
         computed = [name for name, value in named.items() if not value.isdigit()]
-        grid_text = ", ".join(each.replace("cdiv(", "triton.cdiv(") for each in side.grid) + ("," if len(side.grid) == 1 else "")
+        grid_text = ", ".join(each.replace("cdiv(", "triton.cdiv(") for each in side.grid) + (
+            "," if len(side.grid) == 1 else ""
+        )
         uses = [name for name in named if re.search(rf"\b{name}\b", grid_text)]
         if uses and not self.draw.inline_grid:
             for name in uses:

@@ -1,5 +1,42 @@
 """The families of computations. Each module has functions that draw a program."""
-from . import indexing, losses, maps, movement, normalisations, products, reductions, windows
 
-FAMILIES = {each.__name__: each for module in (
-    indexing, losses, maps, movement, normalisations, products, reductions, windows) for each in module.FAMILIES}
+from . import (
+    columns,
+    images,
+    indexing,
+    losses,
+    maps,
+    masks,
+    movement,
+    normalisations,
+    pairwise,
+    pooling,
+    products,
+    quantisation,
+    reductions,
+    scans,
+    softmaxes,
+    totals,
+    windows,
+)
+
+MODULES = (
+    columns,
+    images,
+    indexing,
+    losses,
+    maps,
+    masks,
+    movement,
+    normalisations,
+    pairwise,
+    pooling,
+    products,
+    quantisation,
+    reductions,
+    scans,
+    softmaxes,
+    totals,
+    windows,
+)
+FAMILIES = {each.__name__: each for module in MODULES for each in module.FAMILIES}

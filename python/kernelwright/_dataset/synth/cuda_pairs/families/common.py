@@ -1,4 +1,5 @@
 """Parts that several families use: reductions of a block, and results in the type of the inputs."""
+
 from ..expressions import is_atom, written
 from ..program import fill
 

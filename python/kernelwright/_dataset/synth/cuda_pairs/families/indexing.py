@@ -1,8 +1,9 @@
 """Computations through indices: gather, embedding, scatter by atomics, histogram, quantisation."""
+
 from ..draw import COLUMNS, ROWS
 from ..expressions import Leaf, words_of, written
 from ..program import Output, Program, Side, Tensor, fill
-from .common import block_reduction, name_of, typed
+from .common import name_of, typed
 from .maps import replaced
 
 
@@ -30,38 +31,69 @@ def embedding(draw):
         extra_triton = "{v} + LOAD(positions, token * dim + cols, mask=mask, other=0.0)"
         reference = f"table[{ids}] + positions"
     elif kind == "padding":
-        extra_cuda, extra_triton, reference = "index == 0 ? 0.0f : {v}", "tl.where(index == 0, 0.0, {v})", f"table[{ids}] * ({ids} != 0)[:, None]"
+        extra_cuda, extra_triton, reference = (
+            "index == 0 ? 0.0f : {v}",
+            "tl.where(index == 0, 0.0, {v})",
+            f"table[{ids}] * ({ids} != 0)[:, None]",
+        )
     integer = "const long long" if inputs[0].dtype == "int64" else "const int"
     if draw.chance(0.5):
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             const int token = blockIdx.x;
             $integer index = $ids[token];
             for (int col = threadIdx.x; col < dim; col += blockDim.x) {
               STORE(out, token * dim + col, $value);
             }
-            """, integer=integer, ids=ids, value=extra_cuda.format(v=value.format("index", "col"))), ("n_tokens",), "One block copies the row of one token.")
+            """,
+                integer=integer,
+                ids=ids,
+                value=extra_cuda.format(v=value.format("index", "col")),
+            ),
+            ("n_tokens",),
+            "One block copies the row of one token.",
+        )
     else:
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_tokens * dim; i += gridDim.x * blockDim.x) {
               const int token = i / dim;
               const int col = i % dim;
               $integer index = $ids[token];
               STORE(out, i, $value);
             }
-            """, integer=integer, ids=ids, value=extra_cuda.format(v=value.format("index", "col"))), ("cdiv(n_tokens * dim, THREADS)",),
-                    "Grid-stride loop over tokens and columns.")
+            """,
+                integer=integer,
+                ids=ids,
+                value=extra_cuda.format(v=value.format("index", "col")),
+            ),
+            ("cdiv(n_tokens * dim, THREADS)",),
+            "Grid-stride loop over tokens and columns.",
+        )
     if draw.chance(0.6):
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             token = tl.program_id(0)
             index = tl.load(${ids}_ptr + token)
             cols = tl.arange(0, BLOCK)
             mask = cols < dim
             v = LOAD(table, index * dim + cols, mask=mask, other=0.0)
             STORE(out, token * dim + cols, $value, mask=mask)
-            """.replace("${ids}", ids), value=extra_triton.format(v="v")), ("n_tokens",), "One program per token.", constants={"BLOCK": "triton.next_power_of_2(dim)"})
+            """.replace("${ids}", ids),
+                value=extra_triton.format(v="v"),
+            ),
+            ("n_tokens",),
+            "One program per token.",
+            constants={"BLOCK": "triton.next_power_of_2(dim)"},
+        )
     else:
         value = extra_triton.format(v="v").replace("index == 0", "index[:, None] == 0").replace("token * dim + cols", "offs")
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             token = tl.program_id(0) * BLOCK_TOKENS + tl.arange(0, BLOCK_TOKENS)
             cols = tl.arange(0, BLOCK_DIM)
             index = tl.load(${ids}_ptr + token, mask=token < n_tokens, other=0)
@@ -69,11 +101,24 @@ def embedding(draw):
             offs = token[:, None] * dim + cols[None, :]
             v = LOAD(table, index[:, None] * dim + cols[None, :], mask=mask, other=0.0)
             STORE(out, offs, $value, mask=mask)
-            """.replace("${ids}", ids), value=value), ("cdiv(n_tokens, BLOCK_TOKENS)",), "A program gathers the rows of BLOCK_TOKENS tokens.",
-                      constants={"BLOCK_TOKENS": draw.pick((4, 8, 16)), "BLOCK_DIM": "triton.next_power_of_2(dim)"})
-    return Program(name_of([] if kind == "plain" else kind, "embedding"), inputs, [Output("out", "(n_tokens, dim)", draw.dtype)], ("n_tokens", "dim"),
-                   [f"n_tokens, dim = {ids}.shape[0], table.shape[1]"], [f"return {typed(draw, reference)}"], cuda, triton,
-                   copies=kind in ("plain", "padding"))
+            """.replace("${ids}", ids),
+                value=value,
+            ),
+            ("cdiv(n_tokens, BLOCK_TOKENS)",),
+            "A program gathers the rows of BLOCK_TOKENS tokens.",
+            constants={"BLOCK_TOKENS": draw.pick((4, 8, 16)), "BLOCK_DIM": "triton.next_power_of_2(dim)"},
+        )
+    return Program(
+        name_of([] if kind == "plain" else kind, "embedding"),
+        inputs,
+        [Output("out", "(n_tokens, dim)", draw.dtype)],
+        ("n_tokens", "dim"),
+        [f"n_tokens, dim = {ids}.shape[0], table.shape[1]"],
+        [f"return {typed(draw, reference)}"],
+        cuda,
+        triton,
+        copies=kind in ("plain", "padding"),
+    )
 
 
 def gather(draw):
@@ -83,7 +128,9 @@ def gather(draw):
     index = Tensor("index", (rows, picked), "int64", f"torch.randint(0, {cols}, ({rows}, {picked}))")
     lines, value = written(act, "cuda", ("v",))
     stride = draw.chance(0.5)
-    cuda = Side(fill("""
+    cuda = Side(
+        fill(
+            """
         $head
           const int row = i / n_picked;
           const long long col = index[i];
@@ -91,11 +138,20 @@ def gather(draw):
           $lines
           STORE(out, i, $value);
         }
-        """, head="for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_rows * n_picked; i += gridDim.x * blockDim.x) {" if stride
-                     else "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n_rows * n_picked) {", lines=lines, value=value),
-                ("cdiv(n_rows * n_picked, THREADS)",), "out[row][k] is made of x[row][index[row][k]].")
+        """,
+            head="for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_rows * n_picked; i += gridDim.x * blockDim.x) {"
+            if stride
+            else "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n_rows * n_picked) {",
+            lines=lines,
+            value=value,
+        ),
+        ("cdiv(n_rows * n_picked, THREADS)",),
+        "out[row][k] is made of x[row][index[row][k]].",
+    )
     lines, value = written(act, "triton", ("v",))
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         row = tl.program_id(0)
         k = tl.arange(0, BLOCK)
         mask = k < n_picked
@@ -103,13 +159,32 @@ def gather(draw):
         v = LOAD(x, row * n_cols + col, mask=mask, other=0.0)
         $lines
         STORE(out, row * n_picked + k, $value, mask=mask)
-        """, lines=lines, value=value), ("n_rows",), draw.say("One program per row; the loads are gathered by pointers.", "A row per program."),
-                  constants={"BLOCK": "triton.next_power_of_2(n_picked)"})
+        """,
+            lines=lines,
+            value=value,
+        ),
+        ("n_rows",),
+        draw.say("One program per row; the loads are gathered by pointers.", "A row per program."),
+        constants={"BLOCK": "triton.next_power_of_2(n_picked)"},
+    )
     lines, text = written(replaced(act, "v", "picked"), "torch", ("picked",))
     reference = "torch.gather(x, 1, index)"
-    body = [f"return {typed(draw, reference)}"] if isinstance(act, Leaf) else [f"picked = {reference}", *lines, f"return {typed(draw, text)}"]
-    return Program(name_of("gather", words_of(act)), [Tensor("x", (rows, cols), draw.dtype), index], [Output("out", "(n_rows, n_picked)", draw.dtype)],
-                   ("n_rows", "n_cols", "n_picked"), ["n_rows, n_cols = x.shape", "n_picked = index.shape[1]"], body, cuda, triton, isinstance(act, Leaf))
+    body = (
+        [f"return {typed(draw, reference)}"]
+        if isinstance(act, Leaf)
+        else [f"picked = {reference}", *lines, f"return {typed(draw, text)}"]
+    )
+    return Program(
+        name_of("gather", words_of(act)),
+        [Tensor("x", (rows, cols), draw.dtype), index],
+        [Output("out", "(n_rows, n_picked)", draw.dtype)],
+        ("n_rows", "n_cols", "n_picked"),
+        ["n_rows, n_cols = x.shape", "n_picked = index.shape[1]"],
+        body,
+        cuda,
+        triton,
+        isinstance(act, Leaf),
+    )
 
 
 def scatter_add(draw):
@@ -123,29 +198,56 @@ def scatter_add(draw):
     lines, value = written(act, "cuda", ("v",))
     value = f"weight[row] * {value if value.isidentifier() else f'({value})'}" if weighted else value
     by_row = draw.chance(0.5)
-    inner = fill("""
+    inner = fill(
+        """
         const float v = LOAD(x, row * n_cols + col);
         $lines
-        ATOMIC_ADD(out, target * n_cols + col, $value);""", lines=lines, value=value)
+        ATOMIC_ADD(out, target * n_cols + col, $value);""",
+        lines=lines,
+        value=value,
+    )
     integer = "const long long" if inputs[1].dtype == "int64" else "const int"
-    cuda = Side(fill("""
+    cuda = (
+        Side(
+            fill(
+                """
         const int row = blockIdx.x;
         $integer target = $ids[row];
         for (int col = threadIdx.x; col < n_cols; col += blockDim.x) {
           $inner
         }
-        """, integer=integer, ids=ids, inner=inner), ("n_rows",), "One block adds one row to its segment; several blocks may meet in a segment, hence atomics.") \
-        if by_row else Side(fill("""
+        """,
+                integer=integer,
+                ids=ids,
+                inner=inner,
+            ),
+            ("n_rows",),
+            "One block adds one row to its segment; several blocks may meet in a segment, hence atomics.",
+        )
+        if by_row
+        else Side(
+            fill(
+                """
         for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_rows * n_cols; i += gridDim.x * blockDim.x) {
           const int row = i / n_cols;
           const int col = i % n_cols;
           $integer target = $ids[row];
           $inner
         }
-        """, integer=integer, ids=ids, inner=inner), ("cdiv(n_rows * n_cols, THREADS)",), "A thread per element; out starts as zero.")
+        """,
+                integer=integer,
+                ids=ids,
+                inner=inner,
+            ),
+            ("cdiv(n_rows * n_cols, THREADS)",),
+            "A thread per element; out starts as zero.",
+        )
+    )
     lines, value = written(act, "triton", ("v",))
     value = f"tl.load(weight_ptr + row) * {value if value.isidentifier() else f'({value})'}" if weighted else value
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         row = tl.program_id(0)
         cols = tl.arange(0, BLOCK)
         mask = cols < n_cols
@@ -153,13 +255,26 @@ def scatter_add(draw):
         v = LOAD(x, row * n_cols + cols, mask=mask, other=0.0)
         $lines
         ATOMIC_ADD(out, target * n_cols + cols, $value, mask=mask)
-        """.replace("${ids}", ids), lines=lines, value=value), ("n_rows",), draw.say("One program per row; the target row is updated atomically.", "out starts as zero."),
-                  constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
+        """.replace("${ids}", ids),
+            lines=lines,
+            value=value,
+        ),
+        ("n_rows",),
+        draw.say("One program per row; the target row is updated atomically.", "out starts as zero."),
+        constants={"BLOCK": "triton.next_power_of_2(n_cols)"},
+    )
     lines, text = written(replaced(act, "v", "x"), "torch", ("x",))
     text = f"weight[:, None] * {text if text.isidentifier() else f'({text})'}" if weighted else text
-    return Program(name_of(words_of(act), "weighted" if weighted else "segment", "scatter_add"), inputs, [Output("out", "(n_segments, n_cols)", fill="0")],
-                   ("n_rows", "n_cols", "n_segments"), ["n_rows, n_cols = x.shape", f"n_segments = {segments}"],
-                   [*lines, f"out = torch.zeros({segments}, x.shape[1], device=x.device)", f"return out.index_add_(0, {ids}, {text})"], cuda, triton)
+    return Program(
+        name_of(words_of(act), "weighted" if weighted else "segment", "scatter_add"),
+        inputs,
+        [Output("out", "(n_segments, n_cols)", fill="0")],
+        ("n_rows", "n_cols", "n_segments"),
+        ["n_rows, n_cols = x.shape", f"n_segments = {segments}"],
+        [*lines, f"out = torch.zeros({segments}, x.shape[1], device=x.device)", f"return out.index_add_(0, {ids}, {text})"],
+        cuda,
+        triton,
+    )
 
 
 def histogram(draw):
@@ -177,13 +292,21 @@ def histogram(draw):
         source = Tensor("x", (length,), "float32", maker)
         factor = bins / (high - low)
         bin_of = f"static_cast<int>(floorf((x[i] - LOW) * {factor}f))"
-        triton_lines = ["v = tl.load(x_ptr + offs, mask=mask, other=0.0)", f"bin = tl.floor((v - {low}) * {factor}).to(tl.int32)"]
+        triton_lines = [
+            "v = tl.load(x_ptr + offs, mask=mask, other=0.0)",
+            f"bin = tl.floor((v - {low}) * {factor}).to(tl.int32)",
+        ]
         valid = "bin >= 0 && bin < BINS"
-        reference = [f"bin = torch.floor((x - {low}) * {factor}).long()", f"inside = (bin >= 0) & (bin < {bins})", f"return torch.bincount(bin[inside], minlength={bins})"]
+        reference = [
+            f"bin = torch.floor((x - {low}) * {factor}).long()",
+            f"inside = (bin >= 0) & (bin < {bins})",
+            f"return torch.bincount(bin[inside], minlength={bins})",
+        ]
     bin_of = bin_of.replace("LOW", f"{low}f")
     add = "if ($valid) atomicAdd(&$where[bin], 1);" if valid != "true" else "atomicAdd(&$where[bin], 1);"
     if shared:
-        body = fill("""
+        body = fill(
+            """
             __shared__ int local[BINS];
             for (int b = threadIdx.x; b < BINS; b += blockDim.x) local[b] = 0;
             __syncthreads();
@@ -195,27 +318,54 @@ def histogram(draw):
             for (int b = threadIdx.x; b < BINS; b += blockDim.x) {
               if (local[b] > 0) atomicAdd(&out[b], local[b]);
             }
-            """, bin_of=bin_of, add=add.replace("$valid", valid).replace("$where", "local"))
-        cuda = Side(body, (f"min(cdiv(numel, THREADS), {draw.pick((4, 8, 32))})",), "Each block counts in shared memory and adds its counts once, so that global atomics are rare.",
-                    constants={"BINS": bins})
+            """,
+            bin_of=bin_of,
+            add=add.replace("$valid", valid).replace("$where", "local"),
+        )
+        cuda = Side(
+            body,
+            (f"min(cdiv(numel, THREADS), {draw.pick((4, 8, 32))})",),
+            "Each block counts in shared memory and adds its counts once, so that global atomics are rare.",
+            constants={"BINS": bins},
+        )
     else:
-        body = fill("""
+        body = fill(
+            """
             for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < numel; i += gridDim.x * blockDim.x) {
               const int bin = $bin_of;
               $add
             }
-            """, bin_of=bin_of, add=add.replace("$valid", valid).replace("$where", "out"))
-        cuda = Side(body, ("cdiv(numel, THREADS)",), "Counts with atomics in global memory; out starts as zero.", constants={} if valid == "true" else {"BINS": bins})
+            """,
+            bin_of=bin_of,
+            add=add.replace("$valid", valid).replace("$where", "out"),
+        )
+        cuda = Side(
+            body,
+            ("cdiv(numel, THREADS)",),
+            "Counts with atomics in global memory; out starts as zero.",
+            constants={} if valid == "true" else {"BINS": bins},
+        )
     triton_valid = "mask" if valid == "true" else "mask & (bin >= 0) & (bin < BINS)"
     if draw.chance(0.5):
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
             mask = offs < numel
             $lines
             tl.atomic_add(out_ptr + bin, 1, mask=$valid)
-            """, lines=triton_lines, valid=triton_valid), ("cdiv(numel, BLOCK)",), "One atomic per element.", constants={**({} if valid == "true" else {"BINS": bins}), "BLOCK": draw.pick((128, 256, 512))})
+            """,
+                lines=triton_lines,
+                valid=triton_valid,
+            ),
+            ("cdiv(numel, BLOCK)",),
+            "One atomic per element.",
+            constants={**({} if valid == "true" else {"BINS": bins}), "BLOCK": draw.pick((128, 256, 512))},
+        )
     else:
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
             mask = offs < numel
             $lines
@@ -224,110 +374,24 @@ def histogram(draw):
             hit = (bin[:, None] == bins[None, :]) & ($valid)[:, None]
             counts = tl.sum(hit.to(tl.int32), axis=0)
             tl.atomic_add(out_ptr + bins, counts, mask=bins < BINS)
-            """, lines=triton_lines, valid=triton_valid), ("cdiv(numel, BLOCK)",), "Each program counts its block and adds BINS numbers atomically.",
-                      constants={"BINS": bins, "BINS_POWER": f"triton.next_power_of_2({bins})", "BLOCK": draw.pick((64, 128))})
-    return Program("bincount" if integers else "histogram", [source], [Output("out", f"({bins},)", "int32", fill="0")], ("numel",), ["numel = x.numel()"],
-                   [*reference[:-1], reference[-1] + ".to(torch.int32)"], cuda, triton)
+            """,
+                lines=triton_lines,
+                valid=triton_valid,
+            ),
+            ("cdiv(numel, BLOCK)",),
+            "Each program counts its block and adds BINS numbers atomically.",
+            constants={"BINS": bins, "BINS_POWER": f"triton.next_power_of_2({bins})", "BLOCK": draw.pick((64, 128))},
+        )
+    return Program(
+        "bincount" if integers else "histogram",
+        [source],
+        [Output("out", f"({bins},)", "int32", fill="0")],
+        ("numel",),
+        ["numel = x.numel()"],
+        [*reference[:-1], reference[-1] + ".to(torch.int32)"],
+        cuda,
+        triton,
+    )
 
 
-def quantize(draw):
-    """Rows to 8-bit integers with the scale of a row, or of the tensor."""
-    draw.dtype = "float32"  # ties between two integers are frequent in float16, and no rounding of them is wrong
-    rows, cols = draw.pick(ROWS), draw.pick(COLUMNS)
-    dynamic = draw.chance(0.6)
-    if dynamic:
-        tree = draw.chance(0.4)
-        cuda = Side(fill("""
-            const int row = blockIdx.x;
-            float peak = 0.0f;
-            for (int col = threadIdx.x; col < n_cols; col += blockDim.x) {
-              peak = fmaxf(peak, fabsf(LOAD(x, row * n_cols + col)));
-            }
-            peak = block_reduce_max(peak);
-            const float inverse = 127.0f / fmaxf(peak, 1e-8f);
-            for (int col = threadIdx.x; col < n_cols; col += blockDim.x) {
-              const float v = rintf(LOAD(x, row * n_cols + col) * inverse);
-              q[row * n_cols + col] = static_cast<signed char>(v);
-            }
-            if (threadIdx.x == 0) scales[row] = fmaxf(peak, 1e-8f) / 127.0f;
-            """), ("n_rows",), "Symmetric quantisation: one block per row finds the largest magnitude, then rounds the row.", block_reduction("max", tree))
-        triton = Side(fill("""
-            row = tl.program_id(0)
-            cols = tl.arange(0, BLOCK)
-            mask = cols < n_cols
-            v = LOAD(x, row * n_cols + cols, mask=mask, other=0.0)
-            peak = tl.maximum(tl.max(tl.abs(v), axis=0), 1e-8)
-            rounded = libdevice.rint(v * (127.0 / peak))
-            STORE(q, row * n_cols + cols, rounded.to(tl.int8), mask=mask)
-            STORE(scales, row, peak / 127.0)
-            """), ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
-        return Program("quantize_rows_int8", [Tensor("x", (rows, cols), draw.dtype)], [Output("q", "(n_rows, n_cols)", "int8"), Output("scales", "(n_rows,)", "float32")],
-                       ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"],
-                       ["peak = x.abs().amax(dim=-1).clamp(min=1e-8)", "q = torch.round(x * (127.0 / peak)[:, None]).to(torch.int8)", "return q, peak / 127.0"], cuda, triton)
-    scale, zero = draw.pick((0.05, 0.02, 0.1)), draw.pick((0, 3, -5))
-    cuda = Side(fill("""
-        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < numel; i += gridDim.x * blockDim.x) {
-          const float v = rintf(LOAD(x, i) * $factorf) + $zerof;
-          q[i] = static_cast<signed char>(fminf(fmaxf(v, -128.0f), 127.0f));
-        }
-        """, factorf=f"{1 / scale}f", zerof=f"{float(zero)}f"), ("cdiv(numel, THREADS)",), "Affine quantisation with a constant scale and zero point; saturates at the range of int8.")
-    triton = Side(fill("""
-        offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        mask = offs < numel
-        scaled = LOAD(x, offs, mask=mask, other=0.0) * $factor
-        v = libdevice.rint(scaled) + $zero
-        STORE(q, offs, tl.minimum(tl.maximum(v, -128.0), 127.0).to(tl.int8), mask=mask)
-        """, factor=1 / scale, zero=float(zero)), ("cdiv(numel, BLOCK)",), "", constants={"BLOCK": draw.block})
-    return Program("quantize_affine_int8", [Tensor("x", (rows, cols), draw.dtype)], [Output("q", "x.shape", "int8")], ("numel",), ["numel = x.numel()"],
-                   [f"return torch.clamp(torch.round(x * {1 / scale}) + {float(zero)}, -128, 127).to(torch.int8)"], cuda, triton)
-
-
-def dequantize(draw):
-    """8-bit integers to floats, with scales of rows, columns or groups, and an activation."""
-    rows, groups, group = draw.pick(ROWS), draw.pick((2, 3, 4)), draw.pick((16, 32, 40))
-    cols = groups * group
-    kind = draw.pick(("row", "column", "group"))
-    act = draw.chain("v", 0, 2)
-    sizes, index, triton_index = {"row": ((rows,), "row", "row"), "column": ((cols,), "col", "cols, mask=mask"),
-                                  "group": ((rows, groups), "row * (n_cols / GROUP) + col / GROUP", "row * (n_cols // GROUP) + cols // GROUP, mask=mask")}[kind]
-    inputs = [Tensor("q", (rows, cols), "int8", f"torch.randint(-128, 128, ({rows}, {cols}), dtype=torch.int8)"),
-              Tensor("scale", sizes, "float32", f"torch.rand({', '.join(map(str, sizes))}) * 0.05")]
-    lines, value = written(act, "cuda", ("v",))
-    flat = draw.chance(0.5)
-    inner = fill("""
-        const float v = static_cast<float>(q[row * n_cols + col]) * scale[$index];
-        $lines
-        STORE(out, row * n_cols + col, $value);""", index=index, lines=lines, value=value)
-    constants = {"GROUP": group} if kind == "group" else {}
-    cuda = Side(fill("""
-        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_rows * n_cols; i += gridDim.x * blockDim.x) {
-          const int row = i / n_cols;
-          const int col = i % n_cols;
-          $inner
-        }
-        """, inner=inner), ("cdiv(n_rows * n_cols, THREADS)",), f"int8 to float with one scale per {kind}.", constants=constants) if flat else Side(fill("""
-        const int row = blockIdx.x;
-        for (int col = threadIdx.x; col < n_cols; col += blockDim.x) {
-          $inner
-        }
-        """, inner=inner), ("n_rows",), f"One block per row; one scale per {kind}.", constants=constants)
-    lines, value = written(act, "triton", ("v",))
-    triton = Side(fill("""
-        row = tl.program_id(0)
-        cols = tl.arange(0, BLOCK)
-        mask = cols < n_cols
-        v = tl.load(q_ptr + row * n_cols + cols, mask=mask, other=0).to(tl.float32) * tl.load(scale_ptr + $index)
-        $lines
-        STORE(out, row * n_cols + cols, $value, mask=mask)
-        """, index=triton_index, lines=lines, value=value), ("n_rows",), draw.say("One program per row.", f"One scale per {kind}."),
-                  constants={**constants, "BLOCK": "triton.next_power_of_2(n_cols)"})
-    expanded = {"row": "scale[:, None]", "column": "scale", "group": f"scale.repeat_interleave({group}, dim=1)"}[kind]
-    lines, text = written(replaced(act, "v", "h"), "torch", ("h",))
-    half = draw.dtype == "float16"
-    value = f"q.float() * {expanded}"
-    body = [f"return {typed(draw, value)}"] if isinstance(act, Leaf) else [f"h = {value}", *lines, f"return {typed(draw, text)}"]
-    return Program(name_of("dequantize", kind, words_of(act)), inputs, [Output("out", "q.shape", "float16" if half else "float32")],
-                   ("n_rows", "n_cols"), ["n_rows, n_cols = q.shape"], body, cuda, triton)
-
-
-FAMILIES = (embedding, gather, scatter_add, histogram, quantize, dequantize)
+FAMILIES = (embedding, gather, scatter_add, histogram)

@@ -1,8 +1,9 @@
 """Pointwise computations."""
+
 from ..draw import COLUMNS, LENGTHS, ROWS
 from ..expressions import Leaf, words_of, written
 from ..program import Output, Program, Side, Tensor, fill
-from .common import grouped, name_of, returned, typed
+from .common import name_of, returned
 
 GRID_STRIDE = """
 for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < numel; i += gridDim.x * blockDim.x) {
@@ -79,11 +80,16 @@ def flat_program(draw, name, operands, node, sizes):
     constants, helpers = {}, ""
     grid = "cdiv(numel, THREADS)"
     if style == "vector":
-        helpers = fill("""
+        helpers = fill(
+            """
             __device__ __forceinline__ float apply($parameters) {
               $lines
               return $value;
-            }""", parameters=", ".join(f"float {each}" for each in taken), lines=lines, value=value)
+            }""",
+            parameters=", ".join(f"float {each}" for each in taken),
+            lines=lines,
+            value=value,
+        )
         quads = [f"const float4 {v}4 = reinterpret_cast<const float4*>({t})[q];" for t, v in operands]
         each = {axis: ", ".join(f"{v}4.{axis[0]}" for v in taken) for axis in ("xs", "ys", "zs", "ws")}
         body = fill(VECTOR, quad_loads=quads, tail=", ".join(f"{t}[i]" for t, _ in operands), **each)
@@ -98,17 +104,32 @@ def flat_program(draw, name, operands, node, sizes):
     lines, value = written(node, "triton", [*taken, "mask", "offs", "pid", "start", "step", "first"])
     loads = [f"{variable} = LOAD({tensor}, offs, mask=mask)" for tensor, variable in operands]
     loop = draw.chance(0.25)
-    triton = Side(fill(TRITON_LOOP if loop else TRITON, loads=loads, lines=lines, value=value),
-                  (f"min(cdiv(numel, BLOCK), {draw.pick((8, 16, 32))})" if loop else "cdiv(numel, BLOCK)",),
-                  constants={"BLOCK": draw.block},
-                  comment="" if loop else draw.say("Each program handles BLOCK elements.", "One block of elements per program.", ""))
-    comment = {"stride": draw.say("Elementwise, with a grid-stride loop.", "Grid-stride loop over all elements.",
-                                  "Works for any grid size: each thread strides over the elements."),
-               "one": draw.say("One thread per element.", "Each thread computes one output element."),
-               "many": "Each thread computes ITEMS elements.", "vector": "Elementwise with float4 accesses."}[style]
-    return Program(name, inputs, [Output("out", "", draw.dtype, like=operands[0][0])], ("numel",),
-                   [f"numel = {operands[0][0]}.numel()"],
-                   reference_of(draw, node, operands), Side(body, (grid,), comment, helpers, constants=constants), triton)
+    triton = Side(
+        fill(TRITON_LOOP if loop else TRITON, loads=loads, lines=lines, value=value),
+        (f"min(cdiv(numel, BLOCK), {draw.pick((8, 16, 32))})" if loop else "cdiv(numel, BLOCK)",),
+        constants={"BLOCK": draw.block},
+        comment="" if loop else draw.say("Each program handles BLOCK elements.", "One block of elements per program.", ""),
+    )
+    comment = {
+        "stride": draw.say(
+            "Elementwise, with a grid-stride loop.",
+            "Grid-stride loop over all elements.",
+            "Works for any grid size: each thread strides over the elements.",
+        ),
+        "one": draw.say("One thread per element.", "Each thread computes one output element."),
+        "many": "Each thread computes ITEMS elements.",
+        "vector": "Elementwise with float4 accesses.",
+    }[style]
+    return Program(
+        name,
+        inputs,
+        [Output("out", "", draw.dtype, like=operands[0][0])],
+        ("numel",),
+        [f"numel = {operands[0][0]}.numel()"],
+        reference_of(draw, node, operands),
+        Side(body, (grid,), comment, helpers, constants=constants),
+        triton,
+    )
 
 
 def reference_of(draw, node, operands):
@@ -119,13 +140,19 @@ def reference_of(draw, node, operands):
         if isinstance(each, Leaf):
             return Leaf(names.get(each.name, each.name))
         return type(each)(each.operation, tuple(renamed(part) for part in each.operands), each.constant, each.fraction)
+
     return returned(draw, renamed(node), tuple(names.values()))
 
 
 def shape_of(draw):
     """A shape of some thousand elements."""
-    return draw.pick(((draw.pick(LENGTHS) + draw.random.randrange(7),), (draw.pick(ROWS), draw.pick(COLUMNS)),
-                      (draw.pick((2, 3, 4)), draw.pick(ROWS), draw.pick((50, 64, 70)))))
+    return draw.pick(
+        (
+            (draw.pick(LENGTHS) + draw.random.randrange(7),),
+            (draw.pick(ROWS), draw.pick(COLUMNS)),
+            (draw.pick((2, 3, 4)), draw.pick(ROWS), draw.pick((50, 64, 70))),
+        )
+    )
 
 
 def unary(draw):
@@ -161,7 +188,8 @@ def broadcast(draw):
     inputs = [Tensor("x", (rows, cols), draw.dtype), Tensor(vector, (rows, 1) if by_row else (cols,), draw.dtype)]
     lines, value = written(node, "cuda", ("v", "w"))
     if draw.chance(0.5):
-        body = fill("""
+        body = fill(
+            """
             const int col = blockIdx.x * blockDim.x + threadIdx.x;
             const int row = blockIdx.y;
             if (col >= n_cols) return;
@@ -169,10 +197,16 @@ def broadcast(draw):
             const float w = LOAD($vector, $index);
             $lines
             STORE(out, row * n_cols + col, $value);
-            """, vector=vector, index="row" if by_row else "col", lines=lines, value=value)
+            """,
+            vector=vector,
+            index="row" if by_row else "col",
+            lines=lines,
+            value=value,
+        )
         cuda = Side(body, ("cdiv(n_cols, THREADS)", "n_rows"), "blockIdx.y is the row; the threads of a block take columns.")
     else:
-        body = fill("""
+        body = fill(
+            """
             const int numel = n_rows * n_cols;
             for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < numel; i += gridDim.x * blockDim.x) {
               const float v = LOAD(x, i);
@@ -180,12 +214,21 @@ def broadcast(draw):
               $lines
               STORE(out, i, $value);
             }
-            """, vector=vector, index="i / n_cols" if by_row else "i % n_cols", lines=lines, value=value)
-        cuda = Side(body, ("cdiv(n_rows * n_cols, THREADS)",),
-                    f"Grid-stride loop over the matrix; {vector} is broadcast along the {'columns' if by_row else 'rows'}.")
+            """,
+            vector=vector,
+            index="i / n_cols" if by_row else "i % n_cols",
+            lines=lines,
+            value=value,
+        )
+        cuda = Side(
+            body,
+            ("cdiv(n_rows * n_cols, THREADS)",),
+            f"Grid-stride loop over the matrix; {vector} is broadcast along the {'columns' if by_row else 'rows'}.",
+        )
     lines, value = written(node, "triton", ("v", "w"))
     if draw.chance(0.5):
-        body = fill("""
+        body = fill(
+            """
             row = tl.program_id(0)
             cols = tl.arange(0, BLOCK)
             mask = cols < n_cols
@@ -193,10 +236,16 @@ def broadcast(draw):
             w = LOAD($vector, $index)
             $lines
             STORE(out, row * n_cols + cols, $value, mask=mask)
-            """, vector=vector, index="row" if by_row else "cols, mask=mask", lines=lines, value=value)
+            """,
+            vector=vector,
+            index="row" if by_row else "cols, mask=mask",
+            lines=lines,
+            value=value,
+        )
         triton = Side(body, ("n_rows",), "One program per row.", constants={"BLOCK": "triton.next_power_of_2(n_cols)"})
     else:
-        body = fill("""
+        body = fill(
+            """
             rows = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
             cols = tl.program_id(1) * BLOCK_COLS + tl.arange(0, BLOCK_COLS)
             mask = (rows[:, None] < n_rows) & (cols[None, :] < n_cols)
@@ -205,57 +254,28 @@ def broadcast(draw):
             w = LOAD($vector, $load)
             $lines
             STORE(out, offs, $value, mask=mask)
-            """, vector=vector, lines=lines, value=value,
-                    load="rows[:, None], mask=rows[:, None] < n_rows" if by_row else "cols[None, :], mask=cols[None, :] < n_cols")
-        triton = Side(body, ("cdiv(n_rows, BLOCK_ROWS)", "cdiv(n_cols, BLOCK_COLS)"), "A tile of rows and columns per program.",
-                      constants={"BLOCK_ROWS": draw.pick((4, 8, 16)), "BLOCK_COLS": draw.pick((32, 64, 128))})
-    return Program(name, inputs, [Output("out", "", draw.dtype, like="x")], ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"],
-                   reference_of(draw, node, [("x", "v"), (vector, "w")]), cuda, triton)
-
-
-def masked_fill(draw):
-    """A constant where a mask is set."""
-    rows, cols, constant = draw.pick(ROWS), draw.pick(COLUMNS), draw.pick((-1e4, -100.0, 0.0, 1.0))
-    scale = draw.pick((0.0, 0.125, 0.5, 2.0))
-    inputs = [Tensor("x", (rows, cols), draw.dtype), Tensor("mask", (rows, cols), "bool", f"torch.rand({rows}, {cols}) < {draw.pick((0.2, 0.5))}")]
-    kept, kept_cuda = (f"{scale} * v", f"{scale}f * v") if scale else ("v", "v")
-    stride = draw.chance(0.6)
-    body = (GRID_STRIDE if stride else ONE_EACH)
-    cuda = Side(fill(body, loads=["const float v = LOAD(x, i);"], lines=[], value=f"mask[i] ? {constant}f : {kept_cuda}"),
-                ("cdiv(numel, THREADS)",), draw.say("Replaces the elements whose mask is set.", "out = mask ? constant : x, elementwise."))
-    triton = Side(fill(TRITON, loads=["v = LOAD(x, offs, mask=mask)", "fill = LOAD(drop, offs, mask=mask, other=0)"], lines=[],
-                       value=f"tl.where(fill != 0, {constant}, {kept})"), ("cdiv(numel, BLOCK)",), constants={"BLOCK": draw.block})
-    triton.body = triton.body.replace("LOAD(drop,", "LOAD(mask,").replace("mask = offs < numel", "in_range = offs < numel").replace(
-        "mask=mask", "mask=in_range")
-    value = f"({scale} * x).masked_fill(mask, {constant})" if scale else f"x.masked_fill(mask, {constant})"
-    return Program("scaled_masked_fill" if scale else "masked_fill", inputs, [Output("out", "", draw.dtype, like="x")], ("numel",),
-                   ["numel = x.numel()"], [f"return {typed(draw, value)}"], cuda, triton)
-
-
-def dropout(draw):
-    """Dropout by a given mask, with a residual or an activation."""
-    p = draw.pick((0.1, 0.2, 0.25, 0.5))
-    rows, cols = draw.pick(ROWS), draw.pick(COLUMNS)
-    residual = draw.chance(0.5)
-    node = draw.chain("v", 0, 1)
-    inputs = [Tensor("x", (rows, cols), draw.dtype), Tensor("keep", (rows, cols), "bool", f"torch.rand({rows}, {cols}) >= {p}")]
-    inputs += [Tensor("residual", (rows, cols), draw.dtype)] if residual else []
-    lines, text = written(node, "cuda", ("v", "kept"))
-    value = "kept + LOAD(residual, i)" if residual else "kept"
-    body = fill(GRID_STRIDE if draw.chance(0.6) else ONE_EACH, loads=["const float v = LOAD(x, i);"],
-                lines=[*lines, f"const float kept = keep[i] ? {grouped(text)} * SCALE : 0.0f;"], value=value)
-    helpers = f"// Kept elements are scaled, so that the expectation does not change.\nconstexpr float SCALE = 1.0f / (1.0f - {p}f);"
-    cuda = Side(body, ("cdiv(numel, THREADS)",), draw.say("Dropout with a precomputed mask.", "Inverted dropout: the mask is an input."), helpers)
-    lines, text = written(node, "triton", ("v", "kept"))
-    triton = Side(fill(TRITON, loads=["v = LOAD(x, offs, mask=mask)", "keep = tl.load(keep_ptr + offs, mask=mask, other=0)"],
-                       lines=[*lines, f"kept = tl.where(keep != 0, {grouped(text)} * SCALE, 0.0)",
-                              *(["res = LOAD(residual, offs, mask=mask)"] if residual else [])],
-                       value="kept + res" if residual else "kept"), ("cdiv(numel, BLOCK)",), constants={"SCALE": f"1.0 / (1.0 - {p})", "BLOCK": draw.block})
-    lines, text = written(replaced(node, "v", "x"), "torch", ("x",))
-    value = f"{grouped(text)} * keep / (1.0 - {p})" + (" + residual" if residual else "")
-    return Program(name_of("dropout", words_of(node), ["residual"] if residual else []), inputs,
-                   [Output("out", "", draw.dtype, like="x")], ("numel",), ["numel = x.numel()"],
-                   [*lines, f"return {typed(draw, value)}"], cuda, triton)
+            """,
+            vector=vector,
+            lines=lines,
+            value=value,
+            load="rows[:, None], mask=rows[:, None] < n_rows" if by_row else "cols[None, :], mask=cols[None, :] < n_cols",
+        )
+        triton = Side(
+            body,
+            ("cdiv(n_rows, BLOCK_ROWS)", "cdiv(n_cols, BLOCK_COLS)"),
+            "A tile of rows and columns per program.",
+            constants={"BLOCK_ROWS": draw.pick((4, 8, 16)), "BLOCK_COLS": draw.pick((32, 64, 128))},
+        )
+    return Program(
+        name,
+        inputs,
+        [Output("out", "", draw.dtype, like="x")],
+        ("n_rows", "n_cols"),
+        ["n_rows, n_cols = x.shape"],
+        reference_of(draw, node, [("x", "v"), (vector, "w")]),
+        cuda,
+        triton,
+    )
 
 
 def replaced(node, old, new):
@@ -265,57 +285,4 @@ def replaced(node, old, new):
     return type(node)(node.operation, tuple(replaced(each, old, new) for each in node.operands), node.constant, node.fraction)
 
 
-def glu(draw):
-    """Gated units: the two halves of a row."""
-    rows, half = draw.pick(ROWS), draw.pick((40, 64, 75, 96, 130))
-    word, cuda_gate, triton_gate, torch_gate = draw.pick((
-        ("swiglu", "gate / (1.0f + expf(-gate))", "gate * tl.sigmoid(gate)", "F.silu(gate)"),
-        ("glu", "1.0f / (1.0f + expf(-gate))", "tl.sigmoid(gate)", "torch.sigmoid(gate)"),
-        ("geglu", "0.5f * gate * (1.0f + erff(gate * 0.70710678f))", "0.5 * gate * (1.0 + tl.erf(gate * 0.70710678))", "F.gelu(gate)"),
-        ("reglu", "fmaxf(gate, 0.0f)", "tl.maximum(gate, 0.0)", "torch.relu(gate)")))
-    swap = draw.chance(0.5)
-    up, gate = ("dim", "0") if swap else ("0", "dim")
-
-    def at(row, part, col):
-        return f"{row} * 2 * dim" + (" + dim" if part == "dim" else "") + f" + {col}"
-    if draw.chance(0.5):
-        body = fill("""
-            const int row = blockIdx.x;
-            for (int col = threadIdx.x; col < dim; col += blockDim.x) {
-              const float gate = LOAD(x, $gate);
-              const float up = LOAD(x, $up);
-              const float act = $act;
-              STORE(out, row * dim + col, act * up);
-            }""", gate=at("row", gate, "col"), up=at("row", up, "col"), act=cuda_gate)
-        grid = ("n_rows",)
-    else:
-        body = fill("""
-            const int i = blockIdx.x * blockDim.x + threadIdx.x;
-            if (i >= n_rows * dim) return;
-            const int row = i / dim;
-            const int col = i % dim;
-            const float gate = LOAD(x, $gate);
-            const float up = LOAD(x, $up);
-            const float act = $act;
-            STORE(out, i, act * up);""", gate=at("row", gate, "col"), up=at("row", up, "col"), act=cuda_gate)
-        grid = ("cdiv(n_rows * dim, THREADS)",)
-    halves = "the gate in its first half and the value in its second" if gate == "0" else "the value in its first half and the gate in its second"
-    comment = f"A row of x has {halves}, dim elements each."
-    triton = Side(fill("""
-        row = tl.program_id(0)
-        cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-        mask = cols < dim
-        gate = LOAD(x, $gate, mask=mask, other=0.0)
-        up = LOAD(x, $up, mask=mask, other=0.0)
-        act = $act
-        STORE(out, row * dim + cols, act * up, mask=mask)
-        """, gate=at("row", gate, "cols"), up=at("row", up, "cols"), act=triton_gate), ("n_rows", "cdiv(dim, BLOCK)"), comment,
-                  constants={"BLOCK": draw.pick((64, 128))})
-    names = "gate, up" if gate == "0" else "up, gate"
-    return Program(word, [Tensor("x", (rows, 2 * half), draw.dtype)], [Output("out", "(n_rows, dim)", draw.dtype)], ("n_rows", "dim"),
-                   ["n_rows, dim = x.shape[0], x.shape[1] // 2"],
-                   [f"{names} = x.chunk(2, dim=-1)", f"return {typed(draw, f'{torch_gate} * up')}"],
-                   Side(body, grid, comment), triton)
-
-
-FAMILIES = (unary, binary, ternary, broadcast, masked_fill, dropout, glu)
+FAMILIES = (unary, binary, ternary, broadcast)

@@ -1,4 +1,5 @@
 """Computations that move elements: transposition, concatenation, padding, upsampling, rotation, rotary embedding."""
+
 from ..draw import COLUMNS, ROWS
 from ..expressions import Leaf, words_of, written
 from ..program import Output, Program, Side, Tensor, fill
@@ -13,7 +14,9 @@ def transpose(draw):
     lines, value = written(node, "cuda", ("v",))
     offset = "const int base = blockIdx.z * n_rows * n_cols;" if batch else ""
     base = "base + " if batch else ""
-    cuda = Side(fill("""
+    cuda = Side(
+        fill(
+            """
         __shared__ float tile[TILE_DIM][TILE_DIM + 1];  // one column more, against bank conflicts
         $offset
         int col = blockIdx.x * TILE_DIM + threadIdx.x;
@@ -34,14 +37,23 @@ def transpose(draw):
             STORE(out, $base(row + j) * n_rows + col, $value);
           }
         }
-        """, offset=offset, base=base, lines=lines, value=value),
-                ("cdiv(n_cols, TILE_DIM)", "cdiv(n_rows, TILE_DIM)", *(("batch",) if batch else ())),
-                "Tiled transpose through shared memory, so that reads and writes coalesce.", block=("TILE_DIM", "BLOCK_ROWS"),
-                constants={"TILE_DIM": draw.pick((16, 32, 32)), "BLOCK_ROWS": draw.pick((4, 8))})
+        """,
+            offset=offset,
+            base=base,
+            lines=lines,
+            value=value,
+        ),
+        ("cdiv(n_cols, TILE_DIM)", "cdiv(n_rows, TILE_DIM)", *(("batch",) if batch else ())),
+        "Tiled transpose through shared memory, so that reads and writes coalesce.",
+        block=("TILE_DIM", "BLOCK_ROWS"),
+        constants={"TILE_DIM": draw.pick((16, 32, 32)), "BLOCK_ROWS": draw.pick((4, 8))},
+    )
     lines, value = written(node, "triton", ("v",))
     value = value if isinstance(node, Leaf) else f"({value})"
     offset = "base = tl.program_id(2) * n_rows * n_cols" if batch else ""
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
         cols = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
         $offset
@@ -49,18 +61,31 @@ def transpose(draw):
         v = LOAD(x, $baserows[:, None] * n_cols + cols[None, :], mask=mask, other=0.0)
         $lines
         STORE(out, $basecols[:, None] * n_rows + rows[None, :], $transposed, mask=tl.trans(mask))
-        """.replace("$base", base), offset=offset, lines=lines, transposed=f"tl.trans{value}" if value.startswith("(") else f"tl.trans({value})"),
-                  ("cdiv(n_rows, BLOCK_M)", "cdiv(n_cols, BLOCK_N)", *(("batch",) if batch else ())),
-                  "Loads a tile, transposes it in registers and stores it.", constants={"BLOCK_M": draw.pick((16, 32, 64)), "BLOCK_N": draw.pick((16, 32, 64))})
+        """.replace("$base", base),
+            offset=offset,
+            lines=lines,
+            transposed=f"tl.trans{value}" if value.startswith("(") else f"tl.trans({value})",
+        ),
+        ("cdiv(n_rows, BLOCK_M)", "cdiv(n_cols, BLOCK_N)", *(("batch",) if batch else ())),
+        "Loads a tile, transposes it in registers and stores it.",
+        constants={"BLOCK_M": draw.pick((16, 32, 64)), "BLOCK_N": draw.pick((16, 32, 64))},
+    )
     sizes = (batch, rows, cols) if batch else (rows, cols)
     node = replaced(node, "v", "x")
     lines, text = written(node, "torch", ("x",))
     if not isinstance(node, Leaf):
         lines, text = [*lines, f"h = {text}"], "h"
-    return Program(name_of(["batched"] if batch else [], words_of(node), "transpose"), [Tensor("x", sizes, draw.dtype)],
-                   [Output("out", "(batch, n_cols, n_rows)" if batch else "(n_cols, n_rows)", draw.dtype)],
-                   (("batch",) if batch else ()) + ("n_rows", "n_cols"), [f"{'batch, ' if batch else ''}n_rows, n_cols = x.shape"],
-                   [*lines, f"return {typed(draw, f'{text}.transpose(-2, -1).contiguous()')}"], cuda, triton, isinstance(node, Leaf))
+    return Program(
+        name_of(["batched"] if batch else [], words_of(node), "transpose"),
+        [Tensor("x", sizes, draw.dtype)],
+        [Output("out", "(batch, n_cols, n_rows)" if batch else "(n_cols, n_rows)", draw.dtype)],
+        (("batch",) if batch else ()) + ("n_rows", "n_cols"),
+        [f"{'batch, ' if batch else ''}n_rows, n_cols = x.shape"],
+        [*lines, f"return {typed(draw, f'{text}.transpose(-2, -1).contiguous()')}"],
+        cuda,
+        triton,
+        isinstance(node, Leaf),
+    )
 
 
 def concat(draw):
@@ -72,7 +97,9 @@ def concat(draw):
     row_wise = draw.chance(0.5)
     a, b = names
     if row_wise:
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             const int row = blockIdx.x;
             const int width = a_cols + b_cols;
             for (int col = threadIdx.x; col < width; col += blockDim.x) {
@@ -80,9 +107,19 @@ def concat(draw):
               $lines
               STORE(out, row * width + col, $value);
             }
-            """, a=a, b=b, lines=lines, value=value), ("n_rows",), "One block per output row: the columns of the first input, then those of the second.")
+            """,
+                a=a,
+                b=b,
+                lines=lines,
+                value=value,
+            ),
+            ("n_rows",),
+            "One block per output row: the columns of the first input, then those of the second.",
+        )
     else:
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             const int width = a_cols + b_cols;
             for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n_rows * width; i += gridDim.x * blockDim.x) {
               const int row = i / width;
@@ -91,11 +128,20 @@ def concat(draw):
               $lines
               STORE(out, i, $value);
             }
-            """, a=a, b=b, lines=lines, value=value), ("cdiv(n_rows * (a_cols + b_cols), THREADS)",),
-                    "Grid-stride loop over the output; the column decides which input an element comes from.")
+            """,
+                a=a,
+                b=b,
+                lines=lines,
+                value=value,
+            ),
+            ("cdiv(n_rows * (a_cols + b_cols), THREADS)",),
+            "Grid-stride loop over the output; the column decides which input an element comes from.",
+        )
     lines, value = written(act, "triton", ("v",))
     if draw.chance(0.5):
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             row = tl.program_id(0)
             cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
             width = a_cols + b_cols
@@ -106,11 +152,21 @@ def concat(draw):
             v += LOAD($b, row * b_cols + cols - a_cols, mask=from_b, other=0.0)
             $lines
             STORE(out, row * width + cols, $value, mask=cols < width)
-            """, a=a, b=b, lines=lines, value=value), ("n_rows", "cdiv(a_cols + b_cols, BLOCK)"), "",
-                      constants={"BLOCK": draw.pick((64, 128))})
+            """,
+                a=a,
+                b=b,
+                lines=lines,
+                value=value,
+            ),
+            ("n_rows", "cdiv(a_cols + b_cols, BLOCK)"),
+            "",
+            constants={"BLOCK": draw.pick((64, 128))},
+        )
     else:
         offs = "cols"
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             row = tl.program_id(0)
             width = a_cols + b_cols
             cols = tl.arange(0, BLOCK)
@@ -120,137 +176,35 @@ def concat(draw):
             v = LOAD($b, row * b_cols + cols, mask=cols < b_cols)
             $lines
             STORE(out, row * width + a_cols + $offs, $value, mask=cols < b_cols)
-            """, a=a, b=b, lines=lines, value=value, offs=offs), ("n_rows",), "One program per row copies both parts.",
-                      constants={"BLOCK": "triton.next_power_of_2(max(a_cols, b_cols))"})
+            """,
+                a=a,
+                b=b,
+                lines=lines,
+                value=value,
+                offs=offs,
+            ),
+            ("n_rows",),
+            "One program per row copies both parts.",
+            constants={"BLOCK": "triton.next_power_of_2(max(a_cols, b_cols))"},
+        )
     lines, text = written(replaced(act, "v", "joined"), "torch", ("joined",))
     joined = f"torch.cat([{a}, {b}], dim=-1)"
-    body = [f"return {typed(draw, joined)}"] if isinstance(act, Leaf) else [f"joined = {joined}", *lines, f"return {typed(draw, text)}"]
-    return Program(name_of("concat", words_of(act)), [Tensor(a, (rows, first), draw.dtype), Tensor(b, (rows, second), draw.dtype)],
-                   [Output("out", "(n_rows, a_cols + b_cols)", draw.dtype)], ("n_rows", "a_cols", "b_cols"),
-                   [f"n_rows, a_cols = {a}.shape", f"b_cols = {b}.shape[1]"], body, cuda, triton, isinstance(act, Leaf))
-
-
-def pad(draw):
-    """Padding of images by zeros, a constant, copies of the edge, or reflections."""
-    planes, height, width, amount = draw.pick((3, 4, 6)), draw.pick((12, 17, 20)), draw.pick((14, 24, 33)), draw.pick((1, 2, 3))
-    mode = draw.pick(("constant", "constant", "replicate", "reflect"))
-    constant = draw.pick((0.0, 0.0, 1.0, -1.0))
-    if mode == "constant":
-        cuda_value = fill("""
-            const bool inside = y >= 0 && y < height && z >= 0 && z < width;
-            STORE(out, i, inside ? LOAD(x, (plane * height + y) * width + z) : $constantf);""", constantf=f"{constant}f")
-        triton_value = fill("""
-            inside = in_range & (y >= 0) & (y < height) & (z >= 0) & (z < width)
-            v = LOAD(x, (plane * height + y) * width + z, mask=inside, other=$constant)""", constant=constant)
-    else:
-        if mode == "replicate":
-            maps = "y = min(max(y, 0), height - 1);\nz = min(max(z, 0), width - 1);"
-            triton_maps = "y = tl.minimum(tl.maximum(y, 0), height - 1)\nz = tl.minimum(tl.maximum(z, 0), width - 1)"
-        else:
-            maps = ("// Coordinates outside are mirrored at the edge.\ny = abs(y);\nz = abs(z);\n"
-                    "if (y >= height) y = 2 * (height - 1) - y;\nif (z >= width) z = 2 * (width - 1) - z;")
-            triton_maps = ("# Coordinates outside are mirrored at the edge.\ny = tl.abs(y)\nz = tl.abs(z)\n"
-                           "y = tl.where(y >= height, 2 * (height - 1) - y, y)\nz = tl.where(z >= width, 2 * (width - 1) - z, z)")
-        cuda_value = f"{maps}\nSTORE(out, i, LOAD(x, (plane * height + y) * width + z));"
-        triton_value = f"{triton_maps}\nv = LOAD(x, (plane * height + y) * width + z, mask=in_range)"
-    constants = {"PAD": amount}
-    body = fill("""
-        const int out_height = height + 2 * PAD;
-        const int out_width = width + 2 * PAD;
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (i >= planes * out_height * out_width) return;
-        $const z = i % out_width - PAD;
-        $const y = i / out_width % out_height - PAD;
-        const int plane = i / (out_width * out_height);
-        $value
-        """.replace("$const", "const int" if mode == "constant" else "int"), value=cuda_value)
-    cuda = Side(body, ("cdiv(planes * (height + 2 * PAD) * (width + 2 * PAD), THREADS)",), f"One thread per output element; {mode} padding of PAD on each side.",
-                constants=constants)
-    cuda.grid = ("cdiv(out_numel, THREADS)",)
-    triton = Side(fill("""
-        out_height = height + 2 * PAD
-        out_width = width + 2 * PAD
-        offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        in_range = offs < planes * out_height * out_width
-        z = offs % out_width - PAD
-        y = (offs // out_width) % out_height - PAD
-        plane = offs // (out_width * out_height)
-        $value
-        STORE(out, offs, v, mask=in_range)
-        """, value=triton_value), ("cdiv(out_numel, BLOCK)",), "Programs walk over the padded output.",
-                  constants={"PAD": amount, "BLOCK": draw.pick((128, 256))})
-    body = cuda.body.replace("if (i >= planes * out_height * out_width) return;", "if (i >= out_numel) return;").replace(
-        "const int out_height = height + 2 * PAD;\n", "const int out_height = height + 2 * PAD;\n")
-    cuda.body = body
-    reference = f"F.pad(x, ({amount}, {amount}, {amount}, {amount}), mode=\"{mode}\"" + (f", value={constant}" if mode == "constant" and constant else "") + ")"
-    return Program(f"{mode}_pad" if constant or mode != "constant" else "zero_pad", [Tensor("x", (planes, height, width), draw.dtype)],
-                   [Output("out", f"(planes, height + {2 * amount}, width + {2 * amount})", draw.dtype)], ("height", "width", "out_numel"),
-                   ["planes, height, width = x.shape", f"out_numel = planes * (height + {2 * amount}) * (width + {2 * amount})"],
-                   [f"return {typed(draw, reference)}"], cuda, Side(triton.body.replace("planes * out_height * out_width", "out_numel"), triton.grid,
-                                                                  triton.comment, constants=triton.constants), copies=True)
-
-
-def upsample(draw):
-    """Nearest or bilinear upsampling by a whole factor."""
-    planes, height, width, factor = draw.pick((3, 4, 6)), draw.pick((7, 12, 16)), draw.pick((9, 14, 20)), draw.pick((2, 2, 3, 4))
-    bilinear = draw.chance(0.45)
-    if bilinear:
-        cuda_value = fill("""
-            // Centres of pixels lie at half positions; coordinates before the first centre are clamped.
-            const float source_y = fmaxf((y + 0.5f) / FACTOR - 0.5f, 0.0f);
-            const float source_x = fmaxf((z + 0.5f) / FACTOR - 0.5f, 0.0f);
-            const int y0 = static_cast<int>(source_y);
-            const int x0 = static_cast<int>(source_x);
-            const int y1 = min(y0 + 1, height - 1);
-            const int x1 = min(x0 + 1, width - 1);
-            const float wy = source_y - y0;
-            const float wx = source_x - x0;
-            const int base = plane * height * width;
-            const float top = (1.0f - wx) * LOAD(x, base + y0 * width + x0) + wx * LOAD(x, base + y0 * width + x1);
-            const float bottom = (1.0f - wx) * LOAD(x, base + y1 * width + x0) + wx * LOAD(x, base + y1 * width + x1);
-            STORE(out, i, (1.0f - wy) * top + wy * bottom);""")
-        triton_value = fill("""
-            # Centres of pixels lie at half positions; coordinates before the first centre are clamped.
-            source_y = tl.maximum((y + 0.5) / FACTOR - 0.5, 0.0)
-            source_x = tl.maximum((z + 0.5) / FACTOR - 0.5, 0.0)
-            y0 = source_y.to(tl.int32)
-            x0 = source_x.to(tl.int32)
-            y1 = tl.minimum(y0 + 1, height - 1)
-            x1 = tl.minimum(x0 + 1, width - 1)
-            wy = source_y - y0
-            wx = source_x - x0
-            base = plane * height * width
-            top = (1.0 - wx) * LOAD(x, base + y0 * width + x0, mask=mask) + wx * LOAD(x, base + y0 * width + x1, mask=mask)
-            bottom = (1.0 - wx) * LOAD(x, base + y1 * width + x0, mask=mask) + wx * LOAD(x, base + y1 * width + x1, mask=mask)
-            STORE(out, offs, (1.0 - wy) * top + wy * bottom, mask=mask)""")
-        reference = f"F.interpolate(x[None], scale_factor={factor}, mode=\"bilinear\", align_corners=False)[0]"
-    else:
-        cuda_value = "STORE(out, i, LOAD(x, (plane * height + y / FACTOR) * width + z / FACTOR));"
-        triton_value = "v = LOAD(x, (plane * height + y // FACTOR) * width + z // FACTOR, mask=mask)\nSTORE(out, offs, v, mask=mask)"
-        reference = f"x.repeat_interleave({factor}, dim=-2).repeat_interleave({factor}, dim=-1)"
-    cuda = Side(fill("""
-        const int out_width = width * FACTOR;
-        const int out_height = height * FACTOR;
-        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_numel; i += gridDim.x * blockDim.x) {
-          const int z = i % out_width;
-          const int y = i / out_width % out_height;
-          const int plane = i / (out_width * out_height);
-          $value
-        }
-        """, value=cuda_value), ("cdiv(out_numel, THREADS)",), f"{'Bilinear' if bilinear else 'Nearest-neighbour'} upsampling; a thread per output element.",
-                constants={"FACTOR": factor})
-    triton = Side(fill("""
-        offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        mask = offs < out_numel
-        z = offs % (width * FACTOR)
-        y = (offs // (width * FACTOR)) % (height * FACTOR)
-        plane = offs // (width * height * FACTOR * FACTOR)
-        $value
-        """, value=triton_value), ("cdiv(out_numel, BLOCK)",), "Each program computes BLOCK output elements.", constants={"FACTOR": factor, "BLOCK": draw.pick((128, 256))})
-    return Program(f"upsample_{'bilinear' if bilinear else 'nearest'}", [Tensor("x", (planes, height, width), draw.dtype)],
-                   [Output("out", f"(planes, height * {factor}, width * {factor})", draw.dtype)], ("height", "width", "out_numel"),
-                   ["planes, height, width = x.shape", f"out_numel = x.numel() * {factor * factor}"], [f"return {typed(draw, reference)}"], cuda, triton,
-                   copies=not bilinear)
+    body = (
+        [f"return {typed(draw, joined)}"]
+        if isinstance(act, Leaf)
+        else [f"joined = {joined}", *lines, f"return {typed(draw, text)}"]
+    )
+    return Program(
+        name_of("concat", words_of(act)),
+        [Tensor(a, (rows, first), draw.dtype), Tensor(b, (rows, second), draw.dtype)],
+        [Output("out", "(n_rows, a_cols + b_cols)", draw.dtype)],
+        ("n_rows", "a_cols", "b_cols"),
+        [f"n_rows, a_cols = {a}.shape", f"b_cols = {b}.shape[1]"],
+        body,
+        cuda,
+        triton,
+        isinstance(act, Leaf),
+    )
 
 
 def rotary(draw):
@@ -258,7 +212,9 @@ def rotary(draw):
     positions, heads, half = draw.pick((12, 16, 24)), draw.pick((2, 3, 4)), draw.pick((16, 20, 32))
     pairs = draw.chance(0.4)  # neighbours are rotated together; else the two halves
     low, high = ("2 * j", "2 * j + 1") if pairs else ("j", "half_dim + j")
-    cuda = Side(fill("""
+    cuda = Side(
+        fill(
+            """
         const int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i >= positions * heads * half_dim) return;
         const int j = i % half_dim;
@@ -270,10 +226,18 @@ def rotary(draw):
         const float second = LOAD(x, base + $high);
         STORE(out, base + $low, first * c - second * s);
         STORE(out, base + $high, second * c + first * s);
-        """, low=low, high=high), ("cdiv(positions * heads * half_dim, THREADS)",),
-                f"Rotary embedding. A thread rotates one pair of {'neighbouring elements' if pairs else 'elements, one of each half of the head'}.")
+        """,
+            low=low,
+            high=high,
+        ),
+        ("cdiv(positions * heads * half_dim, THREADS)",),
+        "Rotary embedding. A thread rotates one pair of "
+        + ("neighbouring elements." if pairs else "elements, one of each half of the head."),
+    )
     if draw.chance(0.5):
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             const int position = blockIdx.x;
             for (int i = threadIdx.x; i < heads * half_dim; i += blockDim.x) {
               const int j = i % half_dim;
@@ -285,8 +249,16 @@ def rotary(draw):
               STORE(out, base + $low, first * c - second * s);
               STORE(out, base + $high, second * c + first * s);
             }
-            """, low=low, high=high), ("positions",), "Rotary embedding: one block per position, a thread per rotated pair.")
-    triton = Side(fill("""
+            """,
+                low=low,
+                high=high,
+            ),
+            ("positions",),
+            "Rotary embedding: one block per position, a thread per rotated pair.",
+        )
+    triton = Side(
+        fill(
+            """
         position = tl.program_id(0)
         head = tl.program_id(1)
         j = tl.arange(0, BLOCK)
@@ -298,9 +270,18 @@ def rotary(draw):
         second = LOAD(x, base + $high, mask=mask, other=0.0)
         STORE(out, base + $low, first * c - second * s, mask=mask)
         STORE(out, base + $high, second * c + first * s, mask=mask)
-        """, low=low, high=high), ("positions", "heads"), "One program per position and head.", constants={"BLOCK": "triton.next_power_of_2(half_dim)"})
+        """,
+            low=low,
+            high=high,
+        ),
+        ("positions", "heads"),
+        "One program per position and head.",
+        constants={"BLOCK": "triton.next_power_of_2(half_dim)"},
+    )
     if draw.chance(0.5):
-        triton = Side(fill("""
+        triton = Side(
+            fill(
+                """
             position = tl.program_id(0)
             head = tl.arange(0, BLOCK_HEADS)
             j = tl.arange(0, BLOCK_HALF)
@@ -313,16 +294,37 @@ def rotary(draw):
             second = LOAD(x, base + $high, mask=mask, other=0.0)
             STORE(out, base + $low, first * c - second * s, mask=mask)
             STORE(out, base + $high, second * c + first * s, mask=mask)
-            """, low=low.replace("j", "j[None, :]"), high=high.replace("j", "j[None, :]")), ("positions",), "A program rotates all heads of one position with the same angles.",
-                      constants={"BLOCK_HEADS": "triton.next_power_of_2(heads)", "BLOCK_HALF": "triton.next_power_of_2(half_dim)"})
+            """,
+                low=low.replace("j", "j[None, :]"),
+                high=high.replace("j", "j[None, :]"),
+            ),
+            ("positions",),
+            "A program rotates all heads of one position with the same angles.",
+            constants={"BLOCK_HEADS": "triton.next_power_of_2(heads)", "BLOCK_HALF": "triton.next_power_of_2(half_dim)"},
+        )
     parts = ["first, second = x[..., 0::2], x[..., 1::2]"] if pairs else ["first, second = x.chunk(2, dim=-1)"]
     parts += ["c, s = cos[:, None, :], sin[:, None, :]", "rotated = (first * c - second * s, second * c + first * s)"]
     joined = "torch.stack(rotated, dim=-1).flatten(-2)" if pairs else "torch.cat(rotated, dim=-1)"
-    angles = [Tensor(name, (positions, half), draw.dtype, f"torch.{name}(torch.arange({positions})[:, None] * torch.logspace(0, -3, {half}))"
-                     + (".half()" if draw.dtype == "float16" else "")) for name in ("cos", "sin")]
-    return Program(f"rotary_{'interleaved' if pairs else 'halves'}", [Tensor("x", (positions, heads, 2 * half), draw.dtype), *angles],
-                   [Output("out", "", draw.dtype, like="x")], ("positions", "heads", "half_dim"),
-                   ["positions, heads, half_dim = x.shape[0], x.shape[1], x.shape[2] // 2"], [*parts, f"return {typed(draw, joined)}"], cuda, triton)
+    angles = [
+        Tensor(
+            name,
+            (positions, half),
+            draw.dtype,
+            f"torch.{name}(torch.arange({positions})[:, None] * torch.logspace(0, -3, {half}))"
+            + (".half()" if draw.dtype == "float16" else ""),
+        )
+        for name in ("cos", "sin")
+    ]
+    return Program(
+        f"rotary_{'interleaved' if pairs else 'halves'}",
+        [Tensor("x", (positions, heads, 2 * half), draw.dtype), *angles],
+        [Output("out", "", draw.dtype, like="x")],
+        ("positions", "heads", "half_dim"),
+        ["positions, heads, half_dim = x.shape[0], x.shape[1], x.shape[2] // 2"],
+        [*parts, f"return {typed(draw, joined)}"],
+        cuda,
+        triton,
+    )
 
 
 def reorder(draw):
@@ -335,41 +337,85 @@ def reorder(draw):
     keep = {"tril": "col <= row", "triu": "col >= row"}.get(kind)
     lines, value = written(act, "cuda", ("v",))
     store = f"{keep} ? {value} : 0.0f" if keep else value
-    cuda = Side(fill("""
+    cuda = (
+        Side(
+            fill(
+                """
         const int row = blockIdx.x;
         for (int col = threadIdx.x; col < n_cols; col += blockDim.x) {
           const float v = LOAD(x, row * n_cols + $source);
           $lines
           STORE(out, row * n_cols + col, $store);
         }
-        """, source=source, lines=lines, store=store), ("n_rows",), "One block per row.") if draw.chance(0.5) else Side(fill("""
+        """,
+                source=source,
+                lines=lines,
+                store=store,
+            ),
+            ("n_rows",),
+            "One block per row.",
+        )
+        if draw.chance(0.5)
+        else Side(
+            fill(
+                """
         const int col = blockIdx.x * blockDim.x + threadIdx.x;
         const int row = blockIdx.y * blockDim.y + threadIdx.y;
         if (row >= n_rows || col >= n_cols) return;
         const float v = LOAD(x, row * n_cols + $source);
         $lines
         STORE(out, row * n_cols + col, $store);
-        """, source=source, lines=lines, store=store), ("cdiv(n_cols, BLOCK_X)", "cdiv(n_rows, BLOCK_Y)"), "A two-dimensional grid; one thread per element.",
-                                                                         block=("BLOCK_X", "BLOCK_Y"), constants={"BLOCK_X": 32, "BLOCK_Y": draw.pick((4, 8))})
+        """,
+                source=source,
+                lines=lines,
+                store=store,
+            ),
+            ("cdiv(n_cols, BLOCK_X)", "cdiv(n_rows, BLOCK_Y)"),
+            "A two-dimensional grid; one thread per element.",
+            block=("BLOCK_X", "BLOCK_Y"),
+            constants={"BLOCK_X": 32, "BLOCK_Y": draw.pick((4, 8))},
+        )
+    )
     cuda.constants.update({"SHIFT": amount} if kind == "roll" else {})
     lines, value = written(act, "triton", ("v",))
     store = f"tl.where({keep.replace('col ', 'cols ')}, {value}, 0.0)" if keep else value
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         row = tl.program_id(0)
         cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
         mask = cols < n_cols
         v = LOAD(x, row * n_cols + $source, mask=mask, other=0.0)
         $lines
         STORE(out, row * n_cols + cols, $store, mask=mask)
-        """, source=source.replace("n_cols", "N").replace("col", "cols").replace("N", "n_cols"), lines=lines, store=store),
-                  ("n_rows", "cdiv(n_cols, BLOCK)"), draw.say("A program handles BLOCK columns of one row.", ""),
-                  constants={**({"SHIFT": amount} if kind == "roll" else {}), "BLOCK": draw.pick((64, 128, 256))})
+        """,
+            source=source.replace("n_cols", "N").replace("col", "cols").replace("N", "n_cols"),
+            lines=lines,
+            store=store,
+        ),
+        ("n_rows", "cdiv(n_cols, BLOCK)"),
+        draw.say("A program handles BLOCK columns of one row.", ""),
+        constants={**({"SHIFT": amount} if kind == "roll" else {}), "BLOCK": draw.pick((64, 128, 256))},
+    )
     node = replaced(act, "v", "x")
     lines, text = written(node, "torch", ("x",))
-    torch = {"flip": "torch.flip({0}, dims=(-1,))", "roll": f"torch.roll({{0}}, {amount}, dims=-1)", "tril": "torch.tril({0})", "triu": "torch.triu({0})"}[kind]
-    return Program(name_of(words_of(act), name), [Tensor("x", (rows, cols), draw.dtype)], [Output("out", "", draw.dtype, like="x")],
-                   ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"], [*lines, f"return {typed(draw, torch.format(text))}"], cuda, triton,
-                   isinstance(act, Leaf))
+    torch = {
+        "flip": "torch.flip({0}, dims=(-1,))",
+        "roll": f"torch.roll({{0}}, {amount}, dims=-1)",
+        "tril": "torch.tril({0})",
+        "triu": "torch.triu({0})",
+    }[kind]
+    return Program(
+        name_of(words_of(act), name),
+        [Tensor("x", (rows, cols), draw.dtype)],
+        [Output("out", "", draw.dtype, like="x")],
+        ("n_rows", "n_cols"),
+        ["n_rows, n_cols = x.shape"],
+        [*lines, f"return {typed(draw, torch.format(text))}"],
+        cuda,
+        triton,
+        isinstance(act, Leaf),
+    )
 
 
-FAMILIES = (transpose, concat, pad, upsample, rotary, reorder)
+FAMILIES = (transpose, concat, rotary, reorder)

@@ -1,4 +1,5 @@
 """Matrix products: matrix-vector, tiled products with epilogues, outer products, distances."""
+
 from ..draw import ROWS
 from ..expressions import Leaf, words_of, written
 from ..program import Output, Program, Side, Tensor, fill
@@ -11,11 +12,15 @@ def matvec(draw):
     rows, cols = draw.pick(ROWS), draw.pick((64, 96, 130, 200, 256))
     bias = draw.chance(0.5)
     act = draw.chain("acc", 0, 2)
-    inputs = [Tensor("matrix", (rows, cols), draw.dtype), Tensor("x", (cols,), draw.dtype)] + ([Tensor("bias", (rows,), draw.dtype)] if bias else [])
+    inputs = [Tensor("matrix", (rows, cols), draw.dtype), Tensor("x", (cols,), draw.dtype)] + (
+        [Tensor("bias", (rows,), draw.dtype)] if bias else []
+    )
     lines, value = written(act, "cuda", ("acc",))
     finish = [*(["acc += LOAD(bias, row);"] if bias else []), *lines, f"STORE(out, row, {value});"]
     if draw.chance(0.5):
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             const int lane = threadIdx.x % 32;
             const int row = blockIdx.x * WARPS + threadIdx.x / 32;
             if (row >= n_rows) return;
@@ -25,10 +30,19 @@ def matvec(draw):
             if (lane == 0) {
               $finish
             }
-            """, finish=finish), ("cdiv(n_rows, WARPS)",), "One warp per row of the matrix; its lanes read consecutive columns.", warp_reduction("sum"),
-                    block=("32 * WARPS",), constants={"WARPS": draw.pick((4, 8))})
+            """,
+                finish=finish,
+            ),
+            ("cdiv(n_rows, WARPS)",),
+            "One warp per row of the matrix; its lanes read consecutive columns.",
+            warp_reduction("sum"),
+            block=("32 * WARPS",),
+            constants={"WARPS": draw.pick((4, 8))},
+        )
     else:
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             const int row = blockIdx.x;
             float acc = 0.0f;
             for (int k = threadIdx.x; k < n_cols; k += blockDim.x) acc += LOAD(matrix, row * n_cols + k) * LOAD(x, k);
@@ -36,9 +50,17 @@ def matvec(draw):
             if (threadIdx.x == 0) {
               $finish
             }
-            """, finish=finish), ("n_rows",), "One block per row of the matrix.", block_reduction("sum", draw.chance(0.4)))
+            """,
+                finish=finish,
+            ),
+            ("n_rows",),
+            "One block per row of the matrix.",
+            block_reduction("sum", draw.chance(0.4)),
+        )
     lines, value = written(act, "triton", ("acc",))
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         rows = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
         acc = tl.zeros((BLOCK_ROWS,), dtype=tl.float32)
         for start in range(0, n_cols, BLOCK_COLS):
@@ -50,19 +72,42 @@ def matvec(draw):
         $bias
         $lines
         STORE(out, rows, $value, mask=rows < n_rows)
-        """, bias="acc += LOAD(bias, rows, mask=rows < n_rows, other=0.0)" if bias else "", lines=lines, value=value),
-                  ("cdiv(n_rows, BLOCK_ROWS)",), "A program computes BLOCK_ROWS results and walks over the columns.",
-                  constants={"BLOCK_ROWS": draw.pick((4, 8, 16)), "BLOCK_COLS": draw.pick((32, 64))})
+        """,
+            bias="acc += LOAD(bias, rows, mask=rows < n_rows, other=0.0)" if bias else "",
+            lines=lines,
+            value=value,
+        ),
+        ("cdiv(n_rows, BLOCK_ROWS)",),
+        "A program computes BLOCK_ROWS results and walks over the columns.",
+        constants={"BLOCK_ROWS": draw.pick((4, 8, 16)), "BLOCK_COLS": draw.pick((32, 64))},
+    )
     lines, text = written(act, "torch", ("acc",))
     reference = "matrix @ x" + (" + bias" if bias else "")
-    body = [f"return {typed(draw, reference)}"] if isinstance(act, Leaf) else [f"acc = {reference}", *lines, f"return {typed(draw, text)}"]
-    return Program(name_of("matvec", ["bias"] if bias else [], words_of(act)), inputs, [Output("out", "(n_rows,)", draw.dtype)], ("n_rows", "n_cols"),
-                   ["n_rows, n_cols = matrix.shape"], body, cuda, triton)
+    body = (
+        [f"return {typed(draw, reference)}"]
+        if isinstance(act, Leaf)
+        else [f"acc = {reference}", *lines, f"return {typed(draw, text)}"]
+    )
+    return Program(
+        name_of("matvec", ["bias"] if bias else [], words_of(act)),
+        inputs,
+        [Output("out", "(n_rows,)", draw.dtype)],
+        ("n_rows", "n_cols"),
+        ["n_rows, n_cols = matrix.shape"],
+        body,
+        cuda,
+        triton,
+    )
 
 
 def matmul(draw):
     """A tiled product, possibly of batches or with a transposed second matrix, with a bias, a residual and an activation."""
-    m, n, k, batch = draw.pick((33, 48, 60, 64)), draw.pick((40, 50, 64, 72)), draw.pick((24, 40, 64, 80)), draw.pick((0, 0, 0, 2, 3))
+    m, n, k, batch = (
+        draw.pick((33, 48, 60, 64)),
+        draw.pick((40, 50, 64, 72)),
+        draw.pick((24, 40, 64, 80)),
+        draw.pick((0, 0, 0, 2, 3)),
+    )
     transposed = draw.chance(0.4)
     extra = draw.pick(("", "bias", "residual")) if not batch else ""
     act = draw.chain("acc", 0, 1) if draw.chance(0.6) else Leaf("acc")
@@ -70,18 +115,30 @@ def matmul(draw):
     index = "col * K + k" if transposed else "k * N + col"
     lead = (batch,) if batch else ()
     inputs = [Tensor(a, (*lead, m, k), draw.dtype), Tensor(b, (*lead, n, k) if transposed else (*lead, k, n), draw.dtype)]
-    inputs += [Tensor("bias", (n,), draw.dtype)] if extra == "bias" else [Tensor("residual", (m, n), draw.dtype)] if extra else []
+    inputs += (
+        [Tensor("bias", (n,), draw.dtype)] if extra == "bias" else [Tensor("residual", (m, n), draw.dtype)] if extra else []
+    )
     add = {"": [], "bias": ["acc += LOAD(bias, col);"], "residual": ["acc += LOAD(residual, row * N + col);"]}[extra]
     lines, value = written(act, "cuda", ("acc",))
-    offsets = (["const int a_base = blockIdx.z * M * K;", "const int b_base = blockIdx.z * K * N;", "const int out_base = blockIdx.z * M * N;"] if batch else [])
+    offsets = (
+        [
+            "const int a_base = blockIdx.z * M * K;",
+            "const int b_base = blockIdx.z * K * N;",
+            "const int out_base = blockIdx.z * M * N;",
+        ]
+        if batch
+        else []
+    )
     pa, pb, po = ("a_base + ", "b_base + ", "out_base + ") if batch else ("", "", "")
     registers = not batch and draw.chance(0.4)
     b_of = {True: f"LOAD({b}, {pb}bcol * K + first + kk)", False: f"LOAD({b}, {pb}(first + kk) * N + bcol)"}[transposed]
     if registers:
         finish = [each.replace("acc +=", "value +=") for each in add]
         last, text = written(replaced(act, "acc", "value"), "cuda", ("value",))
-        finish = [f"float value = acc[r];", *finish, *last, f"STORE(out, row * N + col, {text});"]
-        cuda = Side(fill("""
+        finish = ["float value = acc[r];", *finish, *last, f"STORE(out, row * N + col, {text});"]
+        cuda = Side(
+            fill(
+                """
             __shared__ float a_tile[TILE][TILE + 1];
             __shared__ float b_tile[TILE][TILE + 1];
             const int col = blockIdx.x * TILE + threadIdx.x;
@@ -109,14 +166,25 @@ def matmul(draw):
                 $finish
               }
             }
-            """, a=a, b=b, b_index="col * K + first + y" if transposed else "(first + y) * N + col", finish=finish), ("cdiv(N, TILE)", "cdiv(M, TILE)"),
-                    "Tiles of both matrices lie in shared memory; a thread keeps PER_THREAD results in registers and reuses each value of b.",
-                    block=("TILE", "TILE / PER_THREAD"), constants={"TILE": 32, "PER_THREAD": draw.pick((4, 8))})
+            """,
+                a=a,
+                b=b,
+                b_index="col * K + first + y" if transposed else "(first + y) * N + col",
+                finish=finish,
+            ),
+            ("cdiv(N, TILE)", "cdiv(M, TILE)"),
+            "Tiles of both matrices lie in shared memory; a thread keeps PER_THREAD results in registers "
+            "and reuses each value of b.",
+            block=("TILE", "TILE / PER_THREAD"),
+            constants={"TILE": 32, "PER_THREAD": draw.pick((4, 8))},
+        )
         cuda.constants["TILE_Y"] = "TILE / PER_THREAD"
         cuda.block = ("TILE", "TILE_Y")
         cuda.body = cuda.body.replace("(TILE / PER_THREAD)", "TILE_Y")
     else:
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             __shared__ float a_tile[TILE][TILE];
             __shared__ float b_tile[TILE][TILE$skew];
             const int row = blockIdx.y * TILE + threadIdx.y;
@@ -124,7 +192,8 @@ def matmul(draw):
             $offsets
             float acc = 0.0f;
             for (int first = 0; first < K; first += TILE) {
-              a_tile[threadIdx.y][threadIdx.x] = row < M && first + threadIdx.x < K ? LOAD($a, $parow * K + first + threadIdx.x) : 0.0f;
+              a_tile[threadIdx.y][threadIdx.x] =
+                  row < M && first + threadIdx.x < K ? LOAD($a, $parow * K + first + threadIdx.x) : 0.0f;
               $load_b
               __syncthreads();
               #pragma unroll
@@ -134,20 +203,39 @@ def matmul(draw):
             if (row < M && col < N) {
               $finish
             }
-            """.replace("$pa", pa), skew=" + 1" if transposed else "", a=a, offsets=offsets, finish=[*add, *lines, f"STORE(out, {po}row * N + col, {value});"],
-                         load_b=(f"// b is stored by columns: consecutive threads read along K and store a column of the tile.\n"
-                                 f"const int b_col = blockIdx.x * TILE + threadIdx.y;\n"
-                                 f"b_tile[threadIdx.x][threadIdx.y] = b_col < N && first + threadIdx.x < K ? LOAD({b}, {pb}b_col * K + first + threadIdx.x) : 0.0f;")
-                         if transposed else f"b_tile[threadIdx.y][threadIdx.x] = first + threadIdx.y < K && col < N ? LOAD({b}, {pb}(first + threadIdx.y) * N + col) : 0.0f;"),
-                    ("cdiv(N, TILE)", "cdiv(M, TILE)", *(("batch",) if batch else ())), "Tiled product: each block computes a TILE x TILE part of the result.",
-                    block=("TILE", "TILE"), constants={"TILE": draw.pick((16, 16, 32))})
+            """.replace("$pa", pa),
+                skew=" + 1" if transposed else "",
+                a=a,
+                offsets=offsets,
+                finish=[*add, *lines, f"STORE(out, {po}row * N + col, {value});"],
+                load_b=(
+                    f"// b is stored by columns: consecutive threads read along K and store a column of the tile.\n"
+                    f"const int b_col = blockIdx.x * TILE + threadIdx.y;\n"
+                    f"b_tile[threadIdx.x][threadIdx.y] =\n"
+                    f"    b_col < N && first + threadIdx.x < K ? LOAD({b}, {pb}b_col * K + first + threadIdx.x) : 0.0f;"
+                )
+                if transposed
+                else f"b_tile[threadIdx.y][threadIdx.x] =\n"
+                f"    first + threadIdx.y < K && col < N ? LOAD({b}, {pb}(first + threadIdx.y) * N + col) : 0.0f;",
+            ),
+            ("cdiv(N, TILE)", "cdiv(M, TILE)", *(("batch",) if batch else ())),
+            "Tiled product: each block computes a TILE x TILE part of the result.",
+            block=("TILE", "TILE"),
+            constants={"TILE": draw.pick((16, 16, 32))},
+        )
     del index, b_of
     lines, value = written(act, "triton", ("acc",))
-    add = {"": [], "bias": ["acc += LOAD(bias, cols, mask=cols < N, other=0.0)[None, :]"], "residual": ["acc += LOAD(residual, rows[:, None] * N + cols[None, :], mask=mask, other=0.0)"]}[extra]
+    add = {
+        "": [],
+        "bias": ["acc += LOAD(bias, cols, mask=cols < N, other=0.0)[None, :]"],
+        "residual": ["acc += LOAD(residual, rows[:, None] * N + cols[None, :], mask=mask, other=0.0)"],
+    }[extra]
     precision = "" if draw.dtype == "float16" else ', input_precision="ieee"'
     offsets = ["pid_b = tl.program_id(2)"] if batch else []
     pa, pb, po = ("pid_b * M * K + ", "pid_b * K * N + ", "pid_b * M * N + ") if batch else ("", "", "")
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
         cols = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
         $offsets
@@ -161,96 +249,44 @@ def matmul(draw):
         $add
         $lines
         STORE(out, $porows[:, None] * N + cols[None, :], $value, mask=mask)
-        """.replace("$pa", pa).replace("$pb", pb).replace("$po", po), a=a, b=b, index="cols[None, :] * K + ks[:, None]" if transposed else "ks[:, None] * N + cols[None, :]",
-                       offsets=offsets, precision=precision, add=add, lines=lines, value=value),
-                  ("cdiv(M, BLOCK_M)", "cdiv(N, BLOCK_N)", *(("batch",) if batch else ())),
-                  draw.say("A program computes a BLOCK_M x BLOCK_N tile and accumulates over K in float32.", "Blocked product with tl.dot; accumulates in float32."),
-                  constants={"BLOCK_M": draw.pick((16, 32, 64)), "BLOCK_N": draw.pick((16, 32, 64)), "BLOCK_K": draw.pick((16, 32))})
+        """.replace("$pa", pa)
+            .replace("$pb", pb)
+            .replace("$po", po),
+            a=a,
+            b=b,
+            index="cols[None, :] * K + ks[:, None]" if transposed else "ks[:, None] * N + cols[None, :]",
+            offsets=offsets,
+            precision=precision,
+            add=add,
+            lines=lines,
+            value=value,
+        ),
+        ("cdiv(M, BLOCK_M)", "cdiv(N, BLOCK_N)", *(("batch",) if batch else ())),
+        draw.say(
+            "A program computes a BLOCK_M x BLOCK_N tile and accumulates over K in float32.",
+            "Blocked product with tl.dot; accumulates in float32.",
+        ),
+        constants={"BLOCK_M": draw.pick((16, 32, 64)), "BLOCK_N": draw.pick((16, 32, 64)), "BLOCK_K": draw.pick((16, 32))},
+    )
     reference = f"{a} @ {b}.transpose(-2, -1)" if transposed else f"{a} @ {b}"
     reference += {"": "", "bias": " + bias", "residual": " + residual"}[extra]
     lines, text = written(act, "torch", ("acc",))
-    body = [f"return {typed(draw, reference)}"] if isinstance(act, Leaf) else [f"acc = {reference}", *lines, f"return {typed(draw, text)}"]
+    body = (
+        [f"return {typed(draw, reference)}"]
+        if isinstance(act, Leaf)
+        else [f"acc = {reference}", *lines, f"return {typed(draw, text)}"]
+    )
     name = name_of(["batched"] if batch else [], "matmul", ["nt"] if transposed else [], extra or [], words_of(act))
-    return Program(name, inputs, [Output("out", "(batch, M, N)" if batch else "(M, N)", draw.dtype)], (("batch",) if batch else ()) + ("M", "N", "K"),
-                   [f"{'batch, ' if batch else ''}M, K = {a}.shape", f"N = {b}.shape[{-2 if transposed else -1}]"], body, cuda, triton)
+    return Program(
+        name,
+        inputs,
+        [Output("out", "(batch, M, N)" if batch else "(M, N)", draw.dtype)],
+        (("batch",) if batch else ()) + ("M", "N", "K"),
+        [f"{'batch, ' if batch else ''}M, K = {a}.shape", f"N = {b}.shape[{-2 if transposed else -1}]"],
+        body,
+        cuda,
+        triton,
+    )
 
 
-def pairwise(draw):
-    """A function of all pairs of rows: squared distances, or a Gaussian of them, or an outer operation on vectors."""
-    m, n, dim = draw.pick((17, 24, 33)), draw.pick((20, 40, 50)), draw.pick((16, 24, 40))
-    outer = draw.chance(0.4)
-    if outer:
-        node = draw.chain(draw.binary("u", "w"), 0, 1)
-        lines, value = written(node, "cuda", ("u", "w"))
-        cuda = Side(fill("""
-            const int col = blockIdx.x * blockDim.x + threadIdx.x;
-            const int row = blockIdx.y * blockDim.y + threadIdx.y;
-            if (row >= M || col >= N) return;
-            const float u = LOAD(a, row);
-            const float w = LOAD(b, col);
-            $lines
-            STORE(out, row * N + col, $value);
-            """, lines=lines, value=value), ("cdiv(N, BLOCK_X)", "cdiv(M, BLOCK_Y)"), "A thread per element of the table of all pairs.", block=("BLOCK_X", "BLOCK_Y"),
-                    constants={"BLOCK_X": 32, "BLOCK_Y": draw.pick((4, 8))})
-        lines, value = written(node, "triton", ("u", "w"))
-        triton = Side(fill("""
-            rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
-            cols = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-            u = LOAD(a, rows, mask=rows < M, other=0.0)[:, None]
-            w = LOAD(b, cols, mask=cols < N, other=0.0)[None, :]
-            $lines
-            STORE(out, rows[:, None] * N + cols[None, :], $value, mask=(rows[:, None] < M) & (cols[None, :] < N))
-            """, lines=lines, value=value), ("cdiv(M, BLOCK_M)", "cdiv(N, BLOCK_N)"), "Two vectors are broadcast against each other.",
-                      constants={"BLOCK_M": draw.pick((16, 32)), "BLOCK_N": draw.pick((32, 64))})
-        body = ["u, w = a[:, None], b[None, :]"]
-        lines, text = written(node, "torch", ("u", "w"))
-        return Program(name_of("outer", words_of(node)), [Tensor("a", (m * 3,), draw.dtype), Tensor("b", (n * 2,), draw.dtype)], [Output("out", "(M, N)", draw.dtype)],
-                       ("M", "N"), ["M, N = a.shape[0], b.shape[0]"], [*body, *lines, f"return {typed(draw, text)}"], cuda, triton)
-    kind = draw.pick(("squared", "euclidean", "gaussian", "manhattan"))
-    term = "fabsf(difference)" if kind == "manhattan" else "difference * difference"
-    cuda_last = {"squared": "acc", "euclidean": "sqrtf(acc)", "gaussian": "expf(-0.05f * acc)", "manhattan": "acc"}[kind]
-    cuda = Side(fill("""
-        __shared__ float row_values[MAX_DIM];
-        const int row = blockIdx.x;
-        // All threads of the block compare the same row of a, which they share.
-        for (int k = threadIdx.x; k < dim; k += blockDim.x) row_values[k] = LOAD(a, row * dim + k);
-        __syncthreads();
-        for (int col = threadIdx.x; col < N; col += blockDim.x) {
-          float acc = 0.0f;
-          for (int k = 0; k < dim; ++k) {
-            const float difference = row_values[k] - LOAD(b, col * dim + k);
-            acc += $term;
-          }
-          STORE(out, row * N + col, $last);
-        }
-        """, term=term, last=cuda_last), ("M",), "One block per row of a; dim is at most MAX_DIM.", constants={"MAX_DIM": draw.pick((64, 128))}) if draw.chance(0.5) else Side(fill("""
-        const int col = blockIdx.x * blockDim.x + threadIdx.x;
-        const int row = blockIdx.y;
-        if (col >= N) return;
-        float acc = 0.0f;
-        for (int k = 0; k < dim; ++k) {
-          const float difference = LOAD(a, row * dim + k) - LOAD(b, col * dim + k);
-          acc += $term;
-        }
-        STORE(out, row * N + col, $last);
-        """, term=term, last=cuda_last), ("cdiv(N, THREADS)", "M"), "blockIdx.y is the row of a; a thread computes one distance.")
-    triton_term = "tl.abs(difference)" if kind == "manhattan" else "difference * difference"
-    last = {"squared": "acc", "euclidean": "tl.sqrt(acc)", "gaussian": "tl.exp(-0.05 * acc)", "manhattan": "acc"}[kind]
-    triton = Side(fill("""
-        row = tl.program_id(0)
-        cols = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
-        ks = tl.arange(0, BLOCK_K)
-        a_row = LOAD(a, row * dim + ks, mask=ks < dim, other=0.0)
-        b_rows = LOAD(b, cols[:, None] * dim + ks[None, :], mask=(cols[:, None] < N) & (ks[None, :] < dim), other=0.0)
-        difference = a_row[None, :] - b_rows
-        acc = tl.sum($term, axis=1)
-        STORE(out, row * N + cols, $last, mask=cols < N)
-        """, term=triton_term, last=last), ("M", "cdiv(N, BLOCK_N)"), "One row of a against BLOCK_N rows of b.", constants={"BLOCK_N": draw.pick((16, 32)), "BLOCK_K": "triton.next_power_of_2(dim)"})
-    differences = "difference = a[:, None, :] - b[None, :, :]"
-    reference = {"squared": "(difference ** 2).sum(dim=-1)", "euclidean": "torch.sqrt((difference ** 2).sum(dim=-1))",
-                 "gaussian": "torch.exp(-0.05 * (difference ** 2).sum(dim=-1))", "manhattan": "difference.abs().sum(dim=-1)"}[kind]
-    return Program(f"{kind}_distance" if kind != "gaussian" else "gaussian_kernel_matrix", [Tensor("a", (m, dim), draw.dtype), Tensor("b", (n, dim), draw.dtype)],
-                   [Output("out", "(M, N)", draw.dtype)], ("M", "N", "dim"), ["M, dim = a.shape", "N = b.shape[0]"], [differences, f"return {typed(draw, reference)}"], cuda, triton)
-
-
-FAMILIES = (matvec, matmul, pairwise)
+FAMILIES = (matvec, matmul)

@@ -1,11 +1,26 @@
 """Computations on windows: stencils, convolutions of one channel, pooling."""
-from ..draw import COLUMNS, ROWS
-from ..expressions import Leaf, words_of, written
+
+from ..draw import COLUMNS
+from ..expressions import words_of, written
 from ..program import Output, Program, Side, Tensor, fill
 from .common import name_of, typed
-from .maps import replaced
 
-WEIGHTS = ((0.25, 0.5, 0.25), (-1.0, 2.0, -1.0), (-0.5, 0.0, 0.5), (0.1, 0.2, 0.4, 0.2, 0.1), (0.2, 0.6, 0.2), (1.0, -4.0, 6.0, -4.0, 1.0))
+WEIGHTS = (
+    (0.25, 0.5, 0.25),
+    (-1.0, 2.0, -1.0),
+    (-0.5, 0.0, 0.5),
+    (0.1, 0.2, 0.4, 0.2, 0.1),
+    (0.2, 0.6, 0.2),
+    (1.0, -4.0, 6.0, -4.0, 1.0),
+)
+
+
+def guarded_tap(offset, weight):
+    """One term of a stencil in CUDA, where the neighbour is in the row."""
+    if not offset:
+        return f"acc += {weight}f * LOAD(x, i);"
+    step = f"{'-' if offset < 0 else '+'} {abs(offset)}"
+    return f"if (col {step} {'>= 0' if offset < 0 else '< n_cols'}) acc += {weight}f * LOAD(x, i {step});"
 
 
 def stencil_1d(draw):
@@ -18,7 +33,9 @@ def stencil_1d(draw):
     taps = [(offset, weight) for offset, weight in zip(range(-radius, radius + 1), weights, strict=True) if weight]
     if draw.chance(0.6):
         terms = [f"acc += {weight}f * tile[threadIdx.x + {radius + offset}];" for offset, weight in taps]
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             __shared__ float tile[THREADS + 2 * RADIUS];
             const int row = blockIdx.y;
             const int first = blockIdx.x * THREADS;
@@ -34,12 +51,20 @@ def stencil_1d(draw):
             $terms
             $lines
             STORE(out, row * n_cols + col, $value);
-            """, terms=terms, lines=lines, value=value), ("cdiv(n_cols, THREADS)", "n_rows"), f"{len(weights)}-point stencil with a tile and its halo in shared memory.",
-                    constants={"RADIUS": radius})
+            """,
+                terms=terms,
+                lines=lines,
+                value=value,
+            ),
+            ("cdiv(n_cols, THREADS)", "n_rows"),
+            f"{len(weights)}-point stencil with a tile and its halo in shared memory.",
+            constants={"RADIUS": radius},
+        )
     else:
-        terms = [f"if (col {'-' if offset < 0 else '+'} {abs(offset)} {'>= 0' if offset < 0 else '< n_cols'}) acc += {weight}f * LOAD(x, i {'-' if offset < 0 else '+'} {abs(offset)});"
-                 if offset else f"acc += {weight}f * LOAD(x, i);" for offset, weight in taps]
-        cuda = Side(fill("""
+        terms = [guarded_tap(offset, weight) for offset, weight in taps]
+        cuda = Side(
+            fill(
+                """
             const int i = blockIdx.x * blockDim.x + threadIdx.x;
             if (i >= n_rows * n_cols) return;
             const int col = i % n_cols;
@@ -47,30 +72,63 @@ def stencil_1d(draw):
             $terms
             $lines
             STORE(out, i, $value);
-            """, terms=terms, lines=lines, value=value), ("cdiv(n_rows * n_cols, THREADS)",), "One thread per output; neighbouring threads share loads through the cache.")
+            """,
+                terms=terms,
+                lines=lines,
+                value=value,
+            ),
+            ("cdiv(n_rows * n_cols, THREADS)",),
+            "One thread per output; neighbouring threads share loads through the cache.",
+        )
     lines, value = written(act, "triton", ("acc",))
     terms = []
     for offset, weight in taps:
         col = f"cols {'-' if offset < 0 else '+'} {abs(offset)}" if offset else "cols"
         guard = f"mask & ({col} >= 0)" if offset < 0 else f"{col} < n_cols" if offset else "mask"
         terms.append(f"acc {'+=' if terms else '='} {weight} * LOAD(x, row * n_cols + {col}, mask={guard}, other=0.0)")
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         row = tl.program_id(1)
         cols = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         mask = cols < n_cols
         $terms
         $lines
         STORE(out, row * n_cols + cols, $value, mask=mask)
-        """, terms=terms, lines=lines, value=value), ("cdiv(n_cols, BLOCK)", "n_rows"), "Shifted loads of the same block; loads outside of the row give zero.",
-                  constants={"BLOCK": draw.pick((64, 128))})
-    body = [f"kernel = torch.tensor([[{list(weights)}]], device=x.device)", f"acc = F.conv1d(x[:, None, :], kernel, padding={radius})[:, 0, :]"]
+        """,
+            terms=terms,
+            lines=lines,
+            value=value,
+        ),
+        ("cdiv(n_cols, BLOCK)", "n_rows"),
+        "Shifted loads of the same block; loads outside of the row give zero.",
+        constants={"BLOCK": draw.pick((64, 128))},
+    )
+    body = [
+        f"kernel = torch.tensor([[{list(weights)}]], device=x.device)",
+        f"acc = F.conv1d(x[:, None, :], kernel, padding={radius})[:, 0, :]",
+    ]
     lines, text = written(act, "torch", ("acc",))
-    return Program(name_of(f"stencil_{len(weights)}_point", words_of(act)), [Tensor("x", (rows, cols), draw.dtype)], [Output("out", "", draw.dtype, like="x")],
-                   ("n_rows", "n_cols"), ["n_rows, n_cols = x.shape"], [*body, *lines, f"return {typed(draw, text)}"], cuda, triton)
+    return Program(
+        name_of(f"stencil_{len(weights)}_point", words_of(act)),
+        [Tensor("x", (rows, cols), draw.dtype)],
+        [Output("out", "", draw.dtype, like="x")],
+        ("n_rows", "n_cols"),
+        ["n_rows, n_cols = x.shape"],
+        [*body, *lines, f"return {typed(draw, text)}"],
+        cuda,
+        triton,
+    )
 
 
-PLANES = (("laplace", ((0, 1, 0), (1, -4, 1), (0, 1, 0))), ("blur", ((1, 2, 1), (2, 4, 2), (1, 2, 1))), ("sobel", ((-1, 0, 1), (-2, 0, 2), (-1, 0, 1))),
-          ("sharpen", ((0, -1, 0), (-1, 5, -1), (0, -1, 0))), ("box", ((1, 1, 1), (1, 1, 1), (1, 1, 1))), ("cross", ((0, 1, 0), (1, 1, 1), (0, 1, 0))))
+PLANES = (
+    ("laplace", ((0, 1, 0), (1, -4, 1), (0, 1, 0))),
+    ("blur", ((1, 2, 1), (2, 4, 2), (1, 2, 1))),
+    ("sobel", ((-1, 0, 1), (-2, 0, 2), (-1, 0, 1))),
+    ("sharpen", ((0, -1, 0), (-1, 5, -1), (0, -1, 0))),
+    ("box", ((1, 1, 1), (1, 1, 1), (1, 1, 1))),
+    ("cross", ((0, 1, 0), (1, 1, 1), (0, 1, 0))),
+)
 
 
 def stencil_2d(draw):
@@ -83,7 +141,9 @@ def stencil_2d(draw):
     taps = [(dy, dx, scale * grid[dy + 1][dx + 1]) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if grid[dy + 1][dx + 1]]
     if draw.chance(0.6):
         terms = [f"acc += {weight}f * tile[threadIdx.y + {dy + 1}][threadIdx.x + {dx + 1}];" for dy, dx, weight in taps]
-        cuda = Side(fill("""
+        cuda = Side(
+            fill(
+                """
             __shared__ float tile[TILE_Y + 2][TILE_X + 2];
             const int left = blockIdx.x * TILE_X - 1;
             const int top = blockIdx.y * TILE_Y - 1;
@@ -102,17 +162,35 @@ def stencil_2d(draw):
             $terms
             $lines
             STORE(out, row * width + col, $value);
-            """, terms=terms, lines=lines, value=value), ("cdiv(width, TILE_X)", "cdiv(height, TILE_Y)"), "3x3 stencil: a block stages its tile and a halo in shared memory.",
-                    block=("TILE_X", "TILE_Y"), constants={"TILE_X": draw.pick((16, 32)), "TILE_Y": draw.pick((4, 8))})
+            """,
+                terms=terms,
+                lines=lines,
+                value=value,
+            ),
+            ("cdiv(width, TILE_X)", "cdiv(height, TILE_Y)"),
+            "3x3 stencil: a block stages its tile and a halo in shared memory.",
+            block=("TILE_X", "TILE_Y"),
+            constants={"TILE_X": draw.pick((16, 32)), "TILE_Y": draw.pick((4, 8))},
+        )
     else:
-        terms = [f"acc += {weight}f * at(x, row {'-+'[dy >= 0]} {abs(dy)}, col {'-+'[dx >= 0]} {abs(dx)}, height, width);".replace("row + 0", "row").replace("col + 0", "col") for dy, dx, weight in taps]
+        terms = [
+            f"acc += {weight}f * at(x, row {'-+'[dy >= 0]} {abs(dy)}, col {'-+'[dx >= 0]} {abs(dx)}, height, width);".replace(
+                "row + 0", "row"
+            ).replace("col + 0", "col")
+            for dy, dx, weight in taps
+        ]
         pointer = "__half" if draw.dtype == "float16" else "float"
-        helpers = fill("""
+        helpers = fill(
+            """
             __device__ __forceinline__ float at(const $pointer* x, int row, int col, int height, int width) {
               const bool inside = row >= 0 && row < height && col >= 0 && col < width;
               return inside ? LOAD(x, row * width + col) : 0.0f;
-            }""", pointer=pointer)
-        cuda = Side(fill("""
+            }""",
+            pointer=pointer,
+        )
+        cuda = Side(
+            fill(
+                """
             const int col = blockIdx.x * blockDim.x + threadIdx.x;
             const int row = blockIdx.y * blockDim.y + threadIdx.y;
             if (row >= height || col >= width) return;
@@ -120,146 +198,61 @@ def stencil_2d(draw):
             $terms
             $lines
             STORE(out, row * width + col, $value);
-            """, terms=terms, lines=lines, value=value), ("cdiv(width, TILE_X)", "cdiv(height, TILE_Y)"), "One thread per pixel; the cache serves the shared neighbours.", helpers,
-                    block=("TILE_X", "TILE_Y"), constants={"TILE_X": 32, "TILE_Y": draw.pick((4, 8))})
+            """,
+                terms=terms,
+                lines=lines,
+                value=value,
+            ),
+            ("cdiv(width, TILE_X)", "cdiv(height, TILE_Y)"),
+            "One thread per pixel; the cache serves the shared neighbours.",
+            helpers,
+            block=("TILE_X", "TILE_Y"),
+            constants={"TILE_X": 32, "TILE_Y": draw.pick((4, 8))},
+        )
     lines, value = written(act, "triton", ("acc",))
     row, col = "rows", "cols"
     terms = []
     for dy, dx, weight in taps:
         y = f"{row} {'-+'[dy > 0]} 1" if dy else row
         z = f"{col} {'-+'[dx > 0]} 1" if dx else col
-        guard = " & ".join(["mask"] + ([f"({y} >= 0)" if dy < 0 else f"({y} < height)"] if dy else []) + ([f"({z} >= 0)" if dx < 0 else f"({z} < width)"] if dx else []))
+        guard = " & ".join(
+            ["mask"]
+            + ([f"({y} >= 0)" if dy < 0 else f"({y} < height)"] if dy else [])
+            + ([f"({z} >= 0)" if dx < 0 else f"({z} < width)"] if dx else [])
+        )
         index = f"({y}) * width + {z}" if dy else f"{y} * width + {z}"
         terms.append(f"acc {'+=' if terms else '='} {weight} * LOAD(x, {index}, mask={guard}, other=0.0)")
-    triton = Side(fill("""
+    triton = Side(
+        fill(
+            """
         rows = tl.program_id(0) * BLOCK_Y + tl.arange(0, BLOCK_Y)[:, None]
         cols = tl.program_id(1) * BLOCK_X + tl.arange(0, BLOCK_X)[None, :]
         mask = (rows < height) & (cols < width)
         $terms
         $lines
         STORE(out, rows * width + cols, $value, mask=mask)
-        """, terms=terms, lines=lines, value=value), ("cdiv(height, BLOCK_Y)", "cdiv(width, BLOCK_X)"), "A tile of the image per program; shifted loads reach the neighbours.",
-                  constants={"BLOCK_Y": draw.pick((8, 16)), "BLOCK_X": draw.pick((16, 32, 64))})
+        """,
+            terms=terms,
+            lines=lines,
+            value=value,
+        ),
+        ("cdiv(height, BLOCK_Y)", "cdiv(width, BLOCK_X)"),
+        "A tile of the image per program; shifted loads reach the neighbours.",
+        constants={"BLOCK_Y": draw.pick((8, 16)), "BLOCK_X": draw.pick((16, 32, 64))},
+    )
     rows = [[scale * each for each in line] for line in grid]
     body = [f"kernel = torch.tensor([[{rows}]], device=x.device)", "acc = F.conv2d(x[None, None], kernel, padding=1)[0, 0]"]
     lines, text = written(act, "torch", ("acc",))
-    return Program(name_of(word, "3x3", words_of(act)).replace("3x3", "stencil"), [Tensor("x", (height, width), draw.dtype)], [Output("out", "", draw.dtype, like="x")],
-                   ("height", "width"), ["height, width = x.shape"], [*body, *lines, f"return {typed(draw, text)}"], cuda, triton)
+    return Program(
+        name_of(word, "3x3", words_of(act)).replace("3x3", "stencil"),
+        [Tensor("x", (height, width), draw.dtype)],
+        [Output("out", "", draw.dtype, like="x")],
+        ("height", "width"),
+        ["height, width = x.shape"],
+        [*body, *lines, f"return {typed(draw, text)}"],
+        cuda,
+        triton,
+    )
 
 
-def pool(draw):
-    """Maximum or average pooling in two dimensions, without padding."""
-    planes, height, width = draw.pick((3, 4, 6)), draw.pick((16, 21, 25)), draw.pick((18, 24, 31))
-    size, stride = draw.pick(((2, 2), (3, 2), (3, 3), (2, 1), (4, 4)))
-    largest = draw.chance(0.5)
-    act = draw.chain("v", 0, 2)
-    lines, value = written(act, "cuda", ("v",))
-    start, step = ("-CUDART_INF_F", "best = fmaxf(best, $v);") if largest else ("0.0f", "window_sum += $v;")
-    element = "LOAD(x, (plane * height + y * STRIDE + dy) * width + z * STRIDE + dx)"
-    inner = fill("""
-        float $best = $start;
-        #pragma unroll
-        for (int dy = 0; dy < WINDOW; ++dy) {
-          #pragma unroll
-          for (int dx = 0; dx < WINDOW; ++dx) {
-            $step
-          }
-        }
-        const float v = $last;
-        $lines""", start=start, step=step.replace("$v", element), last="best" if largest else "window_sum / (WINDOW * WINDOW)", lines=lines,
-                 best="best" if largest else "window_sum")
-    constants = {"WINDOW": size, "STRIDE": stride}
-    if draw.chance(0.5):
-        cuda = Side(fill("""
-            for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < out_numel; i += gridDim.x * blockDim.x) {
-              const int z = i % out_width;
-              const int y = i / out_width % out_height;
-              const int plane = i / (out_width * out_height);
-              $inner
-              STORE(out, i, $value);
-            }
-            """, inner=inner, value=value), ("cdiv(out_numel, THREADS)",), "A thread per output element reads its window.", constants=constants)
-    else:
-        cuda = Side(fill("""
-            const int z = blockIdx.x * blockDim.x + threadIdx.x;
-            const int y = blockIdx.y * blockDim.y + threadIdx.y;
-            const int plane = blockIdx.z;
-            if (y >= out_height || z >= out_width) return;
-            $inner
-            STORE(out, (plane * out_height + y) * out_width + z, $value);
-            """, inner=inner, value=value), ("cdiv(out_width, BLOCK_X)", "cdiv(out_height, BLOCK_Y)", "planes"), "blockIdx.z is the plane; a thread computes one output element.",
-                    block=("BLOCK_X", "BLOCK_Y"), constants={**constants, "BLOCK_X": draw.pick((16, 32)), "BLOCK_Y": draw.pick((4, 8))})
-    lines, value = written(act, "triton", ("v",))
-    start, step, last = (('float("-inf")', "best = tl.maximum(best, v)", "best") if largest else ("0.0", "window_sum += v", "window_sum / (WINDOW * WINDOW)"))
-    triton = Side(fill("""
-        offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        mask = offs < out_numel
-        z = offs % out_width
-        y = (offs // out_width) % out_height
-        plane = offs // (out_width * out_height)
-        base = (plane * height + y * STRIDE) * width + z * STRIDE
-        $best = tl.full((BLOCK,), $start, dtype=tl.float32)
-        for dy in tl.static_range(WINDOW):
-            for dx in tl.static_range(WINDOW):
-                v = LOAD(x, base + dy * width + dx, mask=mask, other=0.0)
-                $step
-        v = $last
-        $lines
-        STORE(out, offs, $value, mask=mask)
-        """, best="best" if largest else "window_sum", start=start, step=step, last=last, lines=lines, value=value),
-                  ("cdiv(out_numel, BLOCK)",), "Each program pools BLOCK windows; the window is unrolled.",
-                  constants={**constants, "BLOCK": draw.pick((128, 256))})
-    kind = "max" if largest else "avg"
-    reference = f"F.{kind}_pool2d(x, {size}, stride={stride})"
-    lines, text = written(replaced(act, "v", "pooled"), "torch", ("pooled",))
-    body = [f"return {typed(draw, reference)}"] if isinstance(act, Leaf) else [f"pooled = {reference}", *lines, f"return {typed(draw, text)}"]
-    return Program(name_of(f"{kind}_pool", words_of(act)), [Tensor("x", (planes, height, width), draw.dtype)], [Output("out", "(planes, out_height, out_width)", draw.dtype)],
-                   ("planes", "height", "width", "out_height", "out_width", "out_numel"),
-                   ["planes, height, width = x.shape", f"out_height = (height - {size}) // {stride} + 1", f"out_width = (width - {size}) // {stride} + 1",
-                    "out_numel = planes * out_height * out_width"], body, cuda, triton)
-
-
-def depthwise_conv(draw):
-    """A causal convolution of each channel with its own weights."""
-    channels, length, taps = draw.pick(ROWS), draw.pick(COLUMNS), draw.pick((3, 4, 4, 5))
-    bias = draw.chance(0.5)
-    act = draw.chain("acc", 0, 1)
-    inputs = [Tensor("x", (channels, length), draw.dtype), Tensor("weight", (channels, taps), draw.dtype)] + ([Tensor("bias", (channels,), draw.dtype)] if bias else [])
-    lines, value = written(act, "cuda", ("acc",))
-    cuda = Side(fill("""
-        const int channel = blockIdx.x;
-        float taps[TAPS];
-        #pragma unroll
-        for (int k = 0; k < TAPS; ++k) taps[k] = LOAD(weight, channel * TAPS + k);
-        for (int t = threadIdx.x; t < length; t += blockDim.x) {
-          float acc = $start;
-          #pragma unroll
-          for (int k = 0; k < TAPS; ++k) {
-            const int source = t + k - (TAPS - 1);
-            if (source >= 0) acc += taps[k] * LOAD(x, channel * length + source);
-          }
-          $lines
-          STORE(out, channel * length + t, $value);
-        }
-        """, start="LOAD(bias, channel)" if bias else "0.0f", lines=lines, value=value), ("channels",), "Causal depthwise convolution: a block per channel keeps its taps in registers.", constants={"TAPS": taps})
-    lines, value = written(act, "triton", ("acc",))
-    triton = Side(fill("""
-        channel = tl.program_id(0)
-        t = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-        mask = t < length
-        acc = tl.zeros((BLOCK,), dtype=tl.float32)$start
-        for k in tl.static_range(TAPS):
-            source = t + k - (TAPS - 1)
-            v = LOAD(x, channel * length + source, mask=mask & (source >= 0), other=0.0)
-            acc += LOAD(weight, channel * TAPS + k) * v
-        $lines
-        STORE(out, channel * length + t, $value, mask=mask)
-        """, start=" + LOAD(bias, channel)" if bias else "", lines=lines, value=value), ("channels", "cdiv(length, BLOCK)"), "A block of positions of one channel; the taps are unrolled.",
-                  constants={"TAPS": taps, "BLOCK": draw.pick((64, 128))})
-    reference = f"F.conv1d(F.pad(x, ({taps - 1}, 0))[None], weight[:, None, :]{', bias' if bias else ''}, groups=x.shape[0])[0]"
-    lines, text = written(act, "torch", ("acc",))
-    return Program(name_of("causal_conv", words_of(act)), inputs, [Output("out", "", draw.dtype, like="x")], ("channels", "length"), ["channels, length = x.shape"],
-                   [f"acc = {reference}", *lines, f"return {typed(draw, text)}"], cuda, triton)
-
-
-FAMILIES = (stencil_1d, stencil_2d, pool, depthwise_conv)
+FAMILIES = (stencil_1d, stencil_2d)
