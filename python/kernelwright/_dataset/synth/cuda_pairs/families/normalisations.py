@@ -72,7 +72,7 @@ def normalisation(draw, kind):
               squares += v * v;
             }
             const float mean = $unit_reduce_sum(total) / n_cols;
-            const float rstd = rsqrtf($unit_reduce_sum(squares) / n_cols - mean * mean + EPS);"""
+            const float rstd = rsqrtf(fmaxf($unit_reduce_sum(squares) / n_cols - mean * mean, 0.0f) + EPS);"""
     else:
         scale = "rsqrtf(squares / n_cols + EPS)" if kind == "rms_norm" else "1.0f / fmaxf(sqrtf(squares), EPS)"
         statistics = """
@@ -242,7 +242,7 @@ def group_norm(draw):
           squares += v * v;
         }
         const float mean = block_reduce_sum(total) / per_group;
-        const float variance = block_reduce_sum(squares) / per_group - mean * mean;
+        const float variance = fmaxf(block_reduce_sum(squares) / per_group - mean * mean, 0.0f);
         const float rstd = rsqrtf(variance + EPS);
         for (int i = threadIdx.x; i < per_group; i += blockDim.x) {
           const int channel = $channel;
