@@ -141,3 +141,20 @@ def test_a_family_of_another_source_is_refused(scratch, run):
                           "--python", sys.executable)
     assert code == 1 and "no family rotary" in stderr
     assert not (scratch / "refused").exists()
+
+
+def test_the_pairs_by_hand_are_right(scratch, run):
+    pairs = program.ROOT / "examples" / "cuda_pairs"
+    rows = scratch / "by_hand.jsonl"
+    names = sorted(file.stem for file in pairs.glob("*.cu"))
+    lines = [{"id": name, "entry_point": name, "kernel_code": (pairs / f"{name}.py").read_text(encoding="utf-8"),
+              "reference_code": (pairs / f"{name}_reference.py").read_text(encoding="utf-8")} for name in names]
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    verdicts = scratch / "by_hand_verdicts.jsonl"
+    code, _, stderr = run("verify", "--batch", rows, "--device", "cpu", "--python", sys.executable, "--output", verdicts)
+    assert code == 0, stderr
+    assert len(names) == 4 and all(verdict["counts"] for verdict in lines_of(verdicts))
+    out = scratch / "by_hand_built"
+    code, _, stderr = run("dataset", "build", "--pairs", pairs, "--out", out, "--targets", "90", "--no-figures")
+    assert code == 0, stderr
+    assert len(dataset.lines(out / "cu2triton.jsonl")) == len(names)
