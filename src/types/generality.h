@@ -30,7 +30,7 @@ struct FamilyTrial {
 };
 
 struct Generality {
-  std::vector<FamilyTrial> families = {};  // in the order in which they were tried
+  std::vector<FamilyTrial> families = {};      // in the order in which they were tried
   std::optional<std::string> why_not = {};     // set if no family was tried
   std::optional<ShapeGenerality> shapes = {};  // none: other shapes were not asked for
   std::vector<FamilyTrial> shape_trials = {};  // in the order in which they were tried

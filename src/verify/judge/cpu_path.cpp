@@ -197,8 +197,9 @@ async::Task<Outcome<>> CpuPath::renew_interpreter(const Evidence& seen) {
 
 async::Task<Outcome<>> CpuPath::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
-  auto found = co_await try_families(oracle_.facts().families, most_families_interpreted(programs_),
-                                     [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
+  auto found =
+      co_await try_families(oracle_.facts().families, most_families_interpreted(programs_),
+                            [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);
   calls_.restart_clock();

@@ -78,8 +78,9 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
 async::Task<Outcome<>> InProcess::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
   const std::uint64_t moved_bytes = oracle_.spec().input_bytes + oracle_.spec().output_bytes;
-  auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes),
-                                     [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
+  auto found =
+      co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes),
+                            [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);
   calls_.restart_clock();

@@ -240,9 +240,9 @@ std::optional<CountsReason> VerdictWriter::why_it_does_not_count(const wire::Pre
     if (kernels.are_decoys) return CountsReason::decoy;
     if (kernels.wrap_reference) return CountsReason::wraps_reference;
   }
+  if (right_trials_ > 0 && rounded_trials_ == right_trials_) return CountsReason::precision;
   if (verdict_.generality && specialised_on(*verdict_.generality) != nullptr)
     return CountsReason::specialised;
-  if (right_trials_ > 0 && rounded_trials_ == right_trials_) return CountsReason::precision;
   return std::nullopt;
 }
 
