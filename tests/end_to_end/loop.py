@@ -15,8 +15,10 @@ from . import program
 FOUR_TURNS = program.ROOT / "examples" / "four_turns"
 # These fields differ between any two runs.
 TIMES = {"timestamp", "answered_at", "generation_ms", "stages_ms"}
-# These differ too where a candidate ran on random inputs: values, and texts that quote them.
-DRAWN = {"comparison", "error", "evidence", "feedback_given", "full_messages", "prompt_tokens"}
+# These fields of a verdict differ too where a candidate ran on random inputs; the time left decides which families ran.
+ON_RANDOM_INPUTS = {"comparison", "evidence", "generality"}
+# These fields of a turn differ there as well: they quote values.
+DRAWN = ON_RANDOM_INPUTS | {"error", "feedback_given", "full_messages", "prompt_tokens"}
 
 
 def command(traces, output, *words, replay=None):

@@ -14,7 +14,7 @@ from .served import KEY, Served
 SAMPLE = program.ROOT / "examples" / "sample"
 ROWS = 4
 # These fields differ between any two verdicts on one candidate: times, and results on random inputs.
-DRAWN = {"stages_ms", "error", "comparison", "evidence"}
+DRAWN = loop.ON_RANDOM_INPUTS | {"stages_ms", "error"}
 if program.DEVICE != "cpu":
     DRAWN |= {"timing", "launches", "speedup", "reference_time_ms", "kernel_time_ms", "fast_1", "fast_2", "triton_share",
               "device_time_share"}
@@ -42,6 +42,8 @@ def comparable(verdict):
     left = {key: value for key, value in verdict.items() if key not in DRAWN}
     if verdict["comparison"]:
         left["comparison"] = {key: verdict["comparison"][key] for key in ("tolerance", "trials")}
+    if verdict["generality"]:
+        left["generality"] = {key: verdict["generality"][key] for key in ("why_not", "shapes")}
     return left
 
 
