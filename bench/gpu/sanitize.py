@@ -7,6 +7,7 @@ The start of an input keeps its remainder by 16, so up to 15 bytes behind its en
 """
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +20,9 @@ ALIGNMENT = 16  # bytes; vector loads and Triton's specialisation rely on it
 TOOLS = ("memcheck", "racecheck")
 MOST_FINDINGS = 5
 LIMIT_S = 60
+# memcheck sees allocations: without a cache each tensor is one, and padding parts it from its neighbour.
+PADDING_BYTES = 1 << 16
+NO_CACHE = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
 FAULTED, WRONG = 3, 4  # exit statuses of a call
 NOT_RUN = "not_run"
 
@@ -108,15 +112,18 @@ def one_call(reference, candidate, edge):
         actual = entry(*inputs)
         torch.cuda.synchronize()
     except RuntimeError as exc:
-        print(str(exc).splitlines()[0], file=sys.stderr)
-        return FAULTED
+        if "illegal memory access" not in str(exc):
+            raise
+        print(str(exc).splitlines()[0], file=sys.stderr, flush=True)
+        os._exit(FAULTED)  # PyTorch's own end aborts: the context is broken
     return 0 if torch.allclose(actual, expected, rtol=1e-2, atol=1e-2) else WRONG
 
 
-def _run(command):
+def _run(command, **environment):
     began = time.perf_counter()
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S,
+                              env={**os.environ, **environment})
     except subprocess.TimeoutExpired:
         return None, "", f"it took over {LIMIT_S} s", LIMIT_S
     return done.returncode, done.stdout, done.stderr, round(time.perf_counter() - began, 1)
@@ -139,7 +146,8 @@ def tool_outcome(tool, command):
     path = tool_path()
     if path is None:
         return {"outcome": NOT_RUN, "reason": "compute-sanitizer is not installed"}
-    status, output, errors, seconds = _run([path, "--tool", tool, "--report-api-errors", "no", *command])
+    options = ("--report-api-errors", "no", "--padding", str(PADDING_BYTES)) if tool == "memcheck" else ()
+    status, output, errors, seconds = _run([path, "--tool", tool, *options, *command], **NO_CACHE)
     found, summary = findings_of(output), summary_of(output)
     result = {"outcome": "found" if found else "clean", "seconds": seconds, "findings": found[:MOST_FINDINGS],
               "reason": summary}
