@@ -216,9 +216,9 @@ Outcome<> Player::finish(Job& job, wire::ReplayedT& reply) {
     note(device_.driver().cuMemcpyDtoDAsync(to, each.address(), each.bytes(), job.slot.stream(0)),
          "taking the outputs");
   }
-  if (!job.schedule.late.empty())
+  if (!job.schedule.unjoined.empty())
     if (auto taken = waited(job); !taken) return taken;
-  for (const Turn& each : job.schedule.late) turn(job, each);
+  for (const Turn& each : job.schedule.unjoined) turn(job, each);
   auto ended = waited(job);
   reply.downloads_equal = job.slot.host().downloads_equal();
   return ended;
@@ -246,7 +246,7 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   auto without = left_out(slot, request.skip);
   if (!without) return infrastructure(without.error().what);
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
-  Job job{slot, arena, request, schedule(slot.plan(), {order, request.swaps}, *without)};
+  Job job{slot, arena, request, schedule(slot.plan(), {order, request.late_stream, request.swaps}, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());
   if (request.guard)
     if (auto filled = gaps_.fill(device_, slot.gaps(), request.gap_key); !filled)

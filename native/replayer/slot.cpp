@@ -83,12 +83,12 @@ std::vector<std::size_t> side_streams(const std::vector<Turn>& turns) {
 Schedule schedule(const recording::Plan& plan, Wanted wanted, const std::set<std::size_t>& left_out) {
   Schedule result;
   const bool serial = wanted.order == wire::Order::serial;
-  result.paced = wanted.order == wire::Order::reversed || wanted.order == wire::Order::between;
+  result.paced = wanted.order == wire::Order::late || wanted.order == wire::Order::between;
   std::vector<std::size_t> order(plan.steps.size());
   std::iota(order.begin(), order.end(), 0);
-  if (wanted.order == wire::Order::reversed) order = reversed(plan);
+  if (wanted.order == wire::Order::late) order = recording::late(plan, wanted.late_stream);
   if (wanted.order == wire::Order::between) {
-    auto [between, last] = recording::exchanged(plan, wanted.swaps);
+    auto [between, last] = recording::exchanged(plan, wanted.late_stream, wanted.swaps);
     order = std::move(between);
     result.swapped = last;
   }
@@ -104,8 +104,8 @@ Schedule schedule(const recording::Plan& plan, Wanted wanted, const std::set<std
       turn.after = step.after;
       turn.signals = signals[index];
     }
-    bool late = result.paced && !step.joined;
-    (late ? result.late : result.turns).push_back(std::move(turn));
+    bool waits = result.paced && !step.joined;
+    (waits ? result.unjoined : result.turns).push_back(std::move(turn));
   }
   result.streams = side_streams(result.turns);
   return result;

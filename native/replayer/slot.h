@@ -60,7 +60,7 @@ struct Turn {
 
 struct Schedule {
   std::vector<Turn> turns;
-  std::vector<Turn> late;            // run after the outputs were copied
+  std::vector<Turn> unjoined;        // run after the outputs were copied, if paced
   std::vector<std::size_t> streams;  // those in use except [0]
   bool paced = false;                // each turn gets time to end before the next one is enqueued
   // Of order `between`: the steps of the last exchange.
@@ -69,6 +69,7 @@ struct Schedule {
 
 struct Wanted {
   wire::Order order = wire::Order::recorded;
+  std::size_t late_stream = 0;
   std::uint64_t swaps = 0;
 };
 

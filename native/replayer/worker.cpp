@@ -117,8 +117,11 @@ wire::ReplayableT replayable(const Slot& slot) {
   reply.streams = streams == nullptr ? 0 : streams->size();
   reply.downloads = static_cast<std::uint32_t>(slot.downloads());
   reply.unjoined = static_cast<std::uint32_t>(slot.plan().unjoined);
-  reply.orders = slot.plan().open || slot.plan().unjoined > 0 ? 2 : 1;
-  if (reply.orders > 1) reply.swaps = recording::exchanges(slot.plan());
+  for (std::size_t stream : recording::late_streams(slot.plan())) {
+    auto& order = reply.late.emplace_back(std::make_unique<wire::LateOrderT>());
+    order->stream = static_cast<std::uint32_t>(stream);
+    order->swaps = recording::exchanges(slot.plan(), stream);
+  }
   reply.state_bytes = slot.recording().state_bytes();
   if (slot.recording().scratch() != nullptr)
     for (const recording::Span* each : *slot.recording().scratch()) reply.scratch_bytes += each->bytes();

@@ -35,7 +35,9 @@ void check_order(const Plan& plan, const std::vector<std::size_t>& order) {
 
 void use(const Recording& recording) {
   Plan plan = kw::recording::plan(recording);
-  check_order(plan, kw::recording::reversed(plan));
+  check_order(plan, kw::recording::late(plan, 0));
+  for (std::size_t stream : kw::recording::late_streams(plan))
+    check_order(plan, kw::recording::late(plan, stream));
   must(!kw::recording::shown(recording).empty());
   kw::recording::why_not_replayable(recording);
   if (recording.cubins() == nullptr) return;

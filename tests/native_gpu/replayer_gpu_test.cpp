@@ -195,8 +195,10 @@ TEST_F(RealReplay, StreamsFollowTheirEventsInEveryOrder) {
   launch("add", gpu_word_at, 3, 2);
   join(2, 8);
   load();
-  for (wire::Order order : {wire::Order::recorded, wire::Order::serial, wire::Order::reversed}) {
-    replay(in_order(order));
+  for (wire::Order order : {wire::Order::recorded, wire::Order::serial, wire::Order::late}) {
+    wire::ReplayT how = in_order(order);
+    how.late_stream = 1;
+    replay(how);
     EXPECT_EQ(arena_.word(room_at), 8U);
   }
 }

@@ -85,7 +85,7 @@ TEST(ReplayOrder, NothingRunsWhereEveryLaunchIsLeftOut) {
 TEST(ReplayOrder, AChainHasOneOrder) {
   ReplayWorld world;
   make_fork(world);
-  EXPECT_EQ(world.loaded().orders, 1U);
+  EXPECT_THAT(world.loaded().late, IsEmpty());
 }
 
 TEST(ReplayOrder, ALaunchIsToldWithItsStreamAndItsOperation) {
@@ -99,18 +99,41 @@ TEST(ReplayOrder, ALaunchIsToldWithItsStreamAndItsOperation) {
   EXPECT_LT(facts.launches[0]->operation, facts.launches[1]->operation);
 }
 
-TEST(ReplayOrder, AForkHasTwoOrders) {
+TEST(ReplayOrder, AForkHasALateOrder) {
   ReplayWorld world;
   make_open(world);
-  EXPECT_EQ(world.loaded().orders, 2U);
+  const wire::ReplayableT facts = world.loaded();
+  ASSERT_EQ(facts.late.size(), 1U);
+  EXPECT_EQ(facts.late[0]->stream, 1U);
 }
 
-TEST(ReplayOrder, SerialIsTheRecordedOrderAndReversedTheOther) {
+wire::ReplayT late(std::uint32_t stream) {
+  wire::ReplayT how = in_order(Order::late);
+  how.late_stream = stream;
+  return how;
+}
+
+// The caller reads after the first of two streams, and waits for the second one behind that.
+TEST(ReplayOrder, LateRunsAStreamBehindAReaderThatWaitsForAnother) {
+  ReplayWorld world;
+  world.launch("set", heap, 1, 1);
+  world.launch("add", heap + 64, 1, 2);
+  world.world.record(1, 7);
+  world.world.wait(0, 7);
+  world.launch("times", heap, 4, 0);
+  world.world.record(2, 8);
+  world.world.wait(0, 8);
+  world.loaded();
+  world.replayed(late(2));
+  EXPECT_THAT(world.driver.ran, ElementsAre("set", "times", "add"));
+}
+
+TEST(ReplayOrder, SerialIsTheRecordedOrderAndLateTheOther) {
   ReplayWorld world;
   make_open(world);
   world.loaded();
   world.replayed(in_order(Order::serial));
-  world.replayed(in_order(Order::reversed));
+  world.replayed(late(1));
   EXPECT_THAT(world.driver.ran, ElementsAre("set", "add", "add", "set"));
 }
 
@@ -124,6 +147,7 @@ void make_two_writers(ReplayWorld& world) {
 
 wire::ReplayT between(std::uint64_t swaps) {
   wire::ReplayT how = in_order(Order::between);
+  how.late_stream = 1;
   how.swaps = swaps;
   return how;
 }
@@ -131,7 +155,9 @@ wire::ReplayT between(std::uint64_t swaps) {
 TEST(ReplayOrder, BetweenTheTwoNamesTheLastExchange) {
   ReplayWorld world;
   make_two_writers(world);
-  EXPECT_EQ(world.loaded().swaps, 1U);
+  const wire::ReplayableT facts = world.loaded();
+  ASSERT_EQ(facts.late.size(), 1U);
+  EXPECT_EQ(facts.late[0]->swaps, 1U);
   EXPECT_THAT(world.replayed(between(0)).swapped, IsEmpty());
   EXPECT_THAT(world.replayed(between(1)).swapped, ElementsAre("the launch of set (operation 0, stream 1)",
                                                               "the launch of add (operation 1, stream 2)"));
@@ -151,20 +177,20 @@ void make_flag(ReplayWorld& world) {
   world.add_output(heap);
 }
 
-TEST(ReplayOrder, ReversedLetsAKernelWaitForAFlagOfAnotherStream) {
+TEST(ReplayOrder, LateLetsAKernelWaitForAFlagOfAnotherStream) {
   ReplayWorld world;
   make_flag(world);
   world.loaded();
-  world.replayed(in_order(Order::reversed));
+  world.replayed(late(1));
   EXPECT_EQ(world.output(), 2U);
   EXPECT_THAT(world.driver.ran, ElementsAre("set", "add"));
 }
 
-TEST(ReplayOrder, ReversedKeepsWhatEventsOrder) {
+TEST(ReplayOrder, LateKeepsWhatEventsOrder) {
   ReplayWorld world;
   make_fork(world);
   world.loaded();
-  world.replayed(in_order(Order::reversed));
+  world.replayed(late(1));
   EXPECT_EQ(world.output(), 20U);
 }
 
@@ -176,11 +202,11 @@ TEST(ReplayOrder, WhatNobodyWaitsForIsToldAndTimedInTheRecordedOrder) {
   EXPECT_EQ(world.output(), 5U);
 }
 
-TEST(ReplayOrder, WhatNobodyWaitsForRunsAfterTheOutputsWereTakenInReversedOrder) {
+TEST(ReplayOrder, WhatNobodyWaitsForRunsAfterTheOutputsWereTakenInALateOrder) {
   ReplayWorld world;
   make_race(world);
   world.loaded();
-  world.replayed(in_order(Order::reversed));
+  world.replayed(late(1));
   EXPECT_EQ(world.output(), 1U);
   EXPECT_THAT(world.driver.ran, ElementsAre("set", "times"));
 }

@@ -34,6 +34,7 @@ async::Task<RaceSearch::Tried> RaceSearch::attempt(wire::Order order, std::uint6
   wire::ReplayT how;
   how.slot = slot_;
   how.order = order;
+  how.late_stream = late_.stream;
   how.swaps = swaps;
   auto played = co_await player_.play_on(std::move(how), {seed, call_seed(seed)});
   if (!played) co_return std::unexpected(std::move(played.error()));
@@ -45,7 +46,7 @@ async::Task<RaceSearch::Tried> RaceSearch::attempt(wire::Order order, std::uint6
 async::Task<Outcome<std::string>> RaceSearch::doubt() {
   for (int set = 0; set < input_sets; ++set) {
     seed_ = context_.seeds.next();
-    for (wire::Order order : {wire::Order::recorded, wire::Order::reversed}) {
+    for (wire::Order order : {wire::Order::recorded, wire::Order::late}) {
       auto tried = co_await attempt(order, seed_);
       if (!tried) co_return words_of(tried.error());
       if (tried->right != (order == wire::Order::recorded)) co_return "equal replays give different results";
@@ -72,11 +73,11 @@ async::Task<Outcome<std::expected<Blame, std::string>>> RaceSearch::blame(const 
   co_return Answer(co_await race(wrong));
 }
 
-// A binary search among the orders between the recorded one, which is right, and the reversed one, which is
+// A binary search among the orders between the recorded one, which is right, and the late one, which is
 // wrong. The last exchange of the first wrong order made the result wrong. A failed replay ends the search.
 async::Task<std::vector<std::string>> RaceSearch::find_pair() {
   std::uint64_t right = 0;
-  std::uint64_t wrong = player_.facts(slot_).swaps;
+  std::uint64_t wrong = late_.swaps;
   std::vector<std::string> pair;
   if (std::bit_width(wrong) > most_steps_of_search) co_return pair;
   if (wrong > 0) {

@@ -12,11 +12,11 @@ namespace kw::verify {
 
 class RaceSearch {
  public:
-  RaceSearch(Context& context, Player& player, std::uint32_t slot)
-      : context_(context), player_(player), slot_(slot) {}
+  RaceSearch(Context& context, Player& player, std::uint32_t slot, const wire::LateOrderT& late)
+      : context_(context), player_(player), slot_(slot), late_(late) {}
 
-  // `wrong`: the judgement of a replay in the reversed order. The result depends on the order if the recorded
-  // order is right and the reversed one wrong twice, each time on the same inputs. A device may run every
+  // `wrong`: the judgement of a replay in the late order. The result depends on the order if the recorded
+  // order is right and the late one wrong twice, each time on the same inputs. A device may run every
   // order that the recording allows. The error states why nothing is proven: the values differ in the
   // recorded order too, or a replay did not end.
   async::Task<Outcome<std::expected<Blame, std::string>>> blame(const wire::JudgedT& wrong);
@@ -36,6 +36,7 @@ class RaceSearch {
   Context& context_;
   Player& player_;
   std::uint32_t slot_;
+  const wire::LateOrderT& late_;
   std::uint64_t seed_ = 0;  // of the last inputs
 };
 

@@ -123,13 +123,27 @@ async::Task<std::expected<std::shared_ptr<Player>, std::string>> ReferenceReplay
   std::unreachable();  // with many queues none lacks
 }
 
+namespace {
+
+// Has a replay run in the nth late order, counted over and over. nullptr: the order of the recording is not
+// open.
+const wire::LateOrderT* run_late(wire::ReplayT& how, const wire::ReplayableT& facts, std::size_t nth) {
+  if (facts.late.empty()) return nullptr;
+  const wire::LateOrderT* late = facts.late[nth % facts.late.size()].get();
+  how.order = wire::Order::late;
+  how.late_stream = late->stream;
+  return late;
+}
+
+}  // namespace
+
 // Judges replays. Returns the reason why they are wrong; empty: they are right.
 async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_ptr<const Tape> tape) {
   if (auto added = co_await player.add(std::move(tape)); !added)
     co_return refusal_words(added.error().refusal);
   for (int check = 0; check < checks; ++check) {
     wire::ReplayT how;
-    if (check > 0 && player.facts(0).orders > 1) how.order = wire::Order::reversed;
+    if (check > 0) run_late(how, player.facts(0), check - 1);
     auto played = co_await player.play(std::move(how));
     if (!played) co_return refusal_words(played.error().refusal);
     if (!played->facts.downloads_equal) co_return "what its host does depends on the inputs";
@@ -215,26 +229,26 @@ async::Task<Outcome<std::string>> CandidateReplays::load_with(Queues queues) {
 
 async::Task<Outcome<std::string>> CandidateReplays::judge(std::uint32_t trials, std::size_t calls,
                                                           Evidence& seen) {
-  // Every recording is replayed in the recorded order, and in the reversed one where that is another.
-  const auto each = static_cast<std::uint32_t>(tapes_.size());
-  std::uint32_t least = each;
+  // Every recording is replayed in the recorded order, and in each late one.
+  const std::size_t each = tapes_.size();
+  std::size_t least = each;
   for (std::uint32_t slot = 0; slot < each; ++slot)
-    if (player().facts(slot).orders > 1) least = each + slot + 1;
-  for (std::uint32_t k = 0; k < std::max(trials, least); ++k)
+    if (const std::size_t late = player().facts(slot).late.size(); late > 0)
+      least = std::max(least, each * late + slot + 1);
+  for (std::size_t k = 0; k < std::max<std::size_t>(trials, least); ++k)
     if (auto why_not = co_await judge_one(k, calls + k + 1, seen); !why_not || !why_not->empty())
       co_return why_not;
   co_return co_await check_own_memory(seen);
 }
 
-async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, std::size_t trials,
+async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::size_t k, std::size_t trials,
                                                               Evidence& seen) {
   wire::ReplayT how;
-  how.slot = k % static_cast<std::uint32_t>(tapes_.size());
-  const wire::ReplayableT& facts = player().facts(how.slot);
-  bool otherwise = facts.orders > 1 && k >= tapes_.size();
-  how.order = otherwise ? wire::Order::reversed : wire::Order::recorded;
-  how.guard = true;
+  how.slot = static_cast<std::uint32_t>(k % tapes_.size());
   const std::size_t recording = how.slot;
+  const wire::LateOrderT* late = nullptr;
+  if (k >= tapes_.size()) late = run_late(how, player().facts(how.slot), k / tapes_.size() - 1);
+  how.guard = true;
   last_.how = how;
   auto played = co_await player().play(std::move(how));
   if (!played) co_return words_of(played.error());
@@ -258,9 +272,9 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::uint32_t k, s
   }
   const std::string differs =
       fmt::format("its replay gives other values than its calls: {}", to_plain_text(judged->error));
-  if (!otherwise) co_return differs;
-  auto blame =
-      co_await RaceSearch(case_.context, player(), static_cast<std::uint32_t>(recording)).blame(*judged);
+  if (late == nullptr) co_return differs;
+  auto blame = co_await RaceSearch(case_.context, player(), static_cast<std::uint32_t>(recording), *late)
+                   .blame(*judged);
   if (!blame) co_return std::unexpected(blame.error());
   if (!*blame) co_return fmt::format("{} (in another order; nothing is proven: {})", differs, blame->error());
   seen.judgements.push_back({.judged = std::move(*judged), .recording = recording});

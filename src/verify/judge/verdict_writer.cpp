@@ -133,7 +133,7 @@ void VerdictWriter::take_replays(const wire::ReplayableT& facts, std::size_t rec
                                 .streams = facts.streams,
                                 .downloads = facts.downloads,
                                 .unjoined = facts.unjoined,
-                                .orders = facts.orders,
+                                .orders = 1 + facts.late.size(),
                                 .why_not = {}};
 }
 

@@ -1,8 +1,11 @@
 #include "verify/recording/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <queue>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "verify/recording/recording.h"
@@ -159,17 +162,22 @@ Edges edges(const Plan& plan) {
 
 }  // namespace
 
-// Among the steps that may come next, takes the joined one that was recorded last. Every step before a joined
-// step is joined, so a joined one is ready until all of them have come.
-std::vector<std::size_t> reversed(const Plan& plan) {
+// Among the steps that may come next, takes the joined one of another stream that was recorded first. A step
+// of the stream runs only when all other joined steps wait, directly or not, for a step of it; its next step
+// is one of those that they wait for, since the steps of a stream are in order. Every step before a joined
+// one is joined.
+std::vector<std::size_t> late(const Plan& plan, std::size_t stream) {
+  using Turn = std::tuple<bool, bool, std::size_t>;  // unjoined, of the stream, step
   Edges left = edges(plan);
-  std::priority_queue<std::pair<bool, std::size_t>> ready;
-  auto offer = [&](std::size_t step) { ready.emplace(plan.steps[step].joined, step); };
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> ready;
+  auto offer = [&](std::size_t step) {
+    ready.emplace(!plan.steps[step].joined, plan.steps[step].stream == stream, step);
+  };
   for (std::size_t i = 0; i < plan.steps.size(); ++i)
     if (left.waits_for[i] == 0) offer(i);
   std::vector<std::size_t> order;
   while (!ready.empty()) {
-    std::size_t step = ready.top().second;
+    const std::size_t step = std::get<std::size_t>(ready.top());
     ready.pop();
     order.push_back(step);
     for (std::size_t later : left.followers[step])
@@ -178,15 +186,42 @@ std::vector<std::size_t> reversed(const Plan& plan) {
   return order;
 }
 
-// Insertion sort by the place in the reversed order. Two neighbours that it exchanges come in another order
-// there than here, so neither depends on the other.
-Exchanged exchanged(const Plan& plan, std::uint64_t count) {
-  Exchanged result;
+namespace {
+
+// As recorded, with the unjoined steps last.
+std::vector<std::size_t> recorded(const Plan& plan) {
+  std::vector<std::size_t> order;
   for (bool joined : {true, false})
     for (std::size_t i = 0; i < plan.steps.size(); ++i)
-      if (plan.steps[i].joined == joined) result.order.push_back(i);
+      if (plan.steps[i].joined == joined) order.push_back(i);
+  return order;
+}
+
+}  // namespace
+
+std::vector<std::size_t> late_streams(const Plan& plan) {
+  std::vector<std::size_t> streams;
+  if (!plan.open && plan.unjoined == 0) return streams;
+  std::set<std::size_t> used;
+  for (const Step& step : plan.steps) used.insert(step.stream);
+  std::vector<std::vector<std::size_t>> orders{recorded(plan)};
+  for (std::size_t stream : used) {
+    if (streams.size() == most_late) break;
+    std::vector<std::size_t> order = late(plan, stream);
+    if (std::ranges::find(orders, order) != orders.end()) continue;
+    orders.push_back(std::move(order));
+    streams.push_back(stream);
+  }
+  if (streams.empty() && plan.unjoined > 0) streams.push_back(0);
+  return streams;
+}
+
+// Insertion sort by the place in the late order. Two neighbours that it exchanges come in another order there
+// than here, so neither depends on the other.
+Exchanged exchanged(const Plan& plan, std::size_t stream, std::uint64_t count) {
+  Exchanged result{recorded(plan), std::nullopt};
   if (plan.steps.size() > most_exchanged) return result;
-  const std::vector<std::size_t> target = reversed(plan);
+  const std::vector<std::size_t> target = late(plan, stream);
   std::vector<std::size_t> place(target.size());
   for (std::size_t i = 0; i < target.size(); ++i) place[target[i]] = i;
   std::vector<std::size_t>& order = result.order;
@@ -199,12 +234,12 @@ Exchanged exchanged(const Plan& plan, std::uint64_t count) {
   return result;
 }
 
-std::uint64_t exchanges(const Plan& plan) {
+std::uint64_t exchanges(const Plan& plan, std::size_t stream) {
   if (plan.steps.size() > most_exchanged) return 0;
   std::vector<std::size_t> place(plan.steps.size());
-  const std::vector<std::size_t> target = reversed(plan);
+  const std::vector<std::size_t> target = late(plan, stream);
   for (std::size_t i = 0; i < target.size(); ++i) place[target[i]] = i;
-  const std::vector<std::size_t> base = exchanged(plan, 0).order;
+  const std::vector<std::size_t> base = recorded(plan);
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < base.size(); ++i)
     for (std::size_t before = 0; before < i; ++before) count += place[base[before]] > place[base[i]] ? 1 : 0;

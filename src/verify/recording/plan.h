@@ -31,21 +31,28 @@ struct Plan {
 // all later operations depend on the waited ones. The caller's stream is streams[0].
 Plan plan(const Recording& recording);
 
-// Another order that the dependencies allow, as different from the recorded one as possible. Unjoined steps
-// come last.
-std::vector<std::size_t> reversed(const Plan& plan);
+// The order in which the steps of a stream run as late as the dependencies allow: each only when no joined
+// step of another stream can run before it. So every joined step of another stream that need not follow a
+// step of this one runs before it. Unjoined steps come last.
+std::vector<std::size_t> late(const Plan& plan, std::size_t stream);
 
-// Exchanges of neighbours lead from the recorded order, unjoined steps last, to the reversed one. The
-// dependencies allow every order between the two. The number of exchanges; 0 for a plan of more than
+// The streams whose late orders differ from one another and from the recorded order. These orders and the
+// recorded one run any two joined steps of different streams in each order that the dependencies allow them,
+// unless more than `most_late` differ: then the first ones. Never empty if steps are unjoined.
+inline constexpr std::size_t most_late = 16;
+std::vector<std::size_t> late_streams(const Plan& plan);
+
+// Exchanges of neighbours lead from the recorded order, unjoined steps last, to the late order of a stream.
+// The dependencies allow every order between the two. The number of exchanges; 0 for a plan of more than
 // `most_exchanged` steps.
 inline constexpr std::size_t most_exchanged = 4096;
-std::uint64_t exchanges(const Plan& plan);
+std::uint64_t exchanges(const Plan& plan, std::size_t stream);
 
 struct Exchanged {
   std::vector<std::size_t> order;
   std::optional<std::pair<std::size_t, std::size_t>> last;  // the steps of the last exchange, as recorded
 };
 // The order after that many exchanges.
-Exchanged exchanged(const Plan& plan, std::uint64_t count);
+Exchanged exchanged(const Plan& plan, std::size_t stream, std::uint64_t count);
 
 }  // namespace kw::recording

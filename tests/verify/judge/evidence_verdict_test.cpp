@@ -162,7 +162,7 @@ TEST(ReplayEvidence, HoldsTheLaunchesOfEveryRecordingWithTheirStreams) {
 TEST(ReplayEvidence, HoldsTheLaunchesOfACandidateWhoseReplayIsWrong) {
   RecordWorld world;
   world.fake.when("replayer", Body::LoadRecording, says<wire::ReplayableT>([](auto& facts) {
-                    facts.orders = 2;
+                    facts.late.push_back(std::make_unique<wire::LateOrderT>());
                     facts.unjoined = 3;
                   }),
                   1);

@@ -82,7 +82,6 @@ wire::ReplayableT replayable(bool of_reference) {
   answer.launch_count = 1;
   answer.operations = 1;
   answer.streams = 1;
-  answer.orders = 1;
   answer.compute_capability = fake_capability;
   return answer;
 }

@@ -20,11 +20,15 @@ using wire::Order;
 struct OrderWorld : VerdictWorld {
   using Wrong = std::function<bool(const wire::ReplayT&)>;
 
-  explicit OrderWorld(Wrong wrong, std::uint32_t unjoined = 0, std::uint64_t swaps = 8) {
+  explicit OrderWorld(Wrong wrong, std::uint32_t unjoined = 0, std::uint64_t swaps = 8,
+                      const std::vector<std::uint32_t>& streams = {1}) {
     const React open = says<wire::ReplayableT>([=](auto& facts) {
-      facts.orders = 2;
+      for (std::uint32_t stream : streams) {
+        facts.late.push_back(std::make_unique<wire::LateOrderT>());
+        facts.late.back()->stream = stream;
+        facts.late.back()->swaps = swaps;
+      }
       facts.unjoined = unjoined;
-      facts.swaps = swaps;
     });
     for (int nth : {1, 2}) fake.when("replayer", Body::LoadRecording, open, nth);
     fake.when("replayer", Body::Replay, [this, wrong](const wire::BodyUnion& asked, Reaction& usual) {
@@ -46,7 +50,7 @@ struct OrderWorld : VerdictWorld {
 
 OrderWorld::Wrong from_swap(std::uint64_t first) {
   return [=](const wire::ReplayT& how) {
-    return how.order == Order::reversed || (how.order == Order::between && how.swaps >= first);
+    return how.order == Order::late || (how.order == Order::between && how.swaps >= first);
   };
 }
 
@@ -87,14 +91,28 @@ TEST(AnOpenOrder, OfTooManyOperationsToSearchNamesNone) {
 }
 
 TEST(AnOpenOrder, ThatMattersInTheSecondRecordingAloneIsARace) {
-  OrderWorld world([](const auto& how) { return how.slot == 1 && how.order == Order::reversed; });
+  OrderWorld world([](const auto& how) { return how.slot == 1 && how.order == Order::late; });
   world.settings.correctness_trials = 3;
   EXPECT_EQ(world.run().error_class, ErrorClass::race);
 }
 
+// With two recordings the fifth replay runs the second late order of the first one.
+TEST(AnOpenOrder, IsTriedForEachStream) {
+  OrderWorld world(
+      [](const auto& how) {
+        return how.late_stream == 3 &&
+               (how.order == Order::late || (how.order == Order::between && how.swaps > 0));
+      },
+      0, 8, {1, 3});
+  world.settings.correctness_trials = 2;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.error_class, ErrorClass::race);
+  EXPECT_THAT(verdict.error.value_or(""), StartsWith("the launch of second1 "));
+}
+
 TEST(AnOpenOrder, WithOneWrongReplayProvesNothing) {
-  int reversed = 0;
-  OrderWorld world([&](const auto& how) { return how.order == Order::reversed && ++reversed == 1; });
+  int late = 0;
+  OrderWorld world([&](const auto& how) { return how.order == Order::late && ++late == 1; });
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::correct);
   EXPECT_EQ(verdict.trust, Trust::in_process);
@@ -103,7 +121,7 @@ TEST(AnOpenOrder, WithOneWrongReplayProvesNothing) {
 TEST(AnOpenOrder, ThatIsWrongAsRecordedTooProvesNothing) {
   int replays = 0;
   OrderWorld world(
-      [&](const auto& how) { return how.order == Order::reversed || (how.slot == 0 && ++replays == 5); });
+      [&](const auto& how) { return how.order == Order::late || (how.slot == 0 && ++replays == 5); });
   EXPECT_NE(world.run().error_class, ErrorClass::race);
 }
 
@@ -112,7 +130,7 @@ TEST(AnOpenOrder, ThatDoesNotEndProvesNothing) {
   OrderWorld world([](const auto&) { return false; });
   world.settings.timeout = std::chrono::milliseconds(300);
   world.fake.when("replayer", Body::Replay, [](const wire::BodyUnion& asked, Reaction& usual) {
-    if (asked.AsReplay()->order == Order::reversed) usual.ending = Ending::hangs;
+    if (asked.AsReplay()->order == Order::late) usual.ending = Ending::hangs;
   });
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::correct);
@@ -120,11 +138,11 @@ TEST(AnOpenOrder, ThatDoesNotEndProvesNothing) {
 }
 
 TEST(AnOpenOrder, ThatDoesNotEndOnceProvesNothing) {
-  int reversed = 0;
-  OrderWorld world([&](const auto& how) { return how.order == Order::reversed; });
+  int late = 0;
+  OrderWorld world([&](const auto& how) { return how.order == Order::late; });
   world.settings.timeout = std::chrono::milliseconds(300);
   world.fake.when("replayer", Body::Replay, [&](const wire::BodyUnion& asked, Reaction& usual) {
-    if (asked.AsReplay()->order != Order::reversed || ++reversed != 3) return;
+    if (asked.AsReplay()->order != Order::late || ++late != 3) return;
     usual.ending = Ending::hangs;
     world.wrong_now = false;  // it is never judged
   });

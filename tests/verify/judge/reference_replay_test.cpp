@@ -53,17 +53,17 @@ TEST(Reference, OfSeveralStreamsHasAQueueForEach) {
 
 TEST(Reference, OfSeveralOrdersIsCheckedInTwo) {
   VerdictWorld world;
-  world.fake.when("replayer", Body::LoadRecording,
-                  says<wire::ReplayableT>([](auto& facts) { facts.orders = 2; }), 0);
-  bool reversed = false;
+  world.fake.when("replayer", Body::LoadRecording, says<wire::ReplayableT>([](auto& facts) {
+                    facts.late.push_back(std::make_unique<wire::LateOrderT>());
+                  }),
+                  0);
+  bool late = false;
   world.fake.when(
       "replayer", Body::Replay,
-      [&](const wire::BodyUnion& asked, Reaction&) {
-        reversed = asked.AsReplay()->order == wire::Order::reversed;
-      },
+      [&](const wire::BodyUnion& asked, Reaction&) { late = asked.AsReplay()->order == wire::Order::late; },
       1);
   world.run();
-  EXPECT_TRUE(reversed);
+  EXPECT_TRUE(late);
 }
 
 TEST(Reference, WithMuchStateIsForThisCandidateOnly) {

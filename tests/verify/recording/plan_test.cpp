@@ -290,25 +290,25 @@ Plan two_by_two() {
   return world.planned();
 }
 
-TEST(Exchanges, LeadFromTheRecordedOrderToTheReversedOne) {
+TEST(Exchanges, LeadFromTheRecordedOrderToTheLateOne) {
   const Plan plan = two_by_two();
-  EXPECT_EQ(exchanges(plan), 4U);
-  EXPECT_THAT(exchanged(plan, 0).order, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(exchanged(plan, 1).order, ElementsAre(0, 2, 1, 3));
-  EXPECT_EQ(exchanged(plan, 4).order, reversed(plan));
+  EXPECT_EQ(exchanges(plan, side), 4U);
+  EXPECT_THAT(exchanged(plan, side, 0).order, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(exchanged(plan, side, 1).order, ElementsAre(0, 2, 1, 3));
+  EXPECT_EQ(exchanged(plan, side, 4).order, late(plan, side));
 }
 
 TEST(Exchanges, NameTheLastTwoStepsAsRecorded) {
   const Plan plan = two_by_two();
-  EXPECT_EQ(exchanged(plan, 0).last, std::nullopt);
-  EXPECT_EQ(exchanged(plan, 1).last, std::pair(std::size_t{1}, std::size_t{2}));
-  EXPECT_EQ(exchanged(plan, 2).last, std::pair(std::size_t{0}, std::size_t{2}));
+  EXPECT_EQ(exchanged(plan, side, 0).last, std::nullopt);
+  EXPECT_EQ(exchanged(plan, side, 1).last, std::pair(std::size_t{1}, std::size_t{2}));
+  EXPECT_EQ(exchanged(plan, side, 2).last, std::pair(std::size_t{0}, std::size_t{2}));
 }
 
 TEST(Exchanges, KeepTheOrderOfAStream) {
   const Plan plan = two_by_two();
-  for (std::uint64_t count = 0; count <= exchanges(plan); ++count) {
-    const auto order = exchanged(plan, count).order;
+  for (std::uint64_t count = 0; count <= exchanges(plan, side); ++count) {
+    const auto order = exchanged(plan, side, count).order;
     EXPECT_LT(std::ranges::find(order, 0U), std::ranges::find(order, 1U));
     EXPECT_LT(std::ranges::find(order, 2U), std::ranges::find(order, 3U));
   }
@@ -318,14 +318,14 @@ TEST(Exchanges, StartWithUnjoinedStepsLast) {
   World world = with_own_stream();
   world.launch(side);
   world.launch(caller);
-  EXPECT_THAT(exchanged(world.planned(), 0).order, ElementsAre(1, 0));
+  EXPECT_THAT(exchanged(world.planned(), side, 0).order, ElementsAre(1, 0));
 }
 
 TEST(Exchanges, OfAChainAreNone) {
   World world;
   world.launch();
   world.launch();
-  EXPECT_EQ(exchanges(world.planned()), 0U);
+  EXPECT_EQ(exchanges(world.planned(), caller), 0U);
 }
 
 }  // namespace
