@@ -53,7 +53,9 @@ def _tensor_init(self, handle, type):
 
 
 def install():
-    """Replace the constructors by cached ones."""
+    """Replace the constructors by cached ones, and leave out a check without an effect."""
     interpreter._get_np_dtype = _numpy_kind
     tl.block_type.__init__ = _block_init
     tl.tensor.__init__ = _tensor_init
+    # Integer operations are computed again in 64 bits for an assertion, which `debug` alone would make.
+    interpreter.interpreter_builder.options = interpreter.InterpreterOptions(sanitize_overflow=False)
