@@ -16,7 +16,8 @@ import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import KernelParam
 
 from ..errors import Unsupported
-from . import arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, operators, speed
+from . import (arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, operands, operators,
+               speed)
 from .kernel_code import Checks, KernelCode
 from .poison import set_poison
 from .scope import candidate_scope
@@ -135,12 +136,13 @@ def install(log):
     warnings.filterwarnings("ignore", message="All-NaN")  # a maximum over NaN is NaN, as on the device
     torch.set_num_threads(1)
     driver.install(driver.Driver())
+    speed.install()
+    operands.install()
     language.install()
     bounds.install()
     arithmetic.install()
     libdevice.install()
     combine.install()
-    speed.install()
     operators.install()
     interpreter.InterpretedFunction.run = _run
     interpreter.InterpretedFunction.__call__ = _call
