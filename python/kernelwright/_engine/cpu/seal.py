@@ -5,6 +5,7 @@ at every launch and after every call. New names are no change, and neither is a 
 of another: a device runs these, too.
 """
 import functools
+import itertools
 import operator
 import sys
 import types
@@ -22,7 +23,8 @@ OTHERS = (interpreter, native, np, errors)
 CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type, np.ufunc, classmethod, staticmethod,
         property, types.MethodDescriptorType, types.WrapperDescriptorType, types.ModuleType)
 _same = operator.is_
-_facts = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+_facts, FACTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__"), 3
+_chained = itertools.chain.from_iterable
 
 
 def _is_code(value):
@@ -39,26 +41,17 @@ class _Namespace:
     """The functions and classes in a module or a class."""
 
     def __init__(self, name, owner):
-        self.name, self._owner = name, owner
-        self._names, self._values = (), ()
-        self._take({key: value for key, value in vars(owner).items() if _is_code(value)})
+        self.name, self.get = name, vars(owner).get
+        entries = {key: value for key, value in vars(owner).items() if _is_code(value)}
+        self.names, self.values = tuple(entries), tuple(entries.values())
 
-    def _take(self, entries):
-        self._names, self._values = tuple(entries), tuple(entries.values())
-
-    @property
-    def values(self):
-        return self._values
-
-    def check(self, is_fine):
-        """Raise Replaced if one of them is another."""
-        now = vars(self._owner)
-        if all(map(_same, map(now.get, self._names), self._values)):
-            return
-        for name, value in zip(self._names, self._values):
-            found = now.get(name)
+    def replaced(self, is_fine):
+        """The name of one of them that is another now; None if there is none."""
+        for name, value in zip(self.names, self.values):
+            found = self.get(name)
             if found is not value and not is_fine(found):
-                raise Replaced(f"{self.name}.{name}")
+                return f"{self.name}.{name}"
+        return None
 
 
 class Seal:
@@ -72,8 +65,10 @@ class Seal:
         for module in (*modules, *OTHERS):
             self._add(module.__name__, module, entered)
         self._namespaces = tuple(self._namespaces)
-        functions = [each for each in self._seen.values() if isinstance(each, types.FunctionType)]
-        self._functions, self._codes = tuple(functions), tuple(map(_facts, functions))
+        self._gets, self._names = zip(*[(space.get, space.names) for space in self._namespaces])
+        self._values = tuple(_chained(space.values for space in self._namespaces))
+        self._functions = tuple(each for each in self._seen.values() if isinstance(each, types.FunctionType))
+        self._codes = tuple(_chained(map(_facts, self._functions)))
         self._known = frozenset(self._seen)
         # The ids of what a kernel may call, and of the classes of its values. `_seen` keeps each id's object.
         self.language = frozenset(id(value) for space in self._namespaces if space.name.startswith(LANGUAGE)
@@ -94,11 +89,17 @@ class Seal:
             self._seen.setdefault(id(value), value)
 
     def check(self):
-        """Raise Replaced if something is not as it was."""
-        for space in self._namespaces:
-            space.check(self._is_fine)
-        for function, noted in zip(self._functions, self._codes):
-            if not all(map(_same, _facts(function), noted)):
+        """Raise Replaced if something is not as it was. It runs at each launch, so it loops in C."""
+        if not all(map(_same, _chained(map(map, self._gets, self._names)), self._values)):
+            for space in self._namespaces:
+                if (name := space.replaced(self._is_fine)) is not None:
+                    raise Replaced(name)
+        if not all(map(_same, _chained(map(_facts, self._functions)), self._codes)):
+            self._name_changed_code()
+
+    def _name_changed_code(self):
+        for at, function in enumerate(self._functions):
+            if not all(map(_same, _facts(function), self._codes[at * FACTS:])):
                 raise Replaced(f"the code of {function.__module__}.{function.__qualname__}")
 
     def _is_fine(self, found):
