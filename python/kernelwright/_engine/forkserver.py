@@ -38,7 +38,9 @@ class Zygote:
 
     def warm(self):
         """Import the modules that all modes share, without starting a thread or importing Triton."""
+        gc.disable()  # the many objects of an import stay
         import torch  # noqa: F401
+        gc.enable()
         gc.collect()
         gc.freeze()
 

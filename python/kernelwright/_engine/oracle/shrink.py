@@ -8,6 +8,7 @@ import dataclasses
 import torch
 
 from . import inputs as drawing
+from . import without_dynamo
 from .faults import TaskFault
 from .load import load
 from .reference import plainly
@@ -18,7 +19,8 @@ SMALLEST = 8            # sizes below it are not halved
 
 
 def warm():
-    """Import PyTorch's code for the meta device: its first call takes two seconds, which each oracle would spend."""
+    """Import PyTorch's code for the meta device: its first call takes long, which each oracle would spend."""
+    without_dynamo.install()
     with torch.device("meta"), torch.no_grad():
         torch.nn.Linear(1, 1)(torch.randn(1, 1))
 
