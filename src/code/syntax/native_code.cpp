@@ -79,13 +79,13 @@ std::string_view declared_name(std::string_view declaration) {
 
 }  // namespace
 
-void find_native_code(Node root, const Aliases& aliases, StaticReport& report) {
+void find_native_code(const Nodes& nodes, const Aliases& aliases, StaticReport& report) {
   auto full_path = [&](Node node) {
     auto path = dotted_path(node);
     return path ? resolved(aliases, *path) : std::string();
   };
   std::set<const void*> parts;  // what a call calls, and parts of a longer path
-  walk(root, [&](Node node) {
+  nodes.walk([&](const Node& node) {
     if (report.native_code || node.is("import_statement") || node.is("import_from_statement")) return false;
     if (node.is("call")) {
       parts.insert(node.field("function").raw().id);
@@ -100,7 +100,7 @@ void find_native_code(Node root, const Aliases& aliases, StaticReport& report) {
     return true;
   });
   constexpr std::string_view kernel = "__global__";
-  const std::string_view code = root.text();
+  const std::string_view code = nodes.root().text();
   for (auto at = code.find(kernel); at != code.npos; at = code.find(kernel, at + kernel.size()))
     if (auto name = declared_name(code.substr(at + kernel.size())); !name.empty())
       report.native_kernels.emplace(name);

@@ -22,18 +22,31 @@ void add_import(Node name, std::string_view module, Aliases& aliases) {
   }
 }
 
+void add_imports(const Node& node, Aliases& aliases) {
+  if (node.is("import_statement"))
+    for (Node name : node.named_children()) add_import(name, "", aliases);
+  if (node.is("import_from_statement")) {
+    Node module = node.field("module_name");
+    for (Node name : node.named_children())
+      if (!ts_node_eq(name.raw(), module.raw())) add_import(name, module.text(), aliases);
+  }
+}
+
 }  // namespace
 
 Aliases find_aliases(Node root) {
   Aliases aliases;
-  walk(root, [&](Node node) {
-    if (node.is("import_statement"))
-      for (Node name : node.named_children()) add_import(name, "", aliases);
-    if (node.is("import_from_statement")) {
-      Node module = node.field("module_name");
-      for (Node name : node.named_children())
-        if (!ts_node_eq(name.raw(), module.raw())) add_import(name, module.text(), aliases);
-    }
+  walk(root, [&](const Node& node) {
+    add_imports(node, aliases);
+    return true;
+  });
+  return aliases;
+}
+
+Aliases find_aliases(const Nodes& nodes) {
+  Aliases aliases;
+  nodes.walk([&](const Node& node) {
+    add_imports(node, aliases);
     return true;
   });
   return aliases;
@@ -79,18 +92,17 @@ void find_torch_calls(Node function, const Aliases& aliases, StaticReport& repor
 }
 
 // Names that are used as name[grid](...), name(...), name.run(...) or passed on.
-std::set<std::string> names_used(Node root) {
-  std::set<std::string> used;
-  walk(root, [&](Node node) {
-    if (node.is("function_definition")) {
-      // The function's own name is no use of it.
-      walk(node.field("body"), [&](Node inner) {
-        if (inner.is("identifier")) used.emplace(inner.text());
-        return true;
-      });
-      return false;
+std::set<std::string_view> names_used(const Nodes& nodes) {
+  std::set<std::string_view> used;
+  std::size_t body = 0;  // where the names of the last outer function's body begin: its own name is no use
+  std::size_t end = 0;   // of that function
+  nodes.walk([&](const Node& node) {
+    if (node.is("function_definition") && node.begin() >= end) {
+      Node block = node.field("body");
+      end = node.end();
+      body = block.is_null() ? end : block.begin();
     }
-    if (node.is("identifier")) used.emplace(node.text());
+    if (node.is("identifier") && node.begin() >= body) used.emplace(node.text());
     return true;
   });
   return used;
@@ -107,9 +119,9 @@ bool is_jitted(Node decorated, const Aliases& aliases) {
   });
 }
 
-void find_jitted(Node root, const Aliases& aliases, StaticReport& report) {
-  std::set<std::string> used = names_used(root);
-  walk(root, [&](Node node) {
+void find_jitted(const Nodes& nodes, const Aliases& aliases, StaticReport& report) {
+  std::set<std::string_view> used = names_used(nodes);
+  nodes.walk([&](const Node& node) {
     if (!node.is("decorated_definition") || !is_jitted(node, aliases)) return true;
     Node function = node.field("definition");
     std::string name(function.field("name").text());
@@ -119,7 +131,7 @@ void find_jitted(Node root, const Aliases& aliases, StaticReport& report) {
       report.findings.push_back({fmt::format("the jitted function {} is never used", name), function.line()});
     return true;
   });
-  find_native_code(root, aliases, report);
+  find_native_code(nodes, aliases, report);
   if (report.jitted.empty() && !report.native_code)
     report.findings.push_back({"the source has no @triton.jit function", 0});
 }
@@ -251,10 +263,10 @@ class Kernel {
 };
 
 // The names before a subscript, as in name[grid](...); none in a source that catches exceptions.
-std::set<std::string, std::less<>> launched_names(Node root) {
-  std::set<std::string, std::less<>> names;
+std::set<std::string_view> launched_names(const Nodes& nodes) {
+  std::set<std::string_view> names;
   bool catches = false;
-  walk(root, [&](Node node) {
+  nodes.walk([&](const Node& node) {
     if (node.is("try_statement") || node.is("with_statement")) catches = true;
     if (node.is("subscript") && node.field("value").is("identifier"))
       names.emplace(node.field("value").text());
@@ -266,9 +278,9 @@ std::set<std::string, std::less<>> launched_names(Node root) {
 
 }  // namespace
 
-void find_torch_on_values(Node root, const Aliases& aliases, StaticReport& report) {
-  auto launched = launched_names(root);
-  for (Node node : root.named_children()) {
+void find_torch_on_values(const Nodes& nodes, const Aliases& aliases, StaticReport& report) {
+  auto launched = launched_names(nodes);
+  for (Node node : nodes.root().named_children()) {
     if (!node.is("decorated_definition") || !is_jitted(node, aliases)) continue;
     Node function = node.field("definition");
     if (launched.contains(function.field("name").text())) Kernel(function, aliases, report).look();

@@ -15,6 +15,7 @@ namespace kw::syntax {
 using Aliases = std::map<std::string, std::string, std::less<>>;
 
 Aliases find_aliases(Node root);
+Aliases find_aliases(const Nodes& nodes);
 
 // The path with its first part replaced by the imported name.
 std::string resolved(const Aliases& aliases, std::string_view path);
@@ -22,11 +23,11 @@ std::string resolved(const Aliases& aliases, std::string_view path);
 // "jit" of "triton.jit".
 std::string_view last_part(std::string_view path);
 
-void find_bindings(Node root, StaticReport& report);
-void find_forbidden(Node root, const Aliases& aliases, StaticReport& report);
-void find_jitted(Node root, const Aliases& aliases, StaticReport& report);
-void find_native_code(Node root, const Aliases& aliases, StaticReport& report);
-void find_torch_on_values(Node root, const Aliases& aliases, StaticReport& report);
+void find_bindings(const Nodes& nodes, StaticReport& report);
+void find_forbidden(const Nodes& nodes, const Aliases& aliases, StaticReport& report);
+void find_jitted(const Nodes& nodes, const Aliases& aliases, StaticReport& report);
+void find_native_code(const Nodes& nodes, const Aliases& aliases, StaticReport& report);
+void find_torch_on_values(const Nodes& nodes, const Aliases& aliases, StaticReport& report);
 
 // Whether the list, an array of constants, has this word.
 template <typename List>

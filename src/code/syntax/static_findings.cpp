@@ -110,11 +110,12 @@ StaticReport examine(std::string_view code) {
   }
   report.has_error = tree.has_error();
   if (report.has_error) report.error_line = first_error_line(tree.root());
-  syntax::Aliases aliases = syntax::find_aliases(tree.root());
-  syntax::find_bindings(tree.root(), report);
-  syntax::find_forbidden(tree.root(), aliases, report);
-  syntax::find_jitted(tree.root(), aliases, report);
-  if (!report.has_error) syntax::find_torch_on_values(tree.root(), aliases, report);
+  const syntax::Nodes nodes(tree.root());
+  const syntax::Aliases aliases = syntax::find_aliases(nodes);
+  syntax::find_bindings(nodes, report);
+  syntax::find_forbidden(nodes, aliases, report);
+  syntax::find_jitted(nodes, aliases, report);
+  if (!report.has_error) syntax::find_torch_on_values(nodes, aliases, report);
   return report;
 }
 
@@ -260,7 +261,7 @@ void bind_definition(Node node, StaticReport& report) {
 }
 
 // Binds the names of the node; false if names below it belong to another scope.
-bool enter(Node node, StaticReport& report) {
+bool enter(const Node& node, StaticReport& report) {
   std::string_view type = node.type();
   if (type == "function_definition" || type == "class_definition") {
     bind_definition(node, report);
@@ -279,7 +280,7 @@ bool enter(Node node, StaticReport& report) {
 }
 
 // Whether the node can bind top-level names from any scope.
-bool opens(Node node) {
+bool opens(const Node& node) {
   if (!node.is("call")) return false;
   std::string_view function = node.field("function").text();
   return function == "exec" || function == "globals" || function == "vars" || function == "locals" ||
@@ -288,9 +289,9 @@ bool opens(Node node) {
 
 }  // namespace
 
-void find_bindings(Node root, StaticReport& report) {
-  walk(root, [&](Node node) { return enter(node, report); });
-  walk(root, [&](Node node) {
+void find_bindings(const Nodes& nodes, StaticReport& report) {
+  nodes.walk([&](const Node& node) { return enter(node, report); });
+  nodes.walk([&](const Node& node) {
     if (opens(node)) report.open = true;
     if (node.is("global_statement"))
       for (Node name : node.named_children()) bind(name, report);
@@ -323,7 +324,7 @@ class Search {
  public:
   Search(const Aliases& aliases, StaticReport& report) : aliases_(aliases), report_(report) {}
 
-  void look(Node node) {
+  void look(const Node& node) {
     std::string_view type = node.type();
     if (type == "import_statement") look_import(node);
     if (type == "import_from_statement") look_import_from(node);
@@ -385,9 +386,9 @@ class Search {
 
 }  // namespace
 
-void find_forbidden(Node root, const Aliases& aliases, StaticReport& report) {
+void find_forbidden(const Nodes& nodes, const Aliases& aliases, StaticReport& report) {
   Search search(aliases, report);
-  walk(root, [&](Node node) {
+  nodes.walk([&](const Node& node) {
     search.look(node);
     return true;
   });

@@ -115,15 +115,72 @@ std::vector<Node> Node::named_children() const {
 Tree::Tree(std::string_view code, Grammar grammar)
     : code_(code), tree_(parse(code, grammar), &ts_tree_delete) {}
 
-void walk(Node node, const std::function<bool(Node)>& enter) {
-  std::vector<Node> open{node};
-  while (!open.empty()) {
-    Node next = open.back();
-    open.pop_back();
-    if (!enter(next)) continue;
-    auto children = next.named_children();
-    open.insert(open.end(), children.rbegin(), children.rend());
+namespace {
+
+// A position below one node.
+class Cursor {
+ public:
+  explicit Cursor(Node root) : cursor_(ts_tree_cursor_new(root.raw())) {}
+  ~Cursor() { ts_tree_cursor_delete(&cursor_); }
+  Cursor(const Cursor&) = delete;
+  Cursor& operator=(const Cursor&) = delete;
+
+  TSNode node() const { return ts_tree_cursor_current_node(&cursor_); }
+  std::size_t depth() const { return depth_; }
+
+  bool descend() {
+    if (!ts_tree_cursor_goto_first_child(&cursor_)) return false;
+    ++depth_;
+    return true;
   }
+
+  // To the next node that is not below this one; false at the end of the subtree.
+  bool pass() {
+    while (!ts_tree_cursor_goto_next_sibling(&cursor_)) {
+      if (depth_ == 0) return false;
+      ts_tree_cursor_goto_parent(&cursor_);
+      --depth_;
+    }
+    return true;
+  }
+
+ private:
+  TSTreeCursor cursor_;
+  std::size_t depth_ = 0;
+};
+
+// Calls enter(node, depth) for the first node, which may be null or unnamed, and the named nodes below it.
+template <typename Enter>
+void walk_below(const Node& first, Enter&& enter) {
+  if (!enter(first, 0) || first.is_null()) return;
+  Cursor cursor(first);
+  bool more = cursor.descend();
+  while (more) {
+    const TSNode node = cursor.node();
+    const bool is_entered = ts_node_is_named(node) && enter(Node(node, first.source()), cursor.depth());
+    more = (is_entered && cursor.descend()) || cursor.pass();
+  }
+}
+
+}  // namespace
+
+void walk(Node node, const std::function<bool(Node)>& enter) {
+  walk_below(node, [&](const Node& each, std::size_t) { return enter(each); });
+}
+
+Nodes::Nodes(Node root) {
+  std::vector<std::size_t> open;  // the nodes around the next one, by depth
+  auto close = [&](std::size_t depth) {
+    for (; open.size() > depth; open.pop_back()) ends_[open.back()] = nodes_.size();
+  };
+  walk_below(root, [&](const Node& node, std::size_t depth) {
+    close(depth);
+    open.push_back(nodes_.size());
+    nodes_.push_back(node);
+    ends_.push_back(0);
+    return true;
+  });
+  close(0);
 }
 
 std::optional<std::string> dotted_path(Node node) {

@@ -19,12 +19,14 @@ enum class Grammar { python, cuda };
 // A node with its source. Null if there is none.
 class Node {
  public:
-  Node(TSNode node, std::string_view code) : node_(node), code_(code) {}
+  Node(TSNode node, std::string_view code)
+      : node_(node), code_(code), type_(ts_node_is_null(node) ? "" : ts_node_type(node)) {}
 
   bool is_null() const { return ts_node_is_null(node_); }
-  std::string_view type() const { return is_null() ? "" : ts_node_type(node_); }
+  std::string_view type() const { return type_; }
   bool is(std::string_view name) const { return type() == name; }
   std::string_view text() const;
+  std::string_view source() const { return code_; }  // of the whole tree
   std::size_t begin() const { return is_null() ? 0 : ts_node_start_byte(node_); }
   std::size_t end() const { return is_null() ? 0 : ts_node_end_byte(node_); }
   bool is_named() const { return !is_null() && ts_node_is_named(node_); }
@@ -37,6 +39,7 @@ class Node {
  private:
   TSNode node_;
   std::string_view code_;
+  std::string_view type_;  // passes ask for it many times
 };
 
 class Tree {
@@ -55,6 +58,23 @@ class Tree {
 // Calls enter for the node and all named nodes below it, in the order of the source; skips the subtree of a
 // node for which enter returns false. Not recursive, since a candidate may nest code to any depth.
 void walk(Node node, const std::function<bool(Node)>& enter);
+
+// A node and all named nodes below it in the order of the source, read from the tree once for many passes.
+class Nodes {
+ public:
+  explicit Nodes(Node root);
+  const Node& root() const { return nodes_.front(); }
+
+  // The same as walk() of the root.
+  template <typename Enter>
+  void walk(Enter&& enter) const {
+    for (std::size_t at = 0; at < nodes_.size();) at = enter(nodes_[at]) ? at + 1 : ends_[at];
+  }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<std::size_t> ends_;  // of each node: the index behind its subtree
+};
 
 // "triton.runtime.jit" for names and attributes of names; empty for other expressions.
 std::optional<std::string> dotted_path(Node node);
