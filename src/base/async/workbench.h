@@ -1,4 +1,4 @@
-// Workbench: a thread for work that would block the loop, such as parsing a body of megabytes.
+// Workbench: threads for work that would block the loop, such as parsing a body of megabytes.
 #pragma once
 
 #include <boost/asio/post.hpp>
@@ -17,8 +17,12 @@ namespace kw::async {
 
 class Workbench {
  public:
-  // The work's result, computed on the thread, one work after another. Referenced objects must outlive it;
-  // close() waits for it. An exception of the work becomes a std::runtime_error here.
+  Workbench() : Workbench(1) {}
+  explicit Workbench(std::size_t threads) : pool_(threads) {}
+
+  // The work's result, computed on a thread. Works begin in the order of the calls; with one thread, each
+  // begins after the end of the one before. Referenced objects must outlive the work; close() waits for it.
+  // An exception of the work becomes a std::runtime_error here.
   template <typename T>
   Task<T> result_of(std::move_only_function<T()> work) {
     auto result = std::make_shared<std::optional<T>>();
@@ -48,7 +52,7 @@ class Workbench {
 
  private:
   static constexpr std::size_t few_bytes = std::size_t{256} << 10;
-  boost::asio::thread_pool pool_{1};
+  boost::asio::thread_pool pool_;
 };
 
 }  // namespace kw::async

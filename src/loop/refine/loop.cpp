@@ -39,6 +39,7 @@ Loop::State::State(async::Loop& on, async::Stop& until, llm::ChatClient& model, 
       hooks(std::move(told)),
       changed(on),
       requests(on, std::max<std::size_t>(1, settings.requests_in_flight)),
+      checks(on, settings.check_threads),
       shared(on, until, judge, {.known = [this](std::string work) { return known(std::move(work)); }}) {
   settings.requests_in_flight = std::max<std::size_t>(1, settings.requests_in_flight);
   settings.samples_per_task = std::max<std::size_t>(1, settings.samples_per_task);

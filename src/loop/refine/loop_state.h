@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/async/semaphore.h"
+#include "loop/refine/checks.h"
 #include "loop/refine/conversations.h"
 #include "loop/refine/loop.h"
 #include "verify/api/shared_verifier.h"
@@ -65,6 +66,7 @@ struct Loop::State {
   async::Event changed;
   async::Semaphore requests;  // in flight
 
+  Checks checks;
   verify::SharedVerifier shared;
   TurnQueue queue;  // last member: its traces update the counters above at their destruction
 };

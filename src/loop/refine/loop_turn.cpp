@@ -147,10 +147,11 @@ bool Loop::State::is_hopeless(const llm::ChatFailure& failure) {
 
 async::Task<> Loop::State::judge(OpenTracePtr open) {
   Turn& turn = open->conversation().turns.back();
-  Precheck before = check_before(turn.code, turn.finish_reason == "length");
-  Job job = job_of(*open, turn, before.kernel_name);
-  if (before.verdict) {
-    turn.verdict = std::move(before.verdict);
+  auto before = co_await checks.of(turn.code, turn.finish_reason == "length", stop);
+  if (!before) co_return;  // stopped: the next run judges the answer
+  Job job = job_of(*open, turn, before->kernel_name);
+  if (before->verdict) {
+    turn.verdict = std::move(before->verdict);
     turn.verdict->environment.protocol = verifier.protocol();
     turn.verdict->environment.program_version = settings.program_version;
     restamp(*turn.verdict, job);

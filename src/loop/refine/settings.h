@@ -24,6 +24,7 @@ struct Settings {
   bool retry_failed = true;  // multi-turn: a second, new conversation if all turns were wrong
   std::size_t requests_in_flight = 10;
   std::size_t samples_per_task = 1;
+  std::size_t check_threads = 2;  // for the checks before verification; 0: the loop's own thread
   PromptStyle style = PromptStyle::wrapper;
   std::string system_prompt;  // the text itself; empty: none is sent
   llm::Sampling sampling;

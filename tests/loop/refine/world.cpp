@@ -204,10 +204,14 @@ Result<> World::run(Source& source) {
   boost::asio::co_spawn(loop, refine.run(source), [&](const std::exception_ptr& thrown, Result<> value) {
     result = thrown ? fail("the run threw") : std::move(value);
   });
-  do {
+  auto go_on = [this, &result] {
     loop.restart();
+    if (settings.check_threads > 0) return loop.run_one() > 0;
     loop.poll();
-  } while (!result && clock.advance());
+    return result || clock.advance();
+  };
+  while (!result && go_on()) {
+  }
   EXPECT_TRUE(result) << "nobody goes on";
   return result.value_or(fail("nobody goes on"));
 }

@@ -123,8 +123,9 @@ std::vector<std::string> names(std::size_t count);
 
 // All parts of a run. The log outlives it, so that another world can continue.
 struct World {
-  explicit World(FakeLog& in) : log(in) {}
+  explicit World(FakeLog& in) : log(in) { settings.check_threads = 0; }  // simulated time stops for no thread
 
+  // In simulated time, or with check_threads in real time.
   Result<> run(Source& source);
   Result<> run(std::size_t tasks);
 
