@@ -104,6 +104,11 @@ Phase take_up(Trace& trace, const Settings& settings) {
   return last.turns.back().feedback.empty() ? Phase::decide : Phase::ask;
 }
 
+void OpenTrace::drop_reasoning() {
+  for (Conversation& round : trace.rounds)
+    for (Turn& turn : round.turns) std::string().swap(turn.reasoning);
+}
+
 std::string verdict_id(const OpenTrace& open, std::size_t turn) {
   const Task& task = open.trace.task;
   std::string id = task.sample_key.empty() ? task.task_id : task.sample_key;

@@ -40,6 +40,9 @@ struct OpenTrace {
   Conversation& conversation() { return trace.rounds.back(); }
   const Conversation& conversation() const { return trace.rounds.back(); }
   std::size_t round() const { return trace.rounds.size() - 1; }  // from 0, as the log counts
+
+  // Frees the reasoning of its turns, most of an answer: the log has it, and no request holds it.
+  void drop_reasoning();
 };
 
 using OpenTracePtr = std::shared_ptr<OpenTrace>;

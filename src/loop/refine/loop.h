@@ -18,7 +18,8 @@
 namespace kw::refine {
 
 struct Hooks {
-  // An answer was judged; it is the last turn of trace.rounds.back().
+  // An answer was judged; it is the last turn of trace.rounds.back(). Traces hold no reasoning here: the log
+  // has it.
   std::function<void(const Trace&, const Turn&)> judged;
   // The trace has ended. `resumed`: an earlier run had ended it.
   std::function<void(const Trace&, bool resumed)> ended;

@@ -63,6 +63,7 @@ async::Task<> Loop::State::enter(OpenTracePtr open) {
   if (!found) co_return break_off(found.error());
   if (*found) {
     open->trace = std::move(**found);
+    open->drop_reasoning();
     Phase phase = take_up(open->trace, settings);
     if (phase == Phase::over && hooks.ended) hooks.ended(open->trace, true);
     co_return go_on(std::move(open), phase);
@@ -117,6 +118,7 @@ async::Task<> Loop::State::take_answer(OpenTracePtr open, llm::ChatAnswer answer
   auto& turns = open->conversation().turns;
   turns.push_back(turn_of(std::move(answer), turns.size() + 1));
   if (!kept(co_await log.save(open->key, open->round(), turns.back()))) co_return;
+  open->drop_reasoning();
   co_await judge(std::move(open));
 }
 
@@ -160,7 +162,7 @@ async::Task<> Loop::State::judge(OpenTracePtr open) {
     if (!judged) co_return;  // stopped: the next run judges the answer
     turn.verdict = std::move(*judged);
   }
-  if (!kept(co_await log.save(open->key, open->round(), turn))) co_return;
+  if (!kept(co_await log.save_judgement(open->key, open->round(), turn))) co_return;
   if (hooks.judged) hooks.judged(open->trace, turn);
   co_await decide(std::move(open));
 }
@@ -178,7 +180,7 @@ async::Task<> Loop::State::decide(OpenTracePtr open) {
   NextStep next = next_step(*open, settings);
   if (next.end) co_return co_await finish(std::move(open), *next.end, std::move(next.why));
   turn.feedback = std::move(next.feedback);
-  if (!kept(co_await log.save(open->key, open->round(), turn))) co_return;
+  if (!kept(co_await log.save_judgement(open->key, open->round(), turn))) co_return;
   go_on(std::move(open), Phase::ask);
 }
 

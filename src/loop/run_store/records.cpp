@@ -202,12 +202,18 @@ constexpr const char* insert_turn =
     " finish_reason = excluded.finish_reason, prompt_tokens = excluded.prompt_tokens,"
     " completion_tokens = excluded.completion_tokens, reasoning_tokens = excluded.reasoning_tokens,"
     " generation_ms = excluded.generation_ms, answered_at = excluded.answered_at,"
-    " feedback = excluded.feedback,"
-    // A verdict that is saved again with the feedback keeps its original time.
-    " judged_at = CASE WHEN verdict = excluded.verdict THEN judged_at ELSE excluded.judged_at END,"
+    " feedback = excluded.feedback, judged_at = excluded.judged_at,"
     " verdict = excluded.verdict, candidate_sha256 = excluded.candidate_sha256,"
     " protocol = excluded.protocol, counting = excluded.counting, speedup = excluded.speedup,"
     " infrastructure = excluded.infrastructure, work = excluded.work";
+
+// Its parameters have the numbers of insert_turn's.
+constexpr const char* update_judgement =
+    "UPDATE turns SET feedback = ?14,"
+    // A verdict that is saved again with the feedback keeps its original time.
+    " judged_at = CASE WHEN verdict = ?15 THEN judged_at ELSE ?16 END, verdict = ?15,"
+    " candidate_sha256 = ?17, protocol = ?18, counting = ?19, speedup = ?20, infrastructure = ?21, work = ?22"
+    " WHERE trace = ?1 AND round = ?2 AND turn = ?3";
 
 }  // namespace
 
@@ -225,6 +231,7 @@ struct Records::Statements {
                    " WHERE stop_reason IS NOT NULL OR error != ''"),
         reopen(database, "UPDATE traces SET ended_at = NULL WHERE id = ? AND ended_at IS NOT NULL"),
         add_turn(database, insert_turn),
+        judge_turn(database, update_judgement),
         end_round(database,
                   "INSERT INTO rounds (trace, round, stop_reason, error) VALUES (?, ?, ?, ?)"
                   " ON CONFLICT (trace, round) DO UPDATE SET stop_reason = excluded.stop_reason,"
@@ -258,6 +265,7 @@ struct Records::Statements {
   SQLite::Statement open_round;
   SQLite::Statement reopen;
   SQLite::Statement add_turn;
+  SQLite::Statement judge_turn;
   SQLite::Statement end_round;
   SQLite::Statement end_trace;
   SQLite::Statement known;
@@ -307,6 +315,21 @@ void Records::save(const TraceKey& key, std::size_t round, const Turn& turn) {
   bind_unless_empty(turns, 14, turn.feedback);
   bind_verdict(turns, turn);
   turns.exec();
+}
+
+void Records::save_judgement(const TraceKey& key, std::size_t round, const Turn& turn) {
+  std::int64_t id = statements_->id_of(key);
+  statements_->open(id, round);
+  SQLite::Statement& turns = statements_->judge_turn;
+  sqlite::StatementUse use(turns);
+  turns.bind(1, id);
+  turns.bind(2, signed_count(round));
+  turns.bind(3, signed_count(turn.turn));
+  bind_unless_empty(turns, 14, turn.feedback);
+  bind_verdict(turns, turn);
+  if (turns.exec() == 0)
+    throw std::runtime_error(
+        fmt::format("turn {} of trace {} ~{} was not saved", turn.turn, key.task_id, key.sample_number));
 }
 
 void Records::end(const TraceKey& key, std::size_t round, const Conversation& conversation, bool last) {

@@ -49,6 +49,7 @@ class Records {
   std::optional<Trace> find(const TraceKey& key);
   void begin(const TraceKey& key, const Trace& trace);
   void save(const TraceKey& key, std::size_t round, const Turn& turn);
+  void save_judgement(const TraceKey& key, std::size_t round, const Turn& turn);
   void end(const TraceKey& key, std::size_t round, const Conversation& conversation, bool last);
   std::optional<Verdict> known_verdict(const std::string& work);
 

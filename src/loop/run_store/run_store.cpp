@@ -142,6 +142,17 @@ async::Task<Result<>> RunStore::save(const TraceKey& key, std::size_t round, con
   return state_->changed([key, round, turn](Records& records) { records.save(key, round, turn); });
 }
 
+async::Task<Result<>> RunStore::save_judgement(const TraceKey& key, std::size_t round, const Turn& turn) {
+  Turn judged;
+  judged.turn = turn.turn;
+  judged.verdict = turn.verdict;
+  judged.judged_at = turn.judged_at;
+  judged.feedback = turn.feedback;
+  return state_->changed([key, round, judged = std::move(judged)](Records& records) {
+    records.save_judgement(key, round, judged);
+  });
+}
+
 async::Task<Result<>> RunStore::end(const TraceKey& key, std::size_t round, const Conversation& conversation,
                                     bool last) {
   Conversation reason{{}, conversation.stop_reason, conversation.error};

@@ -26,8 +26,9 @@ class RunStore : public TraceLog {
 
   async::Task<Result<std::optional<Trace>>> find(const TraceKey& key) override;
   async::Task<Result<>> begin(const TraceKey& key, const Trace& trace) override;
-  // Reopens an ended round, so that an interrupted one can continue.
+  // Both reopen an ended round, so that an interrupted one can continue.
   async::Task<Result<>> save(const TraceKey& key, std::size_t round, const Turn& turn) override;
+  async::Task<Result<>> save_judgement(const TraceKey& key, std::size_t round, const Turn& turn) override;
   async::Task<Result<>> end(const TraceKey& key, std::size_t round, const Conversation& conversation,
                             bool last) override;
   async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& work) override;

@@ -30,8 +30,12 @@ class TraceLog {
   virtual async::Task<Result<>> begin(const TraceKey& key, const Trace& trace) = 0;
 
   // Inserts or replaces turn `turn.turn` of that round: first with the answer alone, so that an answer that
-  // took minutes survives a crash, then with its verdict, then with the feedback.
+  // took minutes survives a crash.
   virtual async::Task<Result<>> save(const TraceKey& key, std::size_t round, const Turn& turn) = 0;
+
+  // Replaces the verdict and the feedback of a saved turn: first with the verdict alone, then with both. The
+  // answer stays as it was saved, so the caller need not keep all of it.
+  virtual async::Task<Result<>> save_judgement(const TraceKey& key, std::size_t round, const Turn& turn) = 0;
 
   // Ends a round. `last`: no other round follows, the trace has ended.
   virtual async::Task<Result<>> end(const TraceKey& key, std::size_t round, const Conversation& conversation,

@@ -35,6 +35,21 @@ TEST(Loop, AnswerThenVerdictThenFeedbackAreSavedInThisOrder) {
               ElementsAre("begin", "answer", "verdict", "feedback", "answer", "verdict", "end success_fast"));
 }
 
+TEST(Loop, ReasoningIsInTheLogAndNotInMemory) {
+  FakeLog log;
+  MultiTurn world(log);
+  world.chat.script = [](const llm::ChatRequest& request) {
+    auto said = FakeChat::says(request.id.ends_with("/1") ? "wrong" : "fast");
+    said->reasoning = "Because " + request.id;
+    return said;
+  };
+  ASSERT_TRUE(world.run(1));
+  EXPECT_EQ(world.judged, 2U);
+  EXPECT_EQ(world.reasoning_bytes, 0U);
+  for (const Turn& turn : world.trace("t0000").rounds.at(0).turns)
+    EXPECT_EQ(turn.reasoning, fmt::format("Because t0000/0/0/{}", turn.turn));
+}
+
 TEST(Loop, TheSecondRequestHoldsTheFirstAnswerAndItsFeedback) {
   FakeLog log;
   MultiTurn world(log);

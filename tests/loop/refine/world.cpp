@@ -154,7 +154,17 @@ async::Task<Result<>> FakeLog::save(const store::TraceKey& key, std::size_t roun
   auto& turns = rounds[round].turns;
   if (turns.size() < turn.turn) turns.resize(turn.turn);
   turns[turn.turn - 1] = turn;
-  co_return wrote(!turn.feedback.empty() ? "feedback" : turn.verdict ? "verdict" : "answer");
+  co_return wrote("answer");
+}
+
+async::Task<Result<>> FakeLog::save_judgement(const store::TraceKey& key, std::size_t round,
+                                              const Turn& turn) {
+  co_await boost::asio::post(co_await boost::asio::this_coro::executor, boost::asio::use_awaitable);
+  if (breaks == calls.size()) co_return wrote("");
+  Turn& saved = traces.at(key).rounds.at(round).turns.at(turn.turn - 1);
+  saved.verdict = turn.verdict;
+  saved.feedback = turn.feedback;
+  co_return wrote(turn.feedback.empty() ? "verdict" : "feedback");
 }
 
 async::Task<Result<>> FakeLog::end(const store::TraceKey& key, std::size_t round,
@@ -193,7 +203,11 @@ std::vector<std::string> names(std::size_t count) {
 }
 
 Result<> World::run(Source& source) {
-  hooks.judged = [this](const Trace&, const Turn& turn) { judged += turn.verdict ? 1 : 0; };
+  hooks.judged = [this](const Trace& trace, const Turn& judged_turn) {
+    judged += judged_turn.verdict ? 1 : 0;
+    for (const Conversation& round : trace.rounds)
+      for (const Turn& turn : round.turns) reasoning_bytes += turn.reasoning.size();
+  };
   hooks.ended = [this](const Trace& trace, bool earlier) {
     ended.push_back(trace.task.task_id);
     if (earlier) resumed.push_back(trace.task.task_id);

@@ -94,6 +94,8 @@ class FakeLog : public store::TraceLog {
   async::Task<Result<std::optional<Trace>>> find(const store::TraceKey& key) override;
   async::Task<Result<>> begin(const store::TraceKey& key, const Trace& trace) override;
   async::Task<Result<>> save(const store::TraceKey& key, std::size_t round, const Turn& turn) override;
+  async::Task<Result<>> save_judgement(const store::TraceKey& key, std::size_t round,
+                                       const Turn& turn) override;
   async::Task<Result<>> end(const store::TraceKey& key, std::size_t round, const Conversation& conversation,
                             bool last) override;
   async::Task<Result<std::optional<Verdict>>> known_verdict(const std::string& work) override;
@@ -145,6 +147,7 @@ struct World {
   std::vector<std::string> ended;    // task ids in order
   std::vector<std::string> resumed;  // those of them that an earlier run had ended
   std::size_t judged = 0;
+  std::size_t reasoning_bytes = 0;  // in the traces in memory, at each verdict
   std::size_t bad_tasks = 0;
 };
 

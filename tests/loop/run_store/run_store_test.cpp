@@ -59,21 +59,36 @@ TEST_F(Store, BeginningAgainChangesNothing) {
   EXPECT_EQ((*found)->rounds[0].turns.size(), 3U);
 }
 
-TEST_F(Store, ATurnIsReplacedByWhatIsKnownLater) {
+TEST_F(Store, AVerdictAndFeedbackAreAddedToAnAnswerThatStays) {
   Trace t = trace();
   Turn answer = turn(1, "a");
+  answer.reasoning = "First the tile.";
   ASSERT_TRUE(wait(store->begin(key_of(t), t)));
   ASSERT_TRUE(wait(store->save(key_of(t), 0, answer)));
   EXPECT_FALSE((*wait(store->find(key_of(t))))->rounds[0].turns[0].verdict);
-  answer.verdict = judged(Status::incorrect);
-  ASSERT_TRUE(wait(store->save(key_of(t), 0, answer)));
+  Turn judgement;
+  judgement.verdict = judged(Status::incorrect);
+  ASSERT_TRUE(wait(store->save_judgement(key_of(t), 0, judgement)));
   std::string judged_at = (*wait(store->find(key_of(t))))->rounds[0].turns[0].judged_at;
   EXPECT_FALSE(judged_at.empty());
-  answer.feedback = "Wrong.";
-  ASSERT_TRUE(wait(store->save(key_of(t), 0, answer)));
+  judgement.feedback = "Wrong.";
+  ASSERT_TRUE(wait(store->save_judgement(key_of(t), 0, judgement)));
   Turn last = (*wait(store->find(key_of(t))))->rounds[0].turns[0];
   EXPECT_EQ(last.feedback, "Wrong.");
   EXPECT_EQ(last.judged_at, judged_at);
+  EXPECT_EQ(last.verdict->status, Status::incorrect);
+  EXPECT_EQ(last.reasoning, answer.reasoning);
+  EXPECT_EQ(last.completion, answer.completion);
+  EXPECT_EQ(last.code, answer.code);
+  EXPECT_EQ(last.answered_at, answer.answered_at);
+}
+
+TEST_F(Store, AVerdictOnATurnThatWasNotSavedIsRefused) {
+  Trace t = trace();
+  ASSERT_TRUE(wait(store->begin(key_of(t), t)));
+  auto saved = wait(store->save_judgement(key_of(t), 0, turn(1, "a", judged(Status::incorrect))));
+  ASSERT_FALSE(saved);
+  EXPECT_NE(saved.error().what.find("turn 1"), std::string::npos);
 }
 
 TEST_F(Store, ATurnOfATraceThatWasNotBegunIsRefused) {

@@ -45,6 +45,9 @@ class FakeLog : public store::TraceLog {
   async::Task<Result<>> save(const store::TraceKey&, std::size_t, const Turn&) override {
     co_return Result<>();
   }
+  async::Task<Result<>> save_judgement(const store::TraceKey&, std::size_t, const Turn&) override {
+    co_return Result<>();
+  }
   async::Task<Result<>> end(const store::TraceKey&, std::size_t, const Conversation&, bool) override {
     ++ended;
     co_return Result<>();
