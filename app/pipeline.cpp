@@ -87,7 +87,7 @@ async::Task<> Pipeline::room() {
 }
 
 async::Task<> Pipeline::judge(std::shared_ptr<const Job> job) {
-  auto verdict = co_await verifier_.verify(*job, stop_);
+  auto verdict = co_await verifier_.verify(job, stop_);
   if (!verdict || trouble_) co_return;
   if (auto kept = hooks_.judged(*job, *verdict); !kept) broke(kept.error());
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <memory>
 
 #include "base/core/text.h"
 #include "code/answers/extraction.h"
@@ -119,7 +120,8 @@ async::Task<> Loop::State::take_answer(OpenTracePtr open, llm::ChatAnswer answer
   turns.push_back(turn_of(std::move(answer), turns.size() + 1));
   if (!kept(co_await log.save(open->key, open->round(), turns.back()))) co_return;
   open->drop_reasoning();
-  co_await judge(std::move(open));
+  // By itself, so that the request with its copy of the conversation is freed before the verdict.
+  go_on(std::move(open), Phase::judge);
 }
 
 async::Task<> Loop::State::take_failure(OpenTracePtr open, llm::ChatFailure failure) {
@@ -151,12 +153,12 @@ async::Task<> Loop::State::judge(OpenTracePtr open) {
   Turn& turn = open->conversation().turns.back();
   auto before = co_await checks.of(turn.code, turn.finish_reason == "length", stop);
   if (!before) co_return;  // stopped: the next run judges the answer
-  Job job = job_of(*open, turn, before->kernel_name);
+  const auto job = std::make_shared<const Job>(job_of(*open, turn, before->kernel_name));
   if (before->verdict) {
     turn.verdict = std::move(before->verdict);
     turn.verdict->environment.protocol = verifier.protocol();
     turn.verdict->environment.program_version = settings.program_version;
-    restamp(*turn.verdict, job);
+    restamp(*turn.verdict, *job);
   } else {
     auto judged = co_await shared.verify(job, stop);
     if (!judged) co_return;  // stopped: the next run judges the answer
@@ -181,6 +183,7 @@ async::Task<> Loop::State::decide(OpenTracePtr open) {
   if (next.end) co_return co_await finish(std::move(open), *next.end, std::move(next.why));
   turn.feedback = std::move(next.feedback);
   if (!kept(co_await log.save_judgement(open->key, open->round(), turn))) co_return;
+  std::string().swap(turn.code);  // the log has it, and the next request holds the whole answer
   go_on(std::move(open), Phase::ask);
 }
 

@@ -197,9 +197,13 @@ SharedVerifier::Share SharedVerifier::share_anew(std::shared_ptr<const Job> job,
 }
 
 async::Task<std::optional<Verdict>> SharedVerifier::verify(const Job& job, async::Stop& stop) {
-  const auto own = std::make_shared<const Job>(job);
+  return verify(std::make_shared<const Job>(job), stop);
+}
+
+async::Task<std::optional<Verdict>> SharedVerifier::verify(std::shared_ptr<const Job> job,
+                                                           async::Stop& stop) {
   while (!stop.requested()) {
-    Share share = this->share(own, work_key(job, state_->verifier));
+    Share share = this->share(job, work_key(*job, state_->verifier));
     co_await async::within(async::Deadline::never(), &stop, share.ended());
     if (stop.requested()) {
       // The last share waits for the end of the work.
@@ -209,7 +213,7 @@ async::Task<std::optional<Verdict>> SharedVerifier::verify(const Job& job, async
     if (share.verdict() == nullptr) break;
     if (is_fault_of_ours(*share.verdict()) && !share.is_first()) continue;
     Verdict verdict = *share.verdict();
-    restamp(verdict, job);
+    restamp(verdict, *job);
     co_return verdict;
   }
   co_return std::nullopt;

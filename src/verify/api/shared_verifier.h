@@ -72,6 +72,8 @@ class SharedVerifier : public Verifier {
   // infrastructure. Such a fault is neither kept nor shared: the next waiting job is judged in its turn. The
   // last waiting job returns only after the work that it stopped.
   async::Task<std::optional<Verdict>> verify(const Job& job, async::Stop& stop) override;
+  // The same without a copy of the job.
+  async::Task<std::optional<Verdict>> verify(std::shared_ptr<const Job> job, async::Stop& stop);
   std::size_t width() const override;
   const std::string& protocol() const override;
   std::string protocol_with(const JobOptions& options) const override;
