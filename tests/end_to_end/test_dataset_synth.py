@@ -153,7 +153,7 @@ def test_the_pairs_by_hand_are_right(scratch, run):
     verdicts = scratch / "by_hand_verdicts.jsonl"
     code, _, stderr = run("verify", "--batch", rows, "--device", "cpu", "--python", sys.executable, "--output", verdicts)
     assert code == 0, stderr
-    assert len(names) == 4 and all(verdict["counts"] for verdict in lines_of(verdicts))
+    assert len(names) == 10 and all(verdict["counts"] for verdict in lines_of(verdicts))
     out = scratch / "by_hand_built"
     code, _, stderr = run("dataset", "build", "--pairs", pairs, "--out", out, "--targets", "90", "--no-figures")
     assert code == 0, stderr

@@ -1,4 +1,4 @@
-"""Pairs of CUDA and Triton from one description: expressions, texts, and what NVRTC says of the CUDA side."""
+"""Pairs of CUDA and Triton: expressions and texts of drawn ones, and what NVRTC says of the CUDA side, also by hand."""
 import ast
 import ctypes
 import functools
@@ -15,6 +15,7 @@ from kernelwright._dataset.synth.cuda_pairs.families import FAMILIES
 from kernelwright._dataset.synth.cuda_pairs.program import arguments_of, cpp, expanded, fill, floor, folded
 
 ROUND = len(FAMILIES)
+BY_HAND = sorted((pathlib.Path(__file__).parents[2] / "examples" / "cuda_pairs").glob("*.cu"))
 
 
 @functools.cache
@@ -125,13 +126,13 @@ def nvrtc():
     return None
 
 
-def compile_log(source):
+def compile_log(source, *flags):
     """What NVRTC says of a source that does not compile for sm_90; empty where it compiles."""
     library, include = nvrtc()
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None)
-    options = (ctypes.c_char_p * 2)(b"--gpu-architecture=sm_90", f"-I{include}".encode())
-    status = library.nvrtcCompileProgram(program, 2, options)
+    words = [b"--gpu-architecture=sm_90", f"-I{include}".encode(), *flags]
+    status = library.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))
     library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
     library.nvrtcGetProgramLog(program, log)
@@ -146,3 +147,10 @@ def test_the_cuda_side_of_a_family_compiles(at):
         source = re.search(r'SOURCE = r"""\n(.*?)\n"""', pair.candidate, re.S)[1]
         assert source in pair.cuda
         assert compile_log(source) == "", pair.cuda
+
+
+@pytest.mark.skipif(nvrtc() is None, reason="PyTorch brings no NVRTC")
+@pytest.mark.parametrize("file", BY_HAND, ids=lambda file: file.stem)
+def test_the_cuda_side_of_a_pair_by_hand_compiles(file):
+    # NVRTC takes no host code. As device code, which may launch kernels too, the launcher is type-checked.
+    assert compile_log(file.read_text(encoding="utf-8"), b"-default-device", b"-rdc=true") == ""
