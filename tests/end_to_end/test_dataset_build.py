@@ -167,6 +167,39 @@ def test_of_equal_renamed_and_nearly_equal_kernels_one_is_kept(built):
     assert near and all(0.8 <= row["jaccard"] < 1 for row in near)
 
 
+TWIN = """import triton
+import triton.language as tl
+
+from .combine import larger, smaller
+
+
+@triton.jit
+def cumulative_larger_kernel(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    x = tl.load(x_ptr + row * n_cols + cols, mask=mask, other=0.0)
+    best = tl.associative_scan(x, 0, larger)
+    scale = tl.load(x_ptr + row * n_cols + n_cols - 1)
+    shifted = tl.where(mask, best - scale, 0.0)
+    total = tl.sum(tl.exp(shifted * 0.5) * mask, axis=0)
+    tl.store(out_ptr + row * n_cols + cols, larger(shifted, total) * total, mask=mask)
+"""
+
+
+def test_kernels_that_differ_in_max_and_min_are_kept_and_an_edited_copy_is_not(world, run):
+    root = world / "twins"
+    dataset.write(root / "tree", {"LICENSE": dataset.MIT, "pack/__init__.py": "", "pack/largest.py": TWIN,
+                                  "pack/smallest.py": TWIN.replace("larger(", "smaller(").replace("0, larger)", "0, smaller)"),
+                                  "pack/edited.py": TWIN.replace("best - scale", "best - scale - 1")})
+    code, _, stderr = run("dataset", "build", root / "tree", "--out", root / "out", "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0, stderr
+    dropped = [(row["how"], row["jaccard"] >= 0.8) for row in dataset.lines(root / "out/duplicates.jsonl")]
+    kept = {row["source"]["path"] for row in dataset.lines(root / "out/fim.jsonl")}
+    assert dropped == [("near", True)]
+    assert "pack/smallest.py" in kept and len(kept) == 2
+
+
 def test_a_licence_that_is_not_allowed_is_left_out_and_listed(built):
     out, _ = built
     assert all("gpl_scale" not in row["prompt"] + row["completion"] for row in dataset.lines(out / "fim.jsonl"))

@@ -54,6 +54,7 @@ struct Choice {
   SetCache& sets;
   const Parameters& parameters;
   const Better& better;
+  const Alike& alike;
 };
 
 // Takes the texts from the best on; drops each for the best similar kept text, or keeps it.
@@ -90,11 +91,19 @@ class Chooser {
     }
   }
 
+  Result<bool> alike(std::uint32_t kept, std::uint32_t number) const {
+    return choice_.alike ? choice_.alike(kept, number) : Result<bool>(true);
+  }
+
   Result<> place(std::uint32_t number) {
-    // Most components are pairs, whose texts need not be read.
+    // Most components are pairs, whose sets need not be read.
     if (auto known = known_.find(number); known != known_.end()) {
-      clusters_.front().dropped.push_back({number, known->second});
-      return {};
+      auto is_alike = alike(clusters_.front().kept, number);
+      if (!is_alike) return std::unexpected(is_alike.error());
+      if (*is_alike) {
+        clusters_.front().dropped.push_back({number, known->second});
+        return {};
+      }
     }
     if (auto whole = index_kept(); !whole) return whole;
     auto set = choice_.sets.at(number);
@@ -104,6 +113,9 @@ class Chooser {
       if (!kept) return std::unexpected(kept.error());
       double index = jaccard(**kept, **set);
       if (index < choice_.parameters.threshold) continue;
+      auto is_alike = alike(clusters_[ordinal].kept, number);
+      if (!is_alike) return std::unexpected(is_alike.error());
+      if (!*is_alike) continue;
       clusters_[ordinal].dropped.push_back({number, index});
       return {};
     }
@@ -130,7 +142,7 @@ class Chooser {
 }  // namespace
 
 Result<std::vector<Cluster>> choose(const std::vector<Pair>& pairs, std::uint32_t count, const TextAt& text,
-                                    const Parameters& parameters, const Better& better) {
+                                    const Parameters& parameters, const Better& better, const Alike& alike) {
   Components components(count);
   for (const Pair& pair : pairs) {
     if (pair.a >= count || pair.b >= count)
@@ -145,7 +157,7 @@ Result<std::vector<Cluster>> choose(const std::vector<Pair>& pairs, std::uint32_
   std::vector<Cluster> clusters;
   for (std::size_t begin = 0, end = 0; begin < grouped.size(); begin = end) {
     while (end < grouped.size() && component(grouped[end]) == component(grouped[begin])) ++end;
-    Choice choice{std::span(grouped).subspan(begin, end - begin), sets, parameters, better};
+    Choice choice{std::span(grouped).subspan(begin, end - begin), sets, parameters, better, alike};
     auto chosen = Chooser(choice).run();
     if (!chosen) return chosen;
     std::ranges::move(*chosen, std::back_inserter(clusters));

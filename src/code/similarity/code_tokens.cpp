@@ -12,6 +12,7 @@
 
 #include "base/core/crypto.h"
 #include "base/core/text.h"
+#include "code/similarity/operations.h"
 
 namespace kw::near {
 namespace {
@@ -441,6 +442,63 @@ std::unordered_set<std::string_view> foreign_functions(const std::vector<Token>&
 }
 
 }  // namespace
+
+namespace {
+
+// Brackets and separators say nothing about the operation; neither does an assignment.
+bool is_structure(std::string_view word) {
+  constexpr std::string_view marks = "()[]{},;:.=@#\\";
+  return word.size() == 1 && marks.contains(word[0]);
+}
+
+// Texts for people have spaces; "-inf" has none.
+bool is_message(std::string_view word) {
+  return is_string(word) && word.find_first_of(" \t\n") != std::string_view::npos;
+}
+
+void sort_and_unite(std::vector<std::string>& names) {
+  std::ranges::sort(names);
+  auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+}
+
+// Whether each of two sorted ranges has an element that the other one lacks.
+bool each_has_more(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return !std::ranges::includes(a, b) && !std::ranges::includes(b, a);
+}
+
+}  // namespace
+
+Operations operations_of(std::string_view text) {
+  const Language language = language_of(text);
+  const auto tokens = code_tokens(text, language);
+  Words words;
+  for (const Token& token : tokens) words.push_back(text.substr(token.begin, token.end - token.begin));
+  const auto foreign = foreign_functions(tokens, words, language);
+  Operations operations;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    ++operations.tokens;
+    const bool is_own = tokens[i].is_own_name && !foreign.contains(words[i]);
+    if (is_own || is_message(words[i])) continue;
+    if (is_word(words[i]) && (tokens[i].is_own_name || is_called(words, i, language)))
+      operations.calls.emplace_back(words[i]);
+    // "<" and "=" beside each other are one operator.
+    const bool is_compared = i + 1 < tokens.size() && words[i + 1] == "=" &&
+                             tokens[i].end == tokens[i + 1].begin &&
+                             std::string_view("=<>!").contains(words[i]);
+    if (is_compared)
+      operations.words.push_back(std::string(words[i++]) + "=");
+    else if (!is_structure(words[i]))
+      operations.words.push_back(is_string(words[i]) ? plain_string(words[i]) : std::string(words[i]));
+  }
+  sort_and_unite(operations.calls);
+  std::ranges::sort(operations.words);
+  return operations;
+}
+
+bool differ(const Operations& a, const Operations& b) {
+  return each_has_more(a.calls, b.calls) || (a.tokens == b.tokens && each_has_more(a.words, b.words));
+}
 
 std::string renamed_sha1(std::string_view text) {
   const Language language = language_of(text);

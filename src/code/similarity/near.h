@@ -116,7 +116,8 @@ struct Joined {
 Result<Joined> join(const SketchFile& sketches, const TextAt& text, const JoinOptions& options);
 
 // Chooses the kept texts: every dropped text has a kept one at or over the threshold, by exact Jaccard.
-// better(a, b) prefers a to b; a strict order.
+// better(a, b) prefers a to b; a strict order. With `alike`, a text is dropped only for a kept one that is
+// alike.
 struct Cluster {
   std::uint32_t kept = 0;
   struct Member {
@@ -126,8 +127,11 @@ struct Cluster {
   std::vector<Member> dropped;  // by number
 };
 
+using Alike = std::function<Result<bool>(std::uint32_t kept, std::uint32_t dropped)>;
+
 Result<std::vector<Cluster>> choose(const std::vector<Pair>& pairs, std::uint32_t count, const TextAt& text,
                                     const Parameters& parameters,
-                                    const std::function<bool(std::uint32_t, std::uint32_t)>& better);
+                                    const std::function<bool(std::uint32_t, std::uint32_t)>& better,
+                                    const Alike& alike = {});
 
 }  // namespace kw::near

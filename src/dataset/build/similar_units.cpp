@@ -6,6 +6,7 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "code/similarity/operations.h"
 #include "dataset/build/build_summary.h"
 #include "dataset/build/originals.h"
 #include "dataset/build/sketches.h"
@@ -125,9 +126,17 @@ Result<> drop_near(UnitStore& units, std::vector<UnitFate>& fates, const BuildSe
   auto preferred = [&](std::uint32_t a, std::uint32_t b) {
     return better(units.cards()[numbers[a]], units.cards()[numbers[b]]);
   };
+  // Two kernels that differ in max and min alone share nearly all words.
+  auto alike = [&](std::uint32_t kept, std::uint32_t dropped) -> Result<bool> {
+    auto a = units.text(numbers[kept]);
+    if (!a) return std::unexpected(a.error());
+    auto b = units.text(numbers[dropped]);
+    if (!b) return std::unexpected(b.error());
+    return !near::differ(near::operations_of(*a), near::operations_of(*b));
+  };
   auto clusters = near::choose(
       joined->pairs, static_cast<std::uint32_t>(numbers.size()),
-      [&](std::uint32_t i) { return units.text(numbers[i]); }, settings.near, preferred);
+      [&](std::uint32_t i) { return units.text(numbers[i]); }, settings.near, preferred, alike);
   if (!clusters) return std::unexpected(clusters.error());
   stage.seconds = seconds_since(begin);
   stages.push_back(stage);
