@@ -26,8 +26,10 @@ void add_build_sources(CLI::App& app, DatasetBuildFlags& flags) {
   const std::string group = "Sources";
   app.add_option("SOURCE", flags.sources,
                  "folders, git checkouts, wheels, sdists, zip and tar archives; runs and exported traces");
-  app.add_option("--pypi", flags.packages, "packages to fetch with pip; their code is never run")
-      ->type_name("NAME[==V]")
+  app.add_option("--pypi", flags.packages,
+                 "packages to fetch with pip; their code is never run. With a SHA-256, the archive must have "
+                 "it. A list of `dataset discover --json` gives versions and SHA-256s")
+      ->type_name("NAME[==V][#sha256=HEX]|LIST.jsonl")
       ->group(group);
   add_parsed<std::string>(
       app, "--pypi-form", flags.package_form,

@@ -148,3 +148,50 @@ def test_only_names_are_taken(index, tmp_path, word):
     status, lines = ask(index, tmp_path, "--", word)
     assert status == 2 and "names no package" in lines[0]["error"]["what"]
     assert index.seen == []
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_an_archive_with_another_hash_than_was_asked_for_is_refused(index, tmp_path):
+    name, data = wheel()
+    index((name, data))
+    status, lines = ask(index, tmp_path, f"tiny==1.0#sha256={sha256(b'other')}")
+    assert status == 2
+    assert all(word in lines[0]["error"]["what"] for word in (name, sha256(b"other"), sha256(data)))
+    assert list((tmp_path / "dest").iterdir()) == []
+
+
+def test_of_several_archives_the_one_with_the_hash_is_taken(index, tmp_path):
+    name, data = sdist(tmp_path / "bait")
+    index(wheel(), (name, data))
+    status, lines = ask(index, tmp_path, f"tiny==1.0#sha256={sha256(data)}")
+    assert status == 0 and names(lines) == [name]
+
+
+def test_a_list_of_sources_gives_pins_and_hashes(index, tmp_path):
+    name, data = wheel()
+    index((name, data), wheel(version="2.0"))
+    sources = tmp_path / "sources.jsonl"
+    repository = json.dumps({"kind": "git", "name": "other", "pin": "0" * 40}) + "\n"
+    entry = {"kind": "pypi", "name": "tiny", "pin": "1.0", "archive": name, "sha256": sha256(data)}
+    sources.write_text(repository + json.dumps(entry) + "\n", encoding="utf-8")
+    status, lines = ask(index, tmp_path, str(sources))
+    assert status == 0 and names(lines) == [name]
+    sources.write_text(json.dumps(entry | {"sha256": sha256(b"other")}) + "\n", encoding="utf-8")
+    status, lines = ask(index, tmp_path, str(sources))
+    assert status == 2 and sha256(b"other") in lines[0]["error"]["what"]
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", "no json\n", '{"kind": "git", "name": "x", "pin": "y"}\n'])
+def test_a_file_that_lists_no_package_is_refused(index, tmp_path, text):
+    (tmp_path / "sources.jsonl").write_text(text, encoding="utf-8")
+    status, lines = ask(index, tmp_path, str(tmp_path / "sources.jsonl"))
+    assert status == 2 and "sources.jsonl" in lines[0]["error"]["what"]
+    assert index.seen == []
+
+
+def test_a_hash_of_another_length_is_refused(index, tmp_path):
+    status, lines = ask(index, tmp_path, "tiny==1.0#sha256=abc")
+    assert status == 2 and "64 hexadecimal digits" in lines[0]["error"]["what"]

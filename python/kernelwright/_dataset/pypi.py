@@ -1,6 +1,9 @@
 """Fetches packages' archives from the package index, and runs none of their code.
 
-python -I pypi.py NAME[==VERSION]... --dest DIR [--form auto|wheel|sdist]
+python -I pypi.py NAME[==VERSION][#sha256=HEX]... --dest DIR [--form auto|wheel|sdist]
+
+With a SHA-256, the archive must have it. FILE.jsonl in place of a name stands for the packages of a list, as `dataset
+discover --json` prints it: each at its pin, with its SHA-256.
 
 Pip's own configuration files and PIP_* variables give index, proxy, certificates and credentials. Pip's finder names the
 archives and its session fetches them; the step in which pip asks a source distribution for its metadata, which runs that
@@ -22,6 +25,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 SPECIFICATION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\s*(?:===?|~=|!=|<=?|>=?)\s*[^\s;@]+)?")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 CHUNK = 1 << 20
 
 
@@ -69,8 +73,8 @@ def preference(filename, form):
     return (3 if "linux" in filename and "x86_64" in filename else 4), filename
 
 
-def choose(candidates, requirement, form):
-    """The best archive of the newest version that the requirement allows."""
+def choose(candidates, requirement, form, sha256=None):
+    """The best archive of the newest version that the requirement allows, of any form if it has the wanted SHA-256."""
     pinned = any(each.operator in ("==", "===") for each in requirement.specifier)
     usable = [each for each in candidates
               if requirement.specifier.contains(each.version, prereleases=True)
@@ -80,7 +84,9 @@ def choose(candidates, requirement, form):
     if not usable:
         return None
     newest = max(each.version for each in usable)
-    return min((each for each in usable if each.version == newest), key=lambda each: preference(each.link.filename, form))
+    wanted = [each for each in candidates if sha256 and each.version == newest and stated_hash(each.link) == ("sha256", sha256)]
+    usable = wanted or [each for each in usable if each.version == newest]
+    return min(usable, key=lambda each: preference(each.link.filename, form))
 
 
 class Index:
@@ -144,8 +150,8 @@ def safe_name(filename):
     return filename
 
 
-def fetch(index, requirement, folder, form):
-    best = choose(index.candidates(requirement.name), requirement, form)
+def fetch(index, requirement, folder, form, sha256=None):
+    best = choose(index.candidates(requirement.name), requirement, form, sha256)
     if best is None:
         kind = "archive" if form == "auto" else form
         raise FetchError(f"the package index has no {kind} of {requirement}",
@@ -161,6 +167,16 @@ def fetch(index, requirement, folder, form):
 def line_for(name, version, path, url):
     return {"name": re.sub(r"[-_.]+", "-", name).lower(), "version": version, "file": str(path),
             "sha256": digest_of(path, "sha256"), "url": url, "form": form_of(path.name)}
+
+
+def check_sha256(line, sha256):
+    """Removes an archive that is not the wanted one."""
+    if sha256 is None or line["sha256"] == sha256:
+        return
+    path = Path(line["file"])
+    path.unlink()
+    raise FetchError(f"{path.name}: SHA-256 {sha256} was expected, and {line['sha256']} was found",
+                     "do not use that archive before you know why; give another version, or the right SHA-256")
 
 
 def fetch_with_pip(specification, folder, form):
@@ -179,6 +195,35 @@ def fetch_with_pip(specification, folder, form):
         os.replace(files[0], target)
     name, version = target.name.split("-")[:2]
     return line_for(name, version, target, target.name)
+
+
+def parse_with_hash(specification):
+    """The requirement and its SHA-256; None without one."""
+    text, mark, digest = specification.partition("#sha256=")
+    if mark and not SHA256.fullmatch(digest.lower()):
+        raise FetchError(f"\"{specification}\" has no SHA-256 of 64 hexadecimal digits", "give NAME==VERSION#sha256=HEX")
+    return parse(text), digest.lower() or None
+
+
+def packages_of_list(path):
+    """NAME==VERSION#sha256=HEX of each package of a list; its repositories have no archive."""
+    specifications = []
+    try:
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            if entry["kind"] == "pypi":
+                specifications.append(f"{entry['name']}=={entry['pin']}#sha256={entry['sha256']}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FetchError(f"{path} is no list of sources: {type(error).__name__}: {first_line(error)}",
+                         "give the output of `kernelwright dataset discover --json`") from None
+    if not specifications:
+        raise FetchError(f"{path} lists no package", "give repositories with --git")
+    return specifications
+
+
+def expanded(words):
+    for word in words:
+        yield from packages_of_list(word) if word.endswith(".jsonl") else [word]
 
 
 def parse(specification):
@@ -206,16 +251,18 @@ def lines_for(options):
     except ImportError:
         raise FetchError(f"pip is missing from {sys.executable}", f"{sys.executable} -m ensurepip, or give archives by path") \
             from None
-    requirements = [parse(each) for each in options.packages]
+    requirements = [parse_with_hash(each) for each in expanded(options.packages)]
     folder = Path(options.dest)
     folder.mkdir(parents=True, exist_ok=True)
     index = open_index()
-    for requirement in requirements:
+    for requirement, sha256 in requirements:
         try:
             if index is None:
-                yield fetch_with_pip(str(requirement), folder, options.form)
+                line = fetch_with_pip(str(requirement), folder, options.form)
             else:
-                yield fetch(index, requirement, folder, options.form)
+                line = fetch(index, requirement, folder, options.form, sha256)
+            check_sha256(line, sha256)
+            yield line
         except FetchError:
             raise
         except Exception as error:  # exceptions of pip, its HTTP client and the system have no common base
@@ -225,7 +272,7 @@ def lines_for(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("packages", nargs="+", metavar="NAME[==VERSION]")
+    parser.add_argument("packages", nargs="+", metavar="NAME[==VERSION][#sha256=HEX]|FILE.jsonl")
     parser.add_argument("--dest", required=True)
     parser.add_argument("--form", choices=("auto", "wheel", "sdist"), default="auto")
     options = parser.parse_args()

@@ -31,7 +31,8 @@ Result<std::vector<FetchedPackage>> fetch_packages(const PythonTools& tools,
   for (const auto& line : *lines)
     packages.push_back({string_at(line, "name").value_or(""), string_at(line, "version").value_or(""),
                         folder / fs::path(string_at(line, "file").value_or("")).filename()});
-  if (packages.size() != names.size())
+  // A name may be a list of several packages.
+  if (packages.size() < names.size())
     return fail(fmt::format("{} of {} packages were fetched", packages.size(), names.size()));
   return packages;
 }

@@ -64,8 +64,9 @@ std::vector<std::string> ListedSource::fetch_commands() const {
 }
 
 std::string ListedSource::build_command() const {
+  const std::string hash = sha256.empty() ? std::string() : "#sha256=" + sha256;
   const std::string source = kind == ListedKind::git ? fmt::format("--git {}@{}", url, pin)
-                                                     : fmt::format("--pypi {}=={}", name, pin);
+                                                     : fmt::format("--pypi {}=={}{}", name, pin, hash);
   return fmt::format("kernelwright dataset build {} --output {}-set", source, name);
 }
 

@@ -12,6 +12,7 @@ namespace kw::fetch {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 ListedSource package(const std::string& archive) {
@@ -56,6 +57,12 @@ TEST(Catalogue, TheCommandsOfAWheel) {
               ElementsAre("pip download --no-deps --only-binary :all: some-kernels==1.2"));
   EXPECT_EQ(source.build_command(),
             "kernelwright dataset build --pypi some-kernels==1.2 --output some-kernels-set");
+}
+
+TEST(Catalogue, TheBuildOfAPackageComparesItsHash) {
+  ListedSource source = package("some_kernels-1.2-py3-none-any.whl");
+  source.sha256 = std::string(64, 'a');
+  EXPECT_THAT(source.build_command(), HasSubstr("--pypi some-kernels==1.2#sha256=" + source.sha256 + " "));
 }
 
 TEST(Catalogue, NoCommandRunsCodeOfASourceDistribution) {
