@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares the program's loop with a batch loop with a barrier, against one mock server, in one run.
 
-bench.py --build BUILD [--tasks 1000] [--in-flight 64,256,1024,4096] [--output F]. Needs the targets mock_model and
-run_loop (ninja -C BUILD mock_model run_loop) and a Python with aiohttp.
+bench.py --build BUILD [--tasks 1000] [--in-flight 64,256,1024,4096] [--earlier RUN_LOOP] [--no-peer] [--output F].
+Needs the targets mock_model and run_loop (ninja -C BUILD mock_model run_loop) and, for the peer, a Python with aiohttp.
+RUN_LOOP is that program of an earlier revision, measured in turns with the build's.
 
 The ideal makespan is a lower bound: no schedule can end before the longest chain of one task has, nor before the server
 has given all answers with so many at once, nor before all are judged with so many at once. With few more tasks than
@@ -81,20 +82,37 @@ def call(*command):
     return json.loads(ended.stdout)
 
 
-def measure(build, plan_file, plan, in_flight, folder):
+def measure(flags, plan_file, plan, in_flight, folder):
+    build = flags.build.resolve()
     with subprocess.Popen([build / "mock_model", plan_file], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         try:
             url = server.stdout.readline().decode().strip()
+            earlier = flags.earlier and call(flags.earlier, plan_file, url, in_flight, folder / f"earlier-{in_flight}")
             ours = call(build / "run_loop", plan_file, url, in_flight, folder / f"run-{in_flight}")
-            peer = call(sys.executable, HERE / "barrier_peer.py", plan_file, url, in_flight)
+            peer = None if flags.no_peer else call(sys.executable, HERE / "barrier_peer.py", plan_file, url, in_flight)
         finally:
             server.stdin.close()
     bounds = ideal_s(plan, in_flight)
     ideal, schedule = max(bounds.values()), schedule_s(plan, in_flight)
-    return {"in_flight": in_flight, "ideal_s": ideal, "schedule_s": schedule, **bounds,
-            "texts_in_flight_mb": texts_mb(plan, in_flight),
-            "ours": {**ours, "over_ideal": ours["wall_s"] / ideal, "over_schedule": ours["wall_s"] / schedule},
-            "peer": {**peer, "over_ideal": peer["wall_s"] / ideal}}
+    row = {"in_flight": in_flight, "ideal_s": ideal, "schedule_s": schedule, **bounds,
+           "texts_in_flight_mb": texts_mb(plan, in_flight)}
+    for name, run in (("earlier", earlier), ("ours", ours), ("peer", peer)):
+        if run:
+            row[name] = {**run, "over_ideal": run["wall_s"] / ideal}
+            if name != "peer":  # another rule
+                row[name]["over_schedule"] = run["wall_s"] / schedule
+    return row
+
+
+def in_words(row):
+    """One line about a row."""
+    parts = [f"{row['in_flight']:5} in flight: ideal {row['ideal_s']:6.1f} s"]
+    for name in ("earlier", "ours", "peer"):
+        if run := row.get(name):
+            schedule = f" (of its schedule {run['over_schedule']:.3f} x)" if "over_schedule" in run else ""
+            parts.append(f"{name} {run['over_ideal']:.3f} x{schedule}, {run['peak_rss_mb']:.0f} MB,"
+                         f" {run['cpu_s']:.1f} s CPU")
+    return "; ".join(parts)
 
 
 def main():
@@ -104,6 +122,8 @@ def main():
     arguments.add_argument("--median-ms", type=float, default=1500)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--in-flight", default="64,256,1024,4096")
+    arguments.add_argument("--earlier", type=Path)
+    arguments.add_argument("--no-peer", action="store_true")
     arguments.add_argument("--output", type=Path)
     flags = arguments.parse_args()
     plan = make_plan(flags.tasks, flags.median_ms, flags.seed)
@@ -112,13 +132,9 @@ def main():
         plan_file = Path(temporary) / "plan.json"
         plan_file.write_text(json.dumps(plan), encoding="utf-8")
         for in_flight in map(int, flags.in_flight.split(",")):
-            row = measure(flags.build.resolve(), plan_file, plan, in_flight, Path(temporary))
+            row = measure(flags, plan_file, plan, in_flight, Path(temporary))
             rows.append(row)
-            print(f"{in_flight:5} in flight: ideal {row['ideal_s']:6.1f} s;"
-                  f" ours {row['ours']['over_ideal']:.3f} x (of its schedule {row['ours']['over_schedule']:.3f} x),"
-                  f" {row['ours']['peak_rss_mb']:.0f} MB,"
-                  f" {row['ours']['cpu_s']:.1f} s CPU; barrier {row['peer']['over_ideal']:.3f} x,"
-                  f" {row['peer']['peak_rss_mb']:.0f} MB, {row['peer']['cpu_s']:.1f} s CPU", flush=True)
+            print(in_words(row), flush=True)
     result = {"tasks": flags.tasks, "turns": sum(len(task["turns"]) for task in plan["tasks"].values()),
               "median_ms": flags.median_ms, "cores": os.cpu_count(), "machine": platform.machine(),
               "load": os.getloadavg()[0], "rows": rows}
