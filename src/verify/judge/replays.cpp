@@ -44,7 +44,7 @@ using async::Deadline;
 namespace {
 
 constexpr std::uint64_t most_kept_state_bytes = std::uint64_t{256} << 20;
-constexpr int checks = 2;  // judged replays of a reference before its times count
+constexpr std::size_t checks = 2;  // judged replays of a reference before its times count
 
 }  // namespace
 
@@ -141,7 +141,7 @@ const wire::LateOrderT* run_late(wire::ReplayT& how, const wire::ReplayableT& fa
 async::Task<std::string> ReferenceReplays::checked(Player& player, std::shared_ptr<const Tape> tape) {
   if (auto added = co_await player.add(std::move(tape)); !added)
     co_return refusal_words(added.error().refusal);
-  for (int check = 0; check < checks; ++check) {
+  for (std::size_t check = 0; check < checks; ++check) {
     wire::ReplayT how;
     if (check > 0) run_late(how, player.facts(0), check - 1);
     auto played = co_await player.play(std::move(how));

@@ -1,4 +1,8 @@
 """Emulates torch.cuda and related functions without a device, only while a candidate runs."""
+import functools
+import importlib.abc
+import importlib.machinery
+import sys
 import types
 
 import torch
@@ -14,6 +18,8 @@ PROPERTIES = types.SimpleNamespace(
     max_threads_per_multi_processor=2048, max_threads_per_block=1024, warp_size=32, L2_cache_size=50 << 20,
     shared_memory_per_block=49152, shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472,
     regs_per_multiprocessor=65536, is_integrated=0, is_multi_gpu_board=0, gcnArchName="")
+EXTENSIONS = "torch.utils.cpp_extension"
+BUILDERS = {"load_inline": "load_inline", "load": "torch C++ extensions"}  # its functions, and what they are called
 
 
 class Nothing:
@@ -173,11 +179,30 @@ def _custom_operators():
 
 
 def _extensions():
-    try:
-        import torch.utils.cpp_extension as extension
-    except ImportError:
-        return []
-    return [(extension, "load_inline", refuse("load_inline")), (extension, "load", refuse("torch C++ extensions"))]
+    found = sys.modules.get(EXTENSIONS)
+    return [] if found is None else [(found, name, refuse(feature)) for name, feature in BUILDERS.items()]
+
+
+class _ExtensionFinder(importlib.abc.MetaPathFinder):
+    """Refuses the building of extensions in the module that does it, once a candidate imports the module.
+
+    Its import takes a fifth of a second, for setuptools, and few candidates need it.
+    """
+
+    def find_spec(self, fullname, path, target=None):
+        """The module's own spec, with a loader that replaces the functions."""
+        if fullname != EXTENSIONS:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is not None:
+            spec.loader.exec_module = functools.partial(self._load, spec.loader.exec_module)
+        return spec
+
+    @staticmethod
+    def _load(exec_module, module):
+        exec_module(module)
+        for name, feature in BUILDERS.items():
+            setattr(module, name, refuse(feature))
 
 
 _cached = []
@@ -187,6 +212,7 @@ def prepare():
     """Build the list of replacements in the parent, before children are forked."""
     if not _cached:
         _cached.extend(_words())
+        sys.meta_path.insert(0, _ExtensionFinder())
 
 
 def apply():
