@@ -19,11 +19,10 @@ enum class Grammar { python, cuda };
 // A node with its source. Null if there is none.
 class Node {
  public:
-  Node(TSNode node, std::string_view code)
-      : node_(node), code_(code), type_(ts_node_is_null(node) ? "" : ts_node_type(node)) {}
+  Node(TSNode node, std::string_view code) : node_(node), code_(code) {}
 
   bool is_null() const { return ts_node_is_null(node_); }
-  std::string_view type() const { return type_; }
+  std::string_view type() const { return is_null() ? "" : ts_node_type(node_); }
   bool is(std::string_view name) const { return type() == name; }
   std::string_view text() const;
   std::string_view source() const { return code_; }  // of the whole tree
@@ -39,7 +38,6 @@ class Node {
  private:
   TSNode node_;
   std::string_view code_;
-  std::string_view type_;  // passes ask for it many times
 };
 
 class Tree {
