@@ -247,7 +247,7 @@ async::Task<> Attempt::on_cuda() {
   const Judge judge = [&](wire::Weights weights) { return judge_on_gpu(replay, in_process, weights); };
   const Evidence seen = co_await under_either_weights(judge);
   if (!seen.ended && seen.why_not_replayed.empty())
-    co_await finish_replayed(replay, seen.weights);
+    co_await finish_replayed(replay, in_process, seen.weights);
   else if (!seen.ended)
     co_await finish_in_process(in_process, seen);
   co_await replay.replays().end();
@@ -291,7 +291,7 @@ async::Task<Evidence> Attempt::judge_on_gpu(ReplayPath& replay, InProcess& in_pr
   co_return co_await in_process.judge(std::move(seen));
 }
 
-async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights) {
+async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process, wire::Weights weights) {
   CandidateReplays& replays = replay.replays();
   writer_.take_replays(replays.player().facts(0), replays.player().tapes());
   if (settings_.timing_trials > 0) {
@@ -302,11 +302,14 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
   const Provenance found = co_await replay.find_launches(reference_);
   writer_.take(found);
   if (found.ended) co_return;
-  if (auto varied = co_await vary_inputs(replays); !varied) {
+  auto varied = co_await vary_inputs(replays);
+  co_await replays.end();
+  if (varied) varied = co_await call_on_the_rest(std::move(*varied), in_process, weights);
+  if (!varied) {
     writer_.end(varied.error());
     co_return;
   }
-  co_await replays.end();
+  if (varied->generality) writer_.take(std::move(*varied->generality));
   const Evidence audited = co_await replay.audit(weights);
   writer_.take_audit(audited);
   if (audited.ended || !co_await vary_shapes(weights)) co_return;
@@ -316,14 +319,34 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, wire::Weights weights
                                          .wrap_reference = found.wraps_reference});
 }
 
-async::Task<Outcome<>> Attempt::vary_inputs(CandidateReplays& replays) {
-  if (!oracle_.varies_inputs()) co_return Outcome<>{};
+async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& replays) {
+  Varied varied;
+  if (!oracle_.varies_inputs()) co_return varied;
   StageTimer timer(case_, Stage::replay);
   auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes()),
-                                     [&](FamilyQuestion asked) { return replays.family(std::move(asked)); });
+                                     [&](FamilyQuestion asked) -> async::Task<Outcome<FamilyAnswer>> {
+                                       std::string family = asked.family;
+                                       auto answer = co_await replays.family(std::move(asked));
+                                       if (answer && answer->took_another_way)
+                                         varied.unreplayed.push_back(std::move(family));
+                                       co_return answer;
+                                     });
   if (!found) co_return std::unexpected(found.error());
-  writer_.take(std::move(*found));
-  co_return Outcome<>{};
+  varied.generality = std::move(*found);
+  co_return varied;
+}
+
+// A recording says nothing of a family on which the host code would have made other launches.
+async::Task<Outcome<Attempt::Varied>> Attempt::call_on_the_rest(Varied varied, InProcess& in_process,
+                                                                wire::Weights weights) {
+  if (varied.unreplayed.empty()) co_return varied;
+  auto found = co_await in_process.call_on_families(std::move(varied.unreplayed), weights);
+  if (!found) co_return std::unexpected(found.error());
+  for (FamilyTrial& called : found->families)
+    for (FamilyTrial& replayed : varied.generality->families)
+      if (replayed.family == called.family) replayed = called;
+  varied.unreplayed.clear();
+  co_return varied;
 }
 
 // Whether the attempt goes on.

@@ -54,8 +54,13 @@ class Attempt {
   async::Task<> find_reference();
   async::Task<Evidence> under_either_weights(Judge judge);
   async::Task<Evidence> judge_on_gpu(ReplayPath& replay, InProcess& in_process, wire::Weights weights);
-  async::Task<> finish_replayed(ReplayPath& replay, wire::Weights weights);
-  async::Task<Outcome<>> vary_inputs(CandidateReplays& replays);
+  async::Task<> finish_replayed(ReplayPath& replay, InProcess& in_process, wire::Weights weights);
+  struct Varied {
+    std::optional<Generality> generality = {};
+    std::vector<std::string> unreplayed = {};  // families on which replays prove nothing
+  };
+  async::Task<Outcome<Varied>> vary_inputs(CandidateReplays& replays);
+  async::Task<Outcome<Varied>> call_on_the_rest(Varied varied, InProcess& in_process, wire::Weights weights);
   async::Task<bool> vary_shapes(wire::Weights weights);
   async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
   std::uint64_t moved_bytes() const { return oracle_.spec().input_bytes + oracle_.spec().output_bytes; }

@@ -18,6 +18,9 @@ constexpr auto compile_limit = 45s;
 constexpr std::uint32_t max_halvings = 24;
 constexpr int rounds = 6;
 constexpr std::uint64_t little_data_bytes = 4096;  // of inputs and outputs
+// A call on a family that takes so many times as long as the slowest trial has no end.
+constexpr double patience = 16;
+constexpr auto least_patience = 10s;
 
 // Halvings after which `programs` should fit the budget: each halves a grid at best.
 std::uint32_t halvings_for(double programs) {
@@ -177,6 +180,9 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   if (calls_.launches() == 0) co_return Outcome<>{};
   calls_.restart_clock();  // each question has a limit of its own
   question_limit_ = std::min(milliseconds(static_cast<long>(3 * longest_ms)) + 2s, budget);
+  patient_limit_ = std::min<milliseconds>(
+      std::max<milliseconds>(milliseconds(static_cast<long>(patience * longest_ms)), least_patience),
+      case_.settings.timeout);
   next_call_ = case_.settings.correctness_trials + case_.settings.audit_calls;
   // What launches do to memory that the candidate keeps may spoil later calls, so these come last.
   if (auto varied = co_await vary_inputs(seen); !varied) co_return varied;
@@ -192,6 +198,7 @@ async::Task<Outcome<>> CpuPath::start_interpreter(Evidence& seen) {
 async::Task<Outcome<>> CpuPath::renew_interpreter(const Evidence& seen) {
   if (!std::exchange(needs_process_, false)) co_return Outcome<>{};
   Evidence again{.weights = seen.weights};
+  calls_.restart_clock();
   co_return co_await start_interpreter(again);
 }
 
@@ -199,16 +206,18 @@ async::Task<Outcome<>> CpuPath::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
   auto found =
       co_await try_families(oracle_.facts().families, most_families_interpreted(programs_),
-                            [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
+                            [&](FamilyQuestion asked) { return ask_family(std::move(asked), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);
   calls_.restart_clock();
   co_return Outcome<>{};
 }
 
-async::Task<Outcome<FamilyAnswer>> CpuPath::ask_family(std::string family, const Evidence& seen) {
+async::Task<Outcome<FamilyAnswer>> CpuPath::ask_family(FamilyQuestion asked, const Evidence& seen) {
   if (auto renewed = co_await renew_interpreter(seen); !renewed) co_return std::unexpected(renewed.error());
-  auto answer = co_await calls_.family(next_call_++, std::move(family), question_limit_);
+  auto answer = co_await calls_.family(next_call_++, std::move(asked.family),
+                                       asked.patient ? patient_limit_ : question_limit_);
+  if (answer) answer->was_patient = asked.patient;
   if (answer && answer->failure) {
     co_await calls_.end();
     needs_process_ = true;

@@ -24,7 +24,7 @@ class CpuPath {
   async::Task<Outcome<>> start_interpreter(Evidence& seen);
   async::Task<Outcome<>> renew_interpreter(const Evidence& seen);
   async::Task<Outcome<>> vary_inputs(Evidence& seen);
-  async::Task<Outcome<FamilyAnswer>> ask_family(std::string family, const Evidence& seen);
+  async::Task<Outcome<FamilyAnswer>> ask_family(FamilyQuestion asked, const Evidence& seen);
   async::Task<Outcome<std::unique_ptr<wire::ValueT>>> ask(wire::Effect effect, Evidence& seen);
   async::Task<Outcome<>> find_decoys(Evidence& seen);
   async::Task<Outcome<>> find_race(Evidence& seen);
@@ -40,6 +40,7 @@ class CpuPath {
   std::uint64_t programs_ = 0;                  // of a call
   std::uint32_t next_call_ = 0;                 // after the trials
   std::chrono::milliseconds question_limit_{};  // of a call that is no trial
+  std::chrono::milliseconds patient_limit_{};   // of a call on a family that ran into the former
 };
 
 }  // namespace kw::verify

@@ -87,11 +87,26 @@ async::Task<Outcome<>> InProcess::vary_inputs(Evidence& seen) {
   co_return Outcome<>{};
 }
 
+async::Task<Outcome<Generality>> InProcess::call_on_families(std::vector<std::string> families,
+                                                             wire::Weights weights) {
+  Evidence unused{.weights = weights};
+  calls_.restart_clock();
+  if (auto started = co_await start(unused); !started) co_return std::unexpected(started.error());
+  const std::size_t most = families.size();
+  auto found = co_await try_families(std::move(families), most, [&](FamilyQuestion asked) {
+    return ask_family(std::move(asked.family), unused);
+  });
+  co_await calls_.end();
+  co_return found;
+}
+
 async::Task<Outcome<FamilyAnswer>> InProcess::ask_family(std::string family, Evidence& seen) {
   auto answer = co_await calls_.family(next_call_++, std::move(family), case_.settings.timeout);
+  if (answer) answer->was_patient = true;
   if (!answer || !answer->failure) co_return answer;
   // A fault on the device ends the context of its process.
   co_await calls_.end();
+  calls_.restart_clock();
   if (auto started = co_await start(seen); !started) co_return std::unexpected(started.error());
   co_return answer;
 }

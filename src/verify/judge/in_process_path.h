@@ -14,6 +14,9 @@ class InProcess {
 
   // Adds evidence to that of the attempt to replay the candidate.
   async::Task<Evidence> judge(Evidence seen);
+  // Calls on these families alone, in a new process that ends afterwards: for a candidate whose replays are
+  // right, and whose host code would have taken another way there.
+  async::Task<Outcome<Generality>> call_on_families(std::vector<std::string> families, wire::Weights weights);
   // Times calls in the process that was judged, alone on the device.
   async::Task<Times> time(DeviceShare& device);
 

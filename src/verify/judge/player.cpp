@@ -70,11 +70,6 @@ Outcome<std::string> words_of(const ReplayFailure& trouble) {
   return "the replayer was lost: " + refusal.lost->detail;
 }
 
-namespace {
-
-constexpr const char* times_void = "a replay broke while it was timed";
-
-// None if it says nothing about the kernel.
 std::optional<ErrorClass> class_of_break(const ReplayFailure& trouble) {
   if (trouble.of == ReplayFailure::Of::oracle) return {};
   const engine::WorkerFailure& refusal = trouble.refusal;
@@ -88,14 +83,12 @@ std::optional<ErrorClass> class_of_break(const ReplayFailure& trouble) {
   return kernels ? error_class : std::nullopt;
 }
 
-}  // namespace
-
 async::Task<Ended> Player::broken_while_timed(ReplayFailure trouble) {
   const auto words = words_of(trouble);
   if (!words) co_return words.error();
   const std::string error = "a replay that was right before broke while it was timed: " + *words;
   Blame blame = blame_infrastructure(Stage::time, Error{error, ""});
-  blame.times_void = times_void;
+  blame.times_void = "a replay broke while it was timed";
   blame.doubt = doubt_about(trouble.refusal);
   const auto error_class = class_of_break(trouble);
   if (!error_class || tapes_.empty()) co_return blame;
@@ -183,7 +176,9 @@ async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::
   auto began = async::SteadyClock::now();
   auto facts = co_await replayer_->replay(std::move(how), Deadline::in(context_.settings.timeout));
   played.wall_ms = async::ms_since(began);
-  if (!facts) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::replayer, std::move(facts.error())});
+  if (!facts)
+    co_return std::unexpected(
+        ReplayFailure{ReplayFailure::Of::replayer, std::move(facts.error()), std::move(played.drawn)});
   played.facts = std::move(*facts);
   co_return played;
 }

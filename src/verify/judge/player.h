@@ -37,9 +37,12 @@ struct ReplayFailure {
   enum class Of { oracle, replayer };
   Of of = Of::replayer;
   engine::WorkerFailure refusal;
+  wire::DrawnT drawn = {};  // of the replay that failed, if it had drawn inputs of a family
 };
 // The reason of a replayer's failure as text; a failure of the oracle ends the attempt.
 Outcome<std::string> words_of(const ReplayFailure& trouble);
+// The class of a failure that may be the kernel's, if its replays were right before; none: it is not.
+std::optional<ErrorClass> class_of_break(const ReplayFailure& trouble);
 
 // Hardware queues of a replayer's context. With one queue, streams may wait for one another, but the context
 // is made much sooner.

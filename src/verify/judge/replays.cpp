@@ -341,16 +341,12 @@ async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(FamilyQuestion asked
   inputs.reuse = !asked.fresh;
   auto played = co_await player().play_on(std::move(how), std::move(inputs));
   FamilyAnswer answer;
-  if (!played) {
-    auto words = words_of(played.error());
-    if (!words) co_return std::unexpected(words.error());
-    answer.why_untried = std::move(*words);
-    co_return answer;
-  }
+  if (!played) co_return co_await broken_on_family(std::move(played.error()));
   answer.drawn = played->drawn;
   if (!answer.drawn.dropped.empty()) co_return answer;
   if (!played->facts.downloads_equal) {
     answer.why_untried = "what its host does depends on what it reads back from the device";
+    answer.took_another_way = true;
     co_return answer;
   }
   auto judged = co_await player().judge(*played);
@@ -361,6 +357,29 @@ async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(FamilyQuestion asked
     co_return answer;
   }
   answer.judged = std::move(*judged);
+  co_return answer;
+}
+
+// Device code that is right on the task's own inputs, and faults or does not end on a family, is wrong there
+// if the device works: a new process loads the recordings, and replays the families that follow.
+async::Task<Outcome<FamilyAnswer>> CandidateReplays::broken_on_family(ReplayFailure trouble) {
+  auto words = words_of(trouble);
+  if (!words) co_return std::unexpected(words.error());
+  const auto error_class = class_of_break(trouble);
+  const Queues queues = player().queues();
+  co_await end();
+  auto why_not = co_await load_with(queues);
+  if (!why_not) co_return std::unexpected(why_not.error());
+  FamilyAnswer answer{.drawn = std::move(trouble.drawn), .was_patient = true};
+  if (error_class && why_not->empty())
+    answer.failure = Blame{.stage = Stage::replay,
+                           .status = Status::failed,
+                           .fault = Fault::kernel,
+                           .error_class = *error_class,
+                           .error = std::move(*words),
+                           .doubt = doubt_about(trouble.refusal)};
+  else
+    answer.why_untried = std::move(*words);
   co_return answer;
 }
 

@@ -96,6 +96,7 @@ class CandidateReplays {
 
  private:
   async::Task<Outcome<std::string>> load_with(Queues queues);
+  async::Task<Outcome<FamilyAnswer>> broken_on_family(ReplayFailure trouble);
   async::Task<Outcome<std::string>> judge_one(std::size_t k, std::size_t trials, Evidence& seen);
 
   // A judged replay that can be repeated.

@@ -18,9 +18,19 @@ constexpr std::size_t least_interpreted = 4;
 constexpr double interpreted_budget_ms = cpu_call_budget_ms / 8;  // of all families together
 constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30, middle_bytes = std::uint64_t{1} << 26;
 
-// A call that takes too long proves nothing about its result: its time may depend on the values.
-bool proves_nothing(const Blame& failure) {
-  return failure.status == Status::skipped || failure.error_class == ErrorClass::timeout;
+bool ran_out_of_time(const FamilyAnswer& answer) {
+  return answer.failure && (answer.failure->error_class == ErrorClass::timeout ||
+                            answer.failure->error_class == ErrorClass::too_large);
+}
+
+bool lacks_a_feature(const FamilyAnswer& answer) {
+  return answer.failure && answer.failure->status == Status::skipped && !ran_out_of_time(answer);
+}
+
+// Neighbours may have caused the failure, or the call was short of time, which may depend on the values.
+bool proves_nothing(const FamilyAnswer& answer) {
+  if (!answer.failure->doubt.empty() || lacks_a_feature(answer)) return true;
+  return ran_out_of_time(answer) && !answer.was_patient;
 }
 
 void take_errors(FamilyTrial& trial, const wire::JudgedT& judged) {
@@ -45,7 +55,7 @@ FamilyTrial trial_of(const std::string& family, const FamilyAnswer& answer) {
   if (!answer.drawn.dropped.empty()) {
     trial.outcome = FamilyOutcome::dropped;
     trial.why = words_from(answer.drawn.dropped);
-  } else if (!answer.why_untried.empty() || (answer.failure && proves_nothing(*answer.failure))) {
+  } else if (!answer.why_untried.empty() || (answer.failure && proves_nothing(answer))) {
     trial.why = words_from(answer.failure ? answer.failure->error : answer.why_untried);
   } else if (answer.failure) {
     trial.outcome = FamilyOutcome::failed;
@@ -66,25 +76,58 @@ void confirm(FamilyTrial& failed, const FamilyTrial& second) {
   failed.outcome = FamilyOutcome::untried;
 }
 
+namespace {
+
+struct Tried {
+  FamilyTrial trial;
+  bool has_no_end = false;  // the call did not end on either draw
+};
+
+std::unexpected<Ended> without_a_feature(Blame failure, const std::string& family) {
+  failure.error = fmt::format("on inputs of the family {}: {}", family, failure.error);
+  return std::unexpected<Ended>(std::move(failure));
+}
+
+async::Task<Outcome<Tried>> try_family(FamilyQuestion question, const AskFamily& ask) {
+  const std::string family = words_from(question.family);
+  auto answer = co_await ask(question);
+  if (answer && ran_out_of_time(*answer) && !answer->was_patient && !answer->drawn.reported_only) {
+    question.fresh = question.patient = true;
+    answer = co_await ask(question);
+  }
+  if (!answer) co_return std::unexpected(answer.error());
+  if (lacks_a_feature(*answer) && !answer->drawn.reported_only)
+    co_return without_a_feature(std::move(*answer->failure), family);
+  Tried tried{.trial = trial_of(family, *answer), .has_no_end = ran_out_of_time(*answer)};
+  if (tried.trial.outcome != FamilyOutcome::failed) co_return tried;
+  question.fresh = true;
+  auto again = co_await ask(question);
+  if (!again) co_return std::unexpected(again.error());
+  confirm(tried.trial, trial_of(family, *again));
+  tried.has_no_end &= ran_out_of_time(*again);
+  co_return tried;
+}
+
+}  // namespace
+
 async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
                                               AskFamily ask) {
   Generality found;
   if (families.size() > most_named) families.resize(most_named);
+  std::string why_no_more;
   for (const std::string& sent : families) {
     const std::string family = words_from(sent);
-    if (found.families.size() >= most) {
-      found.families.push_back({.family = family, .why = "a call takes too long to try every family"});
+    if (found.families.size() >= most) why_no_more = "a call takes too long to try every family";
+    if (!why_no_more.empty()) {
+      found.families.push_back({.family = family, .why = why_no_more});
       continue;
     }
-    auto answer = co_await ask({.family = sent});
-    if (!answer) co_return std::unexpected(answer.error());
-    FamilyTrial trial = trial_of(family, *answer);
-    if (trial.outcome == FamilyOutcome::failed) {
-      auto again = co_await ask({.family = sent, .fresh = true});
-      if (!again) co_return std::unexpected(again.error());
-      confirm(trial, trial_of(family, *again));
-    }
-    found.families.push_back(std::move(trial));
+    auto tried = co_await try_family({.family = sent}, ask);
+    if (!tried) co_return std::unexpected(tried.error());
+    // It is held against the candidate already, and each further one might take as long.
+    if (tried->has_no_end && tried->trial.outcome == FamilyOutcome::failed && !tried->trial.reported_only)
+      why_no_more = fmt::format("the candidate did not answer on the family {}", family);
+    found.families.push_back(std::move(tried->trial));
   }
   if (families.empty()) found.why_not = "no input of the task can be varied";
   co_return found;

@@ -20,6 +20,8 @@ struct FamilyAnswer {
   std::optional<wire::JudgedT> judged = {};  // none: the draw was dropped, or there is a reason below
   std::optional<Blame> failure = {};         // of the candidate's call
   std::string why_untried = {};              // why the answer proves nothing
+  bool was_patient = false;                  // the call had more time than any difference of values explains
+  bool took_another_way = false;  // the host read other values back than those of the replayed recording
 };
 
 struct FamilyQuestion {
@@ -27,13 +29,16 @@ struct FamilyQuestion {
   // Whether the inputs must be new. Where they need not be, and the candidate's process sees none of them,
   // they may be those of an earlier candidate: the reference's answer and its limits are known then.
   bool fresh = false;
+  // Whether the call has so much time that one without an end is a failure.
+  bool patient = false;
 };
 
 // Draws the family and asks the candidate. An error ends the attempt, so a failure of the candidate is none.
 using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(FamilyQuestion question)>;
 
 // Tries the first `most` of these families in their order. A family fails with two draws on which the
-// candidate is wrong.
+// candidate is wrong, raises, or does not answer although it has the time. An unsupported feature ends the
+// attempt, as on the task's own inputs.
 async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
                                               AskFamily ask);
 

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "verdict_world.h"
 #include "verify/judge/varied_inputs.h"
 
 namespace kw::verify {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace test;
 using wire::Body;
 
@@ -141,18 +144,30 @@ TEST_P(VariedInputs, ThatCostTheOracleItsProcessAreNobodysFault) {
   EXPECT_FALSE(again.generality);
 }
 
+// Reacts to what the candidate is asked while the inputs of `scaled_60` are in the arena.
+void when_scaled(VariedWorld& world, const std::string& role, Body message, React react) {
+  auto scaled = std::make_shared<bool>(false);
+  world.fake.when("oracle", Body::Draw, [scaled](const auto& asked, Reaction&) {
+    *scaled = asked.AsDraw()->family == "scaled_60";
+  });
+  world.fake.when(role, message, [scaled, react](const auto& asked, Reaction& usual) {
+    if (*scaled) react(asked, usual);
+  });
+}
+
+void make_calls_short(VariedWorld& world) {
+  world.settings.replay = false;
+  world.settings.timeout = 200ms;
+  world.context.interpreted_call_limit = 100ms;
+}
+
 // A broken call on a GPU replays nothing more, so the other paths alone tell a failed call from one that was
 // not made.
 TEST(VariedCalls, ThatRaiseOnTwoDrawsMakeAResultNotCount) {
   for (Device device : {Device::cpu, Device::cuda}) {
     VariedWorld world(device);
     world.settings.replay = false;
-    bool scaled = false;
-    world.fake.when("oracle", Body::Draw,
-                    [&](const auto& asked, Reaction&) { scaled = asked.AsDraw()->family == "scaled_60"; });
-    world.fake.when("runner", Body::Call, [&](const auto& asked, Reaction& usual) {
-      if (scaled) fails("run", "runtime_error", "it raised")(asked, usual);
-    });
+    when_scaled(world, "runner", Body::Call, fails("run", "runtime_error", "it raised"));
     const Verdict verdict = world.run();
     EXPECT_EQ(verdict.status, Status::correct);
     EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
@@ -162,18 +177,122 @@ TEST(VariedCalls, ThatRaiseOnTwoDrawsMakeAResultNotCount) {
   }
 }
 
-// Host code that reads values back took another way when it was recorded.
-TEST(VariedReplays, WithOtherDownloadsProveNothing) {
-  VariedWorld world(Device::cuda);
-  world.is_wrong_on("scaled_60");
-  bool scaled = false;
-  world.fake.when("oracle", Body::Draw,
-                  [&](const auto& asked, Reaction&) { scaled = asked.AsDraw()->family == "scaled_60"; });
-  world.fake.when("replayer", Body::Replay,
-                  says<wire::ReplayedT>([&](auto& replayed) { replayed.downloads_equal = !scaled; }));
+TEST(VariedCalls, ThatDoNotEndOnTwoDrawsMakeAResultNotCount) {
+  for (Device device : {Device::cpu, Device::cuda})
+    for (bool in_launch : {false, true}) {
+      VariedWorld world(device);
+      make_calls_short(world);
+      when_scaled(world, "runner", Body::Call, [=](const auto&, Reaction& usual) {
+        usual.ending = Ending::hangs;
+        usual.in_launch = in_launch;
+      });
+      const Verdict verdict = world.run();
+      EXPECT_EQ(verdict.status, Status::correct);
+      EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+      EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::failed);
+      EXPECT_EQ(trial(verdict, 2).outcome, FamilyOutcome::untried);
+      EXPECT_THAT(trial(verdict, 2).why.value_or(""), testing::HasSubstr("scaled_60"));
+    }
+}
+
+// The time of a call may depend on the values.
+TEST(VariedCalls, ThatEndWithMoreTimeHold) {
+  VariedWorld world(Device::cpu);
+  make_calls_short(world);
+  int calls = 0;
+  when_scaled(world, "runner", Body::Call, [&](const auto&, Reaction& usual) {
+    if (calls++ == 0) usual.ending = Ending::hangs;
+  });
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::held);
+  EXPECT_EQ(calls, 2);
+}
+
+// A failure there is only reported, so it gets no more time, and the families behind it are tried.
+TEST(VariedCalls, ThatDoNotEndOnAReportedFamilyGetNoMoreTime) {
+  VariedWorld world(Device::cpu);
+  make_calls_short(world);
+  world.fake.when("oracle", Body::Draw, [](const auto& asked, Reaction& usual) {
+    if (asked.AsDraw()->family == "scaled_60")
+      static_cast<wire::DrawnT*>(usual.answer.value)->reported_only = true;
+  });
+  int calls = 0;
+  when_scaled(world, "runner", Body::Call, [&](const auto&, Reaction& usual) {
+    ++calls;
+    usual.ending = Ending::hangs;
+  });
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.counts, true);
   EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::untried);
+  EXPECT_EQ(trial(verdict, 2).outcome, FamilyOutcome::held);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(VariedCalls, ThatUseAnUnsupportedFeatureSkipTheCandidate) {
+  VariedWorld world(Device::cpu);
+  world.job.candidate.code += "\ny = tl.inline_asm_elementwise(x)\n";
+  when_scaled(world, "runner", Body::Call,
+              fails("run", "unsupported_candidate", "cannot be run without a GPU: inline PTX"));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::skipped);
+  EXPECT_EQ(verdict.error_class, ErrorClass::unsupported_candidate);
+  EXPECT_NE(verdict.counts, true);
+  EXPECT_THAT(verdict.error.value_or(""), testing::HasSubstr("scaled_60"));
+}
+
+TEST(VariedReplays, ThatBreakTheReplayerOnTwoDrawsMakeAResultNotCount) {
+  for (const React& breaks :
+       {fails("replay", "illegal_memory_access", "a kernel faulted"), ends(Ending::hangs)}) {
+    VariedWorld world(Device::cuda);
+    world.settings.timeout = 200ms;
+    when_scaled(world, "replayer", Body::Replay, breaks);
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.status, Status::correct);
+    EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+    EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::failed);
+  }
+}
+
+// A new process replays the families behind the one that broke the old one.
+TEST(VariedReplays, GoOnAfterAFault) {
+  VariedWorld world(Device::cuda);
+  when_scaled(world, "replayer", Body::Replay, fails("replay", "illegal_memory_access", "a kernel faulted"));
+  EXPECT_EQ(trial(world.run(), 2).outcome, FamilyOutcome::held);
+}
+
+TEST(VariedReplays, ThatLoseTheReplayerWithoutAReasonProveNothing) {
+  VariedWorld world(Device::cuda);
+  when_scaled(world, "replayer", Body::Replay, dies(SIGKILL));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::untried);
+  EXPECT_EQ(trial(verdict, 2).outcome, FamilyOutcome::held);
+}
+
+// Host code that reads values back took another way when it was recorded.
+class OtherDownloads : public testing::Test {
+ protected:
+  OtherDownloads() : world(Device::cuda) {
+    when_scaled(world, "replayer", Body::Replay,
+                says<wire::ReplayedT>([](auto& replayed) { replayed.downloads_equal = false; }));
+  }
+  VariedWorld world;
+};
+
+TEST_F(OtherDownloads, LeadToCallsThatHold) {
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(verdict.trust, Trust::replay);
+  for (std::size_t at : {0U, 1U, 2U}) EXPECT_EQ(trial(verdict, at).outcome, FamilyOutcome::held) << at;
+}
+
+TEST_F(OtherDownloads, LeadToCallsThatMayBeWrong) {
+  world.is_wrong_on("scaled_60");
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::failed);
 }
 
 // ---- how many families
