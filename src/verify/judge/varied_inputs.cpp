@@ -80,7 +80,8 @@ namespace {
 
 struct Tried {
   FamilyTrial trial;
-  bool has_no_end = false;  // the call did not end on either draw
+  std::optional<FamilyTrial> wrong_once = {};  // the wrong one, where the second draw proves nothing
+  bool has_no_end = false;                     // the call did not end on either draw
 };
 
 std::unexpected<Ended> without_a_feature(Blame failure, const std::string& family) {
@@ -103,7 +104,9 @@ async::Task<Outcome<Tried>> try_family(FamilyQuestion question, const AskFamily&
   question.fresh = true;
   auto again = co_await ask(question);
   if (!again) co_return std::unexpected(again.error());
+  FamilyTrial first = tried.trial;
   confirm(tried.trial, trial_of(family, *again));
+  if (tried.trial.outcome == FamilyOutcome::untried) tried.wrong_once = std::move(first);
   tried.has_no_end &= ran_out_of_time(*again);
   co_return tried;
 }
@@ -114,7 +117,7 @@ async::Task<Outcome<Generality>> try_families(std::vector<std::string> families,
                                               AskFamily ask) {
   Generality found;
   if (families.size() > most_named) families.resize(most_named);
-  std::string why_no_more;
+  std::string why_no_more, wrong_once_on;
   for (const std::string& sent : families) {
     const std::string family = words_from(sent);
     if (found.families.size() >= most) why_no_more = "a call takes too long to try every family";
@@ -124,6 +127,15 @@ async::Task<Outcome<Generality>> try_families(std::vector<std::string> families,
     }
     auto tried = co_await try_family({.family = sent}, ask);
     if (!tried) co_return std::unexpected(tried.error());
+    // Two wrong draws are two wrong draws: a candidate may answer rightly every second time.
+    if (tried->wrong_once && !tried->trial.reported_only) {
+      if (!wrong_once_on.empty()) {
+        tried->trial = std::move(*tried->wrong_once);
+        tried->trial.why = fmt::format("wrong on one of two draws, as on the family {}: {}", wrong_once_on,
+                                       tried->trial.why.value_or(""));
+      }
+      wrong_once_on = family;
+    }
     // It is held against the candidate already, and each further one might take as long.
     if (tried->has_no_end && tried->trial.outcome == FamilyOutcome::failed && !tried->trial.reported_only)
       why_no_more = fmt::format("the candidate did not answer on the family {}", family);

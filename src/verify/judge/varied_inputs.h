@@ -37,8 +37,8 @@ struct FamilyQuestion {
 using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(FamilyQuestion question)>;
 
 // Tries the first `most` of these families in their order. A family fails with two draws on which the
-// candidate is wrong, raises, or does not answer although it has the time. An unsupported feature ends the
-// attempt, as on the task's own inputs.
+// candidate is wrong, raises, or does not answer although it has the time; the second family with one such
+// draw fails as well. An unsupported feature ends the attempt, as on the task's own inputs.
 async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
                                               AskFamily ask);
 

@@ -91,6 +91,22 @@ TEST_P(VariedInputs, ThatFailOnceAreNotCountedAgainst) {
   EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::untried);
 }
 
+TEST_P(VariedInputs, OfTwoFamiliesThatFailOnceEachMakeAResultNotCount) {
+  world.is_wrong_on("given", 1);
+  world.is_wrong_on("scaled_60", 1);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+  EXPECT_EQ(trial(verdict, 0).outcome, FamilyOutcome::untried);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::failed);
+  EXPECT_EQ(trial(verdict, 1).why, "wrong on one of two draws, as on the family given: values differ");
+}
+
+TEST_P(VariedInputs, ThatAreOnlyReportedAndFailOnceChangeNothing) {
+  world.is_wrong_on("scaled_60", 1);
+  world.is_wrong_on("shifted_8", 1);
+  EXPECT_EQ(world.run().counts, true);
+}
+
 TEST_P(VariedInputs, ThatAreOnlyReportedAreNotCountedAgainst) {
   world.is_wrong_on("shifted_8");
   const Verdict verdict = world.run();
