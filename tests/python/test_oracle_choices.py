@@ -45,6 +45,10 @@ def pairs():
     (lambda: torch.randint(1000, (256,)), VALUES),
     (lambda: torch.randint(-128, 128, (32, 64), dtype=torch.int8), VALUES),
     (lambda: torch.randint(9, (64, 32)).T, VALUES),
+    (lambda: torch.randint(0, 9, (32, 64)).float(), VALUES),
+    (lambda: torch.randint(-100, 100, (64,)).half(), VALUES),
+    (lambda: torch.randperm(64).bfloat16(), REORDERED),
+    (lambda: offsets().float(), STEPS),
     (lambda: torch.randperm(64), REORDERED),
     (lambda: torch.randperm(64) % 16, REORDERED),  # their sum stays
     (offsets, STEPS),
@@ -66,7 +70,8 @@ def test_what_draws_have_in_common(make, how):
 
 @pytest.mark.parametrize("make, why", [
     (lambda: torch.randint(9, (3,)), "too few values"),
-    (lambda: torch.randint(0, 9, (64,)).float(), "no integers and no mask"),
+    (lambda: torch.randint(0, 9, (256,)).float() / 5 + 0.1, "no integers and no mask"),
+    (lambda: (torch.randn(64) * 1e9).round(), "no integers and no mask"),  # of such, float32 lacks most
     (lambda: torch.rand(16, 16) < 2, "no real numbers"),
     (lambda: torch.arange(64), "no real numbers"),
 ])
@@ -135,7 +140,8 @@ def test_a_symmetric_mask_is_kept():
 
 @pytest.mark.parametrize("make", [
     lambda: torch.randint(1000, (256,)), lambda: torch.randint(-100, 5, (8, 64)), lambda: torch.randint(0, 64, (64,)) * 16,
-    lambda: torch.randint(50, (2, 200)), lambda: torch.randint(0, 99, (64,)).to(torch.uint16), pairs])
+    lambda: torch.randint(50, (2, 200)), lambda: torch.randint(0, 99, (64,)).to(torch.uint16), pairs,
+    lambda: torch.randint(-100, 5, (8, 64)).float(), lambda: torch.randint(0, 64, (64,)).bfloat16() * 16])
 def test_values_stay_within_those_drawn(make):
     tried = 0
     for before, after in changes(make):
@@ -145,7 +151,7 @@ def test_values_stay_within_those_drawn(make):
         assert after.min() >= 0 if before.min() >= 0 else after.min() >= -100
         assert not (after % 16).any() if not (before % 16).any() else True
         assert not torch.equal(before, after)
-    assert tried == 3
+    assert tried == (2 if make().is_floating_point() else 3)
 
 
 def test_permutations_stay_permutations():
@@ -214,6 +220,28 @@ def test_integers_that_may_depend_on_each_other_are_kept(make):
 def test_quantised_operands_vary_beside_each_other():
     _, units = learned(lambda: [torch.randint(-128, 128, (32, 64), dtype=torch.int8) for _ in range(2)])
     assert all(unit.traits.kind == CHOSEN for unit in units)
+
+
+def test_floats_that_hold_whole_numbers_vary_beside_each_other_and_not_beside_integers():
+    _, units = learned(lambda: [torch.randint(9, (32, 64)).float(), torch.randint(9, (64, 16)).float()])
+    assert all(unit.traits.kind == CHOSEN for unit in units)
+    _, units = learned(lambda: [torch.randint(9, (32, 64)).float(), torch.randint(9, (32,))])
+    assert all(unit.traits.why == "other integers may belong to them" for unit in units)
+
+
+# A variance of numbers that are nearly equal is no more than rounding to a kernel that takes it in one pass.
+@pytest.mark.parametrize("shape", [(256, 16, 24), (256, 24), (24, 256)])
+def test_lines_of_floats_keep_some_of_their_variance(shape):
+    found = list(changes(lambda: torch.randint(1000, shape).float()))
+    assert len(found) == 2
+    for before, after in found:
+        assert not torch.equal(before, after)
+        assert (after.var(-1) > before.var(-1) / 17).all()
+
+
+def test_sorted_rows_of_floats_leave_no_column_of_equal_numbers():
+    found = list(changes(lambda: torch.rand(64, 32).argsort(-1).float()))
+    assert found and all((after.var(0) > 0).all() for _, after in found)
 
 
 def test_a_mask_beside_values_that_are_masked_already_is_kept():

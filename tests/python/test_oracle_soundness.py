@@ -4,8 +4,7 @@ import torch
 from oracle_world import SAMPLES, draw, judge, module, request, session, shapes_of  # noqa
 
 from kernelwright._engine import wire
-from kernelwright._engine.oracle import kept_families
-from kernelwright._engine.oracle import session as oracle_session
+from kernelwright._engine.oracle import edges, kept_families
 from kernelwright._engine.outputs import place_outputs
 from kernelwright._engine.values import from_wire
 from kernelwright._engine.wire import made
@@ -176,7 +175,7 @@ def test_a_reason_to_drop_a_family_is_kept_and_a_lack_of_memory_is_not(session, 
         calls.append(1)
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(oracle_session, "examined", without_memory)
+    monkeypatch.setattr(edges, "examined", without_memory)
     assert "not finite" in drawn(session, "scaled_60", reuse=True)[1].dropped and not calls
     for _ in range(2):
         assert "memory" in drawn(session, "scaled_8", reuse=True)[1].dropped

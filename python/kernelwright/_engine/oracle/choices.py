@@ -1,6 +1,7 @@
 """Integers and masks: what is common to all draws of one, and changed values that keep it.
 
 No value is new: integers are those of the draws, and order, uniqueness, sums, rows of few numbers and the rows of a mask stay.
+Whole numbers that are stored as floats are integers here.
 """
 from dataclasses import dataclass, field
 
@@ -28,6 +29,12 @@ PAIRS = 3          # rows at most of which the columns are one thing, such as ed
 CHANGED = 15 / 16  # of what a change concerns
 PROBED = 1 << 16   # elements that are examined before all are
 FROZEN = 0.05      # share of a mask's positions that never change, beyond what chance gives
+LARGEST_WHOLE = 1 << 24  # up to which float32 has every integer
+LONG = 8           # numbers from which a line of floats keeps some of its variance
+LEAST_VARIANCE = 1 / 16
+EDGES = 1 / 8      # of the rows of a mask: those that get nothing, or all
+SPREAD = (0.4, 2.5)  # of the sums of rows, over that of independent positions
+FEWEST_ROWS = 16   # whose spread says anything
 
 
 @dataclass
@@ -47,14 +54,24 @@ class Choices:
     longest: int = 0
     ends: bool = False          # a prefix that is off first, then on
     columns: bool = False       # the tuples are columns
+    floats: bool = False        # whole numbers that are stored as floats
+    may_be_off: bool = False    # rows of a mask
+    may_be_on: bool = False
 
-    def words(self, change):
+    def words(self, change, edges=False):
         """What a change does, or None if it does nothing."""
-        return WORDS[self.how][(LOW, HIGH, ORDER).index(change)] if self.how else None
+        found = WORDS[self.how][(LOW, HIGH, ORDER).index(change)] if self.how else None
+        if found is None or self.floats and change == ORDER:  # lines across sorted rows lack a variance
+            return None
+        return found + (", some rows all " + ("on" if change == HIGH else "off") if edges and self.may_have(change) else "")
+
+    def may_have(self, change):
+        """Whether rows with nothing on, or all, may be part of a change."""
+        return change == LOW and self.may_be_off or change == HIGH and self.may_be_on
 
 
-def learned(draws):
-    """The Choices of one tensor, from its draws."""
+def learned(draws, whole=False):
+    """The Choices of one tensor, from its draws; `whole`: they are floats and hold whole numbers."""
     found = Choices()
     first = draws[0]
     found.equal = tuple(dim for dim, size in enumerate(first.shape) if size > 1 and all(
@@ -64,7 +81,10 @@ def learned(draws):
         found.why = "too few values"
         return found
     levels = _levels(small)
-    if levels is None and not _is_whole(first):
+    if levels is None and whole and all(float(each.abs().max()) <= LARGEST_WHOLE for each in small):
+        found.floats = True
+        _learn_integers(found, [each.to(torch.int64) for each in small])
+    elif levels is None and not _is_whole(first):
         found.why = "no integers and no mask"
     elif levels is None:
         _learn_integers(found, small)
@@ -76,14 +96,18 @@ def learned(draws):
     return found
 
 
-def changed(tensor, choices, change, generator):
-    """A dense tensor with the shape and dtype of `tensor`, and values that are changed."""
+def changed(tensor, choices, change, generator, of_edges=None):
+    """A dense tensor with the shape and dtype of `tensor`, and values that are changed; with `of_edges` some rows of a mask
+    that may have nothing on, or all, have it."""
     small = _canonical(tensor, choices.equal).movedim(choices.along, -1)
     if choices.how in MASKS:
         on = _CHANGES[choices.how](small == choices.high, choices, change, generator)
+        if of_edges is not None and choices.may_have(change):
+            on = torch.where(_some_rows(on, of_edges), change == HIGH, on)
         small = torch.where(on, choices.high, choices.low)
     else:
-        small = _CHANGES[choices.how](small, choices, change, generator)
+        new = _CHANGES[choices.how](small, choices, change, generator)
+        small = _spread(new, small) if choices.floats else new
     small = small.movedim(-1, choices.along)
     shape = [1 if dim in choices.equal else size for dim, size in enumerate(tensor.shape)]
     return small.to(tensor.dtype).reshape(shape).expand(tensor.shape)
@@ -133,6 +157,23 @@ def _learn_mask(found, draws):
         found.how, found.shortest, found.longest, found.ends = _shape_of_rows(draws, shaped[0])
     else:
         found.how, found.frozen = MASK, _frozen(draws)
+        if found.frozen is None and first.dim() > 1:
+            rows = torch.cat([each.reshape(-1, each.shape[-1]) for each in draws])
+            found.may_be_off, found.may_be_on = _may_be_empty(rows), _may_be_empty(~rows)
+
+
+def _may_be_empty(rows):
+    """Whether the positions of these rows of a mask look independent, so that a row may have nothing on.
+
+    A place that is always on, or fewer rows without any than chance gives, show that some rule gives each row one.
+    """
+    count, length = rows.shape
+    sums = rows.sum(1, dtype=torch.float64)
+    share = float(sums.mean()) / length
+    independent = length * share * (1 - share)
+    if count < FEWEST_ROWS or length < 2 or not SPREAD[0] * independent <= float(sums.var()) <= SPREAD[1] * independent:
+        return False
+    return not bool(rows.all(0).any()) and (count * (1 - share) ** length < 1 or bool((sums == 0).any()))
 
 
 def _shape_of_rows(draws, dim):
@@ -175,8 +216,8 @@ def _learn_integers(found, draws):
     every = torch.stack(draws)
     still = (every == every[0]).all(0)
     found.low, found.high = int(every.min()), int(every.max())
-    found.columns = first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1]
-    if found.columns or first.dim() > 1 and first.shape[-1] <= TUPLE:
+    found.columns = not found.floats and first.dim() == 2 and first.shape[0] <= PAIRS < first.shape[1]
+    if found.columns or not found.floats and first.dim() > 1 and first.shape[-1] <= TUPLE:
         _learn_tuples(found, [_tuples(each, found.columns) for each in draws])
     else:
         _learn_rows(found, every)
@@ -264,6 +305,15 @@ def _change_mask(on, choices, change, generator):
     return _restored(new, on, choices)
 
 
+def _some_rows(on, generator):
+    """A mask of some of the rows, never all."""
+    found = torch.empty((*on.shape[:-1], 1), dtype=torch.bool, device=on.device).bernoulli_(EDGES, generator=generator)
+    flat = found.view(-1)
+    first = torch.randint(flat.numel(), (), generator=generator, device=on.device).item()
+    flat[first], flat[(first + 1) % flat.numel()] = True, False
+    return found
+
+
 def _restored(new, on, choices):
     """The changed mask with lines as drawn where the change leaves nothing, or all, of lines that always have both."""
     checks = [(dim, lambda mask, dim: ~mask.any(dim, keepdim=True)) for dim in choices.some_on]
@@ -295,6 +345,14 @@ def _change_values(values, choices, change, generator):
         most = _most(values.shape, generator, values.device)
         new = torch.where(most, choices.high if change == HIGH else choices.low, values)
     return torch.where(choices.frozen, values, new)
+
+
+def _spread(new, values):
+    """The changed numbers with lines as drawn where little of their variance is left: a kernel in one pass loses it."""
+    for dim in (dim for dim, size in enumerate(values.shape) if size >= LONG):
+        left, before = (each.double().var(dim, keepdim=True) for each in (new, values))
+        new = torch.where(left < LEAST_VARIANCE * before, values, new)
+    return new
 
 
 def _change_tuples(values, choices, change, generator):

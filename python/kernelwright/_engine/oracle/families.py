@@ -2,6 +2,8 @@
 
 What looks normal is changed freely. Other real numbers stay within the range in which they were drawn, probabilities stay
 probabilities, integers and masks stay among the values that were drawn, and everything else stays as it is drawn.
+
+Some families have edges: rows of zeros, and rows of a mask with nothing on, or all. The module `edges` tells where they may be.
 """
 from typing import NamedTuple
 
@@ -15,6 +17,7 @@ from .traits import CHOSEN, KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 
 SPIKES = 4096        # one value in so many
 LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
+FAINT = 2.0 ** -12   # of a range that begins near zero: what is left of it in faint rows
 
 
 class Family(NamedTuple):
@@ -25,6 +28,8 @@ class Family(NamedTuple):
     probabilities: tuple | None = None
     chosen: str = ""         # the change of integers and masks, by choices
     fixed: tuple | None = None  # of what never varies
+    zeroed: tuple | None = None  # in place of `normal`, with rows of zeros too
+    faint: tuple | None = None   # in place of `within`, with rows near zero too
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
     reported_only: bool = False
@@ -82,6 +87,30 @@ def _rows(values, generator, dim=-1):
         first = torch.randint(flat.numel(), (), generator=generator, device=values.device).item()
         flat[first], flat[(first + 1) % flat.numel()] = True, False
     return chosen
+
+
+def _empty_places(values, generator):
+    """A mask of some rows, never all, and of one slice of each other dimension: norms take all of them to be rows."""
+    rows = torch.empty(values.shape[:-1], dtype=torch.bool, device=values.device).bernoulli_(1 / 8, generator=generator)
+    flat = rows.view(-1)
+    first = torch.randint(flat.numel(), (), generator=generator, device=values.device).item()
+    flat[first], flat[(first + 1) % flat.numel()] = True, False
+    found = rows.unsqueeze(-1).expand(values.shape).clone()
+    for dim, size in enumerate(values.shape):
+        if size > 2 and (dim, values.dim()) != (0, 2) or dim == 0 and size == 2 and values.dim() > 2:
+            found.select(dim, torch.randint(size, (), generator=generator, device=values.device).item()).fill_(True)
+    return found
+
+
+def _scale_and_empty_rows(values, traits, generator):
+    _scale_rows(values, traits, generator)
+    values.masked_fill_(_empty_places(values, generator), 0)
+
+
+def _lower_and_dim_rows(values, traits, generator):
+    _low_rows(values, traits, generator)
+    share = torch.where(_empty_places(values, generator), FAINT if traits.low > 0 else 0.0, 1.0).to(values.dtype)
+    values.sub_(traits.low).mul_(share).add_(traits.low)
 
 
 def _scale_part(values, _, generator):
@@ -186,7 +215,9 @@ FAMILIES = {
     "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
                         ("made much sharper", _sharper(4)), each_alone=True),
     "some_rows": Family(("half of the rows scaled by 8", _scale_rows), ("half of the rows lowered", _low_rows),
-                        ("half of the rows made sharper", _sharper_rows)),
+                        ("half of the rows made sharper", _sharper_rows),
+                        zeroed=("half of the rows scaled by 8, some zero", _scale_and_empty_rows),
+                        faint=("half of the rows lowered, some to near zero", _lower_and_dim_rows)),
     "spiked": Family(("one value in 4,096 scaled by 60", _spike),
                      ("lowered, with one value in 4,096 at its upper end", _high_spikes)),
     "sparse": Family(("95% zeros", _thin), ("95% lowered to near its lower end", _mostly_low)),
@@ -222,38 +253,52 @@ def changes_integers(name):
     return bool(FAMILIES[name].chosen)
 
 
-def varied(values, units, name, seed, labels):
-    """The Varied of drawn inputs; they themselves stay as they are."""
+def has_edges(units, name):
+    """Whether this family has rows of zeros, or empty or full rows of a mask, for any of these units."""
+    family = FAMILIES[name]
+    return any(unit.traits.seen.may_have(family.chosen) if unit.traits.kind == CHOSEN and family.chosen else
+               _change(unit.traits, name, True) != _change(unit.traits, name) for unit in units)
+
+
+def varied(values, units, name, seed, labels, edges=False):
+    """The Varied of drawn inputs, with the family's edges or without; they themselves stay as they are."""
     tensors, replaced, words = drawing.tensors_in(values), {}, {}
-    generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, name))
+    device = tensors[0].device if tensors else "cpu"
+    generator = torch.Generator(device).manual_seed(of_family(seed, name))
+    # One of their own: all else in a mask is the same with edges and without.
+    of_edges = torch.Generator(device).manual_seed(of_family(seed, f"edges of {name}")) if edges else None
     with torch.no_grad():
         for unit in units:
-            if (change := _change(unit.traits, name)) is None:
+            if (change := _change(unit.traits, name, edges)) is None:
                 continue
             own = [tensors[at] for at in unit.places]
-            replaced.update(_changed(own, unit, change[1], generator))
+            replaced.update(_changed(own, unit, change[1], generator, of_edges))
             words.setdefault(change[0], []).extend(labels[at] for at in unit.places)
     said = "; ".join(f"{', '.join(dict.fromkeys(names))}: {how}" for how, names in words.items())
     return Varied(tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), values), said)
 
 
-def _change(traits, name):
+def _change(traits, name, edges=False):
     """(words, function) of a family for a tensor of these traits, or None."""
     family = FAMILIES[name]
     if traits.kind == CHOSEN:
-        words = traits.seen.words(family.chosen) if family.chosen else None
+        words = traits.seen.words(family.chosen, edges) if family.chosen else None
         return words and (words, family.chosen)
     if traits.kind == KEPT:
         return family.fixed if traits.fixed else None
     if traits.symmetric and not family.each_alone or traits.zeros and family.moves_zeros:
         return None
+    if edges and traits.rows and traits.kind == NORMAL and family.zeroed:
+        return family.zeroed
+    if edges and traits.rows and traits.from_zero and traits.kind == WITHIN and family.faint:
+        return family.faint
     return {NORMAL: family.normal, WITHIN: family.within, PROBABILITIES: family.probabilities}[traits.kind]
 
 
-def _changed(own, unit, change, generator):
+def _changed(own, unit, change, generator, of_edges):
     """{id of a tensor: its replacement} for the tensors of one unit."""
     if unit.traits.kind == CHOSEN:
-        return {id(own[0]): _chosen(own[0].detach(), unit.traits.seen, change, generator)}
+        return {id(own[0]): _chosen(own[0].detach(), unit.traits.seen, change, generator, of_edges)}
     base, start = (own[0].detach(), 0) if unit.whole else flat_of([each.detach() for each in own])
     new = _copy_of(base)
     change(new, unit.traits, generator)
@@ -265,10 +310,10 @@ def _changed(own, unit, change, generator):
     return {id(each): torch.as_strided(new, each.shape, each.stride(), each.storage_offset() - start) for each in own}
 
 
-def _chosen(tensor, seen, change, generator):
+def _chosen(tensor, seen, change, generator, of_edges):
     """The replacement of a tensor, in its strides; dimensions of stride 0 hold equal values."""
     new = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
-    values, target = choices.changed(tensor, seen, change, generator), new
+    values, target = choices.changed(tensor, seen, change, generator, of_edges), new
     for dim, step in enumerate(tensor.stride()):
         if step == 0:
             values, target = values.narrow(dim, 0, 1), target.narrow(dim, 0, 1)

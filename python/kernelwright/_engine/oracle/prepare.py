@@ -15,6 +15,7 @@ from .compare import names_of
 from .faults import TaskFault, blame
 from .kept_families import KeptFamilies
 from .load import load
+from .order_watch import OrderWatch
 from .plan import Plan, call_spec
 from .reference import Reference
 from .reshape import reshaped
@@ -54,6 +55,8 @@ class PreparedTask:
         self.rule = chosen(request.tolerance)
         self.tight = set()  # positions of outputs that have an error budget under every tolerance
         self.kept_families = KeptFamilies()
+        self.without_edges = set()  # families on whose edges the reference has no answer
+        self.orders = False         # the reference orders numbers
         self.limits = {}    # position of an output that a weak answer passes: the largest error that it may have
         self.passing_alone = {}  # position of an output: the empty answers that pass for it alone
         source, shapes, sizes = _resized(request, source, device)
@@ -115,9 +118,9 @@ class PreparedTask:
                        "judged by the kernelbench tolerance")
             return outputs, None
 
-    def varied(self, family, seed):
+    def varied(self, family, seed, edges=False):
         """The inputs of a family for this seed: families.Varied."""
-        found = families.varied(self.draw(seed), self.units, family, seed, self.plan.labels)
+        found = families.varied(self.draw(seed), self.units, family, seed, self.plan.labels, edges)
         if families.changes_integers(family):
             refuse_ties(self, found.values, seed)
         return found
@@ -130,7 +133,19 @@ class PreparedTask:
         if not self.is_large and any(unit.traits.kind == traits.KEPT for unit in self.units):
             draws += [drawing.tensors_in(self._another(seeds[0], each)) for each in range(2, LEARNT_DRAWS)]
             self.units = traits.learned(*draws)
-        return families.offered(self.units)
+        offered = families.offered(self.units)
+        self.orders = bool(offered) and self._orders(given, seeds[0])
+        return offered
+
+    def _orders(self, given, seed):
+        """Whether the reference orders numbers; also where nothing is known."""
+        watch = OrderWatch()
+        try:
+            with watch:
+                self.reference.call(given, seed)
+        except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError):
+            return True
+        return watch.seen
 
     def _another(self, seed, number):
         return self.draw(seed ^ (_OTHER * number & _64_BITS))

@@ -7,13 +7,13 @@ from .. import timing, wire
 from ..arena import create_arena
 from ..seeds import of_call
 from ..wire import made, text
+from . import edges
 from .certify import certified
 from .families import reported_only
 from .faults import TaskFault
 from .judge import judged
 from .kept_families import Drawn
 from .prepare import PreparedTask, key_of
-from .soundness import examined
 from .state import Snapshot
 
 TASKS_KEPT, ARENAS_KEPT = 4, 16
@@ -78,9 +78,8 @@ class Session:
     def _drawn_family(self, task, family, seed):
         found = Drawn()
         try:
-            inputs, found.description = task.varied(family, seed)
-            found.inputs, found.answer = inputs, examined(task, inputs, seed)
-        except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError) as exc:
+            (found.inputs, found.description), found.answer = edges.drawn(task, family, seed)
+        except edges.NO_ANSWER as exc:
             found.inputs, found.dropped = None, str(exc)[:400] or type(exc).__name__
             found.lasts = isinstance(exc, TaskFault)  # memory may be there the next time
             if self.device.type == "cuda":

@@ -49,7 +49,8 @@ def _examined(task, inputs, seed):
         raise Unsound("the reference's outputs are not finite")
     is_coarse = coarse(task.reference, inputs, own)
     losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
-    ties = any(isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool for each, _ in leaves)
+    ties = task.orders or any(isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool
+                              for each, _ in leaves)
     beside = _wide(task.reference, moved(inputs, task.units, seed, ties), seed)
     changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference")
                for pair in _paired(exact, beside)]
@@ -115,29 +116,36 @@ def _equal(first, second):
 
 
 def moved(inputs, units, seed, breaks_ties):
-    """The inputs with each real number one ulp away, up or down at random; with `breaks_ties` zeros, too, by a little."""
+    """The inputs with each real number one ulp away, up or down at random; with `breaks_ties` zeros, too, by a little, and
+    whole numbers in floats."""
     tensors, replaced = drawing.tensors_in(inputs), {}
     generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, "one ulp"))
     with torch.no_grad():
-        for unit in (each for each in units if each.traits.kind in REAL):
+        for unit in units:
+            if unit.traits.kind not in REAL and not (breaks_ties and _is_float_choice(unit.traits)):
+                continue
             for at in unit.places:
                 if id(tensor := tensors[at]) not in replaced:
                     replaced[id(tensor)] = _nudged(tensor, unit.traits, generator, breaks_ties)
     return tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), inputs)
 
 
+def _is_float_choice(traits):
+    return traits.kind == CHOSEN and traits.seen.floats
+
+
 def refuse_ties(task, inputs, seed):
     """Raises Unsound where the order of equal integers decides an output, such as the places of a sort or the largest ones.
 
-    Each integer gets a small random part. A reference that takes no such numbers orders none, and an output that changes by
-    one at most is a sum that is rounded.
+    Each integer gets a small random part; examined() breaks the ties of those in floats. A reference that takes no such
+    numbers orders none, and an output that changes by one at most is a sum that is rounded.
     """
     if all(dtype.is_floating_point or dtype.is_complex or dtype is torch.bool for dtype, _ in task.output_facts):
         return
     tensors, replaced = drawing.tensors_in(inputs), {}
     generator = torch.Generator(tensors[0].device).manual_seed(of_family(seed, "ties"))
     with torch.no_grad():
-        for at in (unit.places[0] for unit in task.units if unit.traits.kind == CHOSEN):
+        for at in (unit.places[0] for unit in task.units if unit.traits.kind == CHOSEN and not _is_float_choice(unit.traits)):
             noise = torch.rand(tensors[at].shape, generator=generator, device=tensors[at].device, dtype=torch.float64)
             # Away from zero, so that a conversion to integers gives the same ones.
             replaced[id(tensors[at])] = tensors[at] + torch.where(tensors[at] < 0, -TIE, TIE) * noise
@@ -157,7 +165,11 @@ def _nudged(tensor, traits, generator, breaks_ties):
     ulp = max(torch.finfo(tensor.dtype).eps, LEAST_ULP)
     signs = torch.empty(tensor.shape, dtype=torch.bool, device=tensor.device).bernoulli_(0.5, generator=generator)
     found = tensor.double()
-    if breaks_ties and traits.kind == NORMAL:
+    if traits.kind == CHOSEN:
+        # Away from zero, so that a conversion to integers gives the same ones.
+        noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
+        return found * (1 + ulp * noise)
+    if breaks_ties and traits.kind in (NORMAL, WITHIN):
         noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
         found = torch.where(found == 0, noise * (ulp * traits.sigma), found)
     own, found = found, found * torch.where(signs, 1 + ulp, 1 - ulp)

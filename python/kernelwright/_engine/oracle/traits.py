@@ -21,6 +21,7 @@ LARGEST_CHOICES = 1 << 24  # elements of integers and masks
 _DATA = (torch.int8, torch.uint8)  # hold numbers, such as quantised weights, and no positions
 FEW_VALUES = 32          # distinct values that make a tensor a choice among levels
 STRUCTURAL_ZEROS = 1 / 256  # share of zeros that are part of a structure, such as a triangle
+NEAR_ZERO = 1 / 1024
 SUM_ERROR = 2e-2         # of rows of probabilities in 16 bit
 # Why values are kept, where they may be integers or a mask.
 NO_REAL, NOT_FINITE, WHOLE, LEVELS = "no real numbers", "values that are not finite", "whole numbers", "few levels"
@@ -41,9 +42,15 @@ class Traits:
     zeros: bool = False      # zeros belong to its structure
     symmetric: bool = False
     sum_dim: int | None = None
+    rows: bool = False       # it has several, along its last dimension
     differs: bool = False    # between seeds
     seen: choices.Choices | None = None  # of integers and masks that differ
     fixed: bool = False      # it is kept, and no draw differs
+
+    @property
+    def from_zero(self):
+        """Whether its range begins at zero, or as near as some draws of numbers above zero come."""
+        return 0 <= self.low <= self.high * NEAR_ZERO
 
 
 @dataclass
@@ -103,6 +110,7 @@ def _learn(unit, draws):
     unit.traits = next((each for each in seen if each.kind == KEPT), seen[0])
     if unit.traits.kind == PROBABILITIES and not unit.whole:
         unit.traits.kind, unit.traits.why = KEPT, "probabilities in strides"
+    unit.traits.rows = unit.whole and own[0].dim() > 1 and own[0].numel() > own[0].shape[-1]
 
 
 def _learn_choices(found, draws):
@@ -119,7 +127,7 @@ def _learn_choices(found, draws):
             unit.traits.why = "views of one memory"
             continue
         with torch.no_grad():
-            unit.traits.seen = choices.learned([each.detach() for each in each_draw])
+            unit.traits.seen = choices.learned([each.detach() for each in each_draw], unit.traits.why == WHOLE)
         if unit.traits.seen.how:
             chosen.append((unit, set() if own.dtype in _DATA else {size for size in own.shape if size > 1}))
         else:
@@ -128,12 +136,18 @@ def _learn_choices(found, draws):
     offsets = any(unit.traits.seen.how == choices.STEPS for unit, _ in chosen)
     for unit, sizes in chosen:
         # A length may be that of a row of a mask, or the distance of two offsets: alone, a change would contradict the other.
-        if any(other is not unit and (offsets or sizes & theirs) for other, theirs in chosen):
+        if any(other is not unit and (offsets or sizes & theirs and not _are_numbers(unit, other))
+               for other, theirs in chosen):
             unit.traits.why = "other integers may belong to them"
         elif masked and unit.traits.seen.how in choices.MASKS:
             unit.traits.why = "zeros of another input may be its own"
         else:
             unit.traits.kind, unit.traits.why, unit.traits.differs = CHOSEN, "", True
+
+
+def _are_numbers(*units):
+    """Whether they hold whole numbers as floats, which are no positions."""
+    return all(unit.traits.seen.floats for unit in units)
 
 
 def traits_of(first, second):

@@ -1,0 +1,164 @@
+"""Edges of families: rows of zeros, and rows of a mask with nothing on, or all; where the reference has an answer there."""
+import pytest
+import torch
+from oracle_world import draw, module, session  # noqa
+from test_oracle_choices import learned
+from test_oracle_soundness import answered, drawn, prepared
+
+from kernelwright._engine.oracle import families
+from kernelwright._engine.oracle.inputs import tensors_in
+
+ROWS = "[torch.randn(64, 32)]"
+
+
+def edged(make, name="some_rows", seed=7):
+    """(the first input as drawn, as the family changes it without its edges, and with them, the words of the latter)."""
+    first, units = learned(lambda: [make()])
+    plain, found = (families.varied(first, units, name, seed, ["x"], edges) for edges in (False, True))
+    return first[0], tensors_in(plain.values)[0], tensors_in(found.values)[0], found.words
+
+
+def empty(mask):
+    return ~mask.bool().any(-1)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.randn(64, 32), lambda: torch.randn(64, 32).bfloat16(), lambda: torch.randn(2, 32)])
+def test_some_rows_are_zero_and_never_all(make):
+    _, plain, found, words = edged(make)
+    zero = (found == 0).all(-1)
+    assert 0 < zero.sum() < len(found) and "some zero" in words and not (plain == 0).all(-1).any()
+
+
+# A norm along any of the dimensions, or over several, meets zeros alone.
+@pytest.mark.parametrize("shape", [(4, 8, 16), (1, 8, 16), (4, 8, 4, 16)])
+def test_a_line_along_each_dimension_is_zero(shape):
+    _, _, found, _ = edged(lambda: torch.randn(shape))
+    assert all((found == 0).all(dim).any() for dim in range(1, len(shape))) and found.count_nonzero()
+
+
+@pytest.mark.parametrize("make", [lambda: torch.randn(64), lambda: torch.randn(1, 64), lambda: torch.randn(64, 32).T,
+                                  lambda: torch.softmax(torch.randn(64, 32), -1), lambda: torch.rand(64, 32) + 1])
+def test_other_tensors_have_no_rows_of_zeros(make):
+    _, plain, found, _ = edged(make)
+    assert torch.equal(plain, found)
+
+
+def test_rows_near_zero_stay_within_the_range_that_was_drawn():
+    x, plain, found, words = edged(lambda: torch.rand(512, 128))
+    faint = found.amax(-1) < 0.001
+    assert 0 < faint.sum() < 512 and "near zero" in words and not (plain.amax(-1) < 0.001).any()
+    _, (unit,) = learned(lambda: [torch.rand(512, 128)])
+    assert found.min() >= unit.traits.low > 0
+
+
+@pytest.mark.parametrize("forward, has_edges", [
+    ("return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)", True),
+    ("return torch.nn.functional.normalize(x, dim=-1)", True),
+    ("return torch.nn.functional.layer_norm(x, (32,))", True),
+    ("return x.log_softmax(-1)", True),
+    ("return x.sort(-1).values", True),
+    ("return x / x.norm(dim=-1, keepdim=True)", False),
+    ("return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)", False),
+    ("return torch.arange(32.0)[x.argmax(-1)]", False),  # the order of equal numbers decides
+    ("return torch.arange(32.0)[torch.sigmoid(x / 8).topk(2).indices]", False),
+])
+def test_rows_of_zeros_are_used_where_the_reference_has_an_answer(session, forward, has_edges):
+    prepared(session, module(forward, ROWS))
+    arena, reply = drawn(session, "some_rows")
+    assert arena is not None and ("some zero" in reply.description) == has_edges
+
+
+@pytest.mark.parametrize("forward, candidate", [
+    ("return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)",
+     lambda x: x * torch.rsqrt(x.square().mean(-1, keepdim=True))),
+    ("return torch.nn.functional.normalize(x, dim=-1)", lambda x: x / x.norm(dim=-1, keepdim=True)),
+])
+def test_a_norm_without_its_epsilon_is_wrong(session, forward, candidate):
+    prepared(session, module(forward, ROWS))
+    assert not answered(session, candidate, "some_rows").right
+    own = eval("lambda x: " + forward.removeprefix("return "))
+    assert answered(session, own, "some_rows").right
+
+
+def ends(x):
+    """The places of the last of each row's largest numbers."""
+    return 31 - x.flip(-1).argmax(-1)
+
+
+# Zeros of a sparse draw tie, too, once a product has made numbers of them.
+def test_a_kernel_may_take_another_of_equal_numbers(session):
+    prepared(session, module("return torch.arange(32.0)[(x.relu() @ torch.eye(32)).argmax(-1)]", "[torch.randn(256, 32)]"))
+    tried = 0
+    for family in ("some_rows", "sparse", "region", "scaled_60"):
+        if drawn(session, family)[0] is not None:
+            tried += 1
+            assert answered(session, lambda x: torch.arange(32.0)[ends(x.relu())], family).right
+    assert tried >= 2
+
+
+@pytest.mark.parametrize("name, all_alike", [("mostly_low", empty), ("mostly_high", lambda mask: mask.bool().all(-1))])
+@pytest.mark.parametrize("make", [lambda: torch.rand(64, 64) < 0.5, lambda: torch.rand(8, 1, 8, 64).lt(0.5).float()])
+def test_some_rows_of_a_mask_are_empty_or_full(make, name, all_alike):
+    _, plain, found, words = edged(make, name)
+    alike = all_alike(found)
+    assert 0 < alike.sum() < alike.numel() and "some rows all" in words
+    assert not empty(plain).any() and torch.equal(plain[~alike], found[~alike])
+
+
+def with_first(mask):
+    mask[:, 0] = True
+    return mask
+
+
+def never_empty():
+    mask = torch.rand(256, 4) < 0.5
+    return mask | (empty(mask)[:, None] & (torch.arange(4) == 1))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: with_first(torch.rand(64, 64) < 0.5),   # each row has the first
+    never_empty,                                    # and each has one
+    lambda: torch.arange(64) < torch.randint(1, 60, (64, 1)),
+    lambda: torch.rand(64, 64).argsort(-1) < 32,    # half of each row
+    lambda: torch.rand(64, 64).argsort(-1) < torch.randint(1, 64, (64, 1)),
+    lambda: torch.tril(torch.rand(64, 64) < 0.5) | torch.eye(64).bool(),
+    lambda: torch.rand(64) < 0.5,
+])
+def test_masks_with_a_rule_have_no_empty_rows(make):
+    _, plain, found, _ = edged(make, "mostly_low")
+    assert torch.equal(plain, found)
+
+
+MASKED = dict(inputs="[torch.randn(64, 32), torch.rand(64, 32) < 0.5]", parameters="self, x, mask")
+
+
+@pytest.mark.parametrize("forward, has_edges", [
+    ("return (x * mask).sum(-1) / mask.sum(-1).clamp(min=1)", True),
+    ("return (x * mask).sum(-1) / (mask.sum(-1) + 1e-6)", True),
+    ("return torch.softmax(x.masked_fill(~mask, -float('inf')), -1).nan_to_num(0)", True),
+    ("return (x * mask).sum(-1) / mask.sum(-1)", False),
+    ("return torch.softmax(x.masked_fill(~mask, -float('inf')), -1)", False),
+    # Another answer for nothing is no better.
+    ("return torch.softmax(x.masked_fill(~mask, -1e9), -1)", False),
+    ("return torch.softmax(x + (~mask) * -1e9, -1)", False),
+    ("return x.masked_fill(~mask, -1e9).amax(-1)", False),
+])
+def test_empty_rows_of_a_mask_are_used_where_their_answer_is_zero(session, forward, has_edges):
+    prepared(session, module(forward, **MASKED))
+    arena, reply = drawn(session, "mostly_low")
+    assert arena is not None and ("some rows all off" in reply.description) == has_edges
+
+
+def test_a_masked_mean_without_a_bound_of_its_count_is_wrong(session):
+    prepared(session, module("return (x * mask).sum(-1) / mask.sum(-1).clamp(min=1)", **MASKED))
+    assert not answered(session, lambda x, mask: (x * mask).sum(-1) / mask.sum(-1), "mostly_low").right
+    assert answered(session, lambda x, mask: (x * mask).sum(-1) / mask.sum(-1).clamp(min=1), "mostly_low").right
+
+
+def test_a_reference_without_an_answer_is_asked_once(session):
+    prepared(session, module("return x / x.norm(dim=-1, keepdim=True)", ROWS))
+    for seed in (1, 2):
+        assert "zero" not in drawn(session, "some_rows", seed)[1].description
+    assert session._task.without_edges == {"some_rows"}
+    assert draw(session) is not None
