@@ -156,6 +156,45 @@ def test_a_masked_mean_without_a_bound_of_its_count_is_wrong(session):
     assert answered(session, lambda x, mask: (x * mask).sum(-1) / mask.sum(-1).clamp(min=1), "mostly_low").right
 
 
+POSITIVE = "[torch.rand(64, 32)]"
+
+
+@pytest.mark.parametrize("forward, expects", [
+    ("return torch.relu(x)", True),
+    ("return torch.nn.functional.relu(x.view(-1) * 2, inplace=False)", True),
+    ("return torch.nn.functional.leaky_relu(x, 0.1)", True),
+    ("return torch.nn.functional.hardtanh(x.clone())", True),
+    ("return torch.clamp(x, 0.1, 0.5).log()", True),
+    ("return torch.where(x > 0, x, x * 0.1)", True),
+    ("return torch.maximum(x, torch.zeros_like(x))", True),
+    ("return x.abs().sum(-1)", True),
+    ("return torch.relu(x).half().double()", True),
+    ("return torch.relu(x) * x", False),        # the product may be taken in logarithms
+    ("return torch.relu(x + 1)", False),        # there numbers above -1 are enough
+    ("return x.amax(-1)", False),               # and a kernel may begin with zero
+    ("return x.cumprod(-1)", False),
+    ("return torch.tanh(x)", False),
+    ("return x ** 4", False),
+    ("return torch.where(x > 0.5, x.log(), x)", False),
+])
+def test_numbers_get_signs_where_the_reference_asks_for_them_alone(session, forward, expects):
+    prepared(session, module(forward, POSITIVE))
+    arena, reply = drawn(session, "some_rows")
+    assert arena is not None and ("negated" in reply.description) == expects
+
+
+def test_a_bound_that_no_draw_reaches_is_not_to_be_left_out(session):
+    prepared(session, module("return torch.relu(x) * 2", POSITIVE))
+    assert not answered(session, lambda x: x * 2, "some_rows").right
+    assert answered(session, lambda x: x.clamp(min=0) * 2, "some_rows").right
+
+
+@pytest.mark.parametrize("inputs", ["[torch.rand(64)]", "[torch.rand(64, 32).T]", "[torch.rand(64, 32) + 1]"])
+def test_numbers_of_any_form_get_signs(session, inputs):
+    prepared(session, module("return torch.relu(x)", inputs))
+    assert not answered(session, lambda x: x.clone(), "some_rows").right
+
+
 def test_a_reference_without_an_answer_is_asked_once(session):
     prepared(session, module("return x / x.norm(dim=-1, keepdim=True)", ROWS))
     for seed in (1, 2):

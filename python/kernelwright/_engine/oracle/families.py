@@ -3,7 +3,8 @@
 What looks normal is changed freely. Other real numbers stay within the range in which they were drawn, probabilities stay
 probabilities, integers and masks stay among the values that were drawn, and everything else stays as it is drawn.
 
-Some families have edges: rows of zeros, and rows of a mask with nothing on, or all. The module `edges` tells where they may be.
+Some families have edges: rows of zeros, rows of a mask with nothing on, or all, and negative numbers for a reference that asks
+for signs alone. The module `edges` tells where they may be.
 """
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ class Family(NamedTuple):
     fixed: tuple | None = None  # of what never varies
     zeroed: tuple | None = None  # in place of `normal`, with rows of zeros too
     faint: tuple | None = None   # in place of `within`, with rows near zero too
+    signed: tuple | None = None  # in place of `within`, on both sides of zero
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
     reported_only: bool = False
@@ -111,6 +113,11 @@ def _lower_and_dim_rows(values, traits, generator):
     _low_rows(values, traits, generator)
     share = torch.where(_empty_places(values, generator), FAINT if traits.low > 0 else 0.0, 1.0).to(values.dtype)
     values.sub_(traits.low).mul_(share).add_(traits.low)
+
+
+def _lower_and_negate_rows(values, traits, generator):
+    _low_rows(values, traits, generator)
+    values.mul_(torch.where(_rows(values, generator), -1.0, 1.0).to(values.dtype))
 
 
 def _scale_part(values, _, generator):
@@ -217,7 +224,8 @@ FAMILIES = {
     "some_rows": Family(("half of the rows scaled by 8", _scale_rows), ("half of the rows lowered", _low_rows),
                         ("half of the rows made sharper", _sharper_rows),
                         zeroed=("half of the rows scaled by 8, some zero", _scale_and_empty_rows),
-                        faint=("half of the rows lowered, some to near zero", _lower_and_dim_rows)),
+                        faint=("half of the rows lowered, some to near zero", _lower_and_dim_rows),
+                        signed=("half of the rows lowered, half negated", _lower_and_negate_rows)),
     "spiked": Family(("one value in 4,096 scaled by 60", _spike),
                      ("lowered, with one value in 4,096 at its upper end", _high_spikes)),
     "sparse": Family(("95% zeros", _thin), ("95% lowered to near its lower end", _mostly_low)),
@@ -236,6 +244,9 @@ FAMILIES = {
     "shifted_8": Family(("shifted by 8 σ", _shift(8)), each_alone=True, reported_only=True),
     "never_varied": Family(fixed=("as no seed draws it", _unfix), reported_only=True),
 }
+
+
+SIGNED = [each.signed for each in FAMILIES.values() if each.signed]  # the changes that leave the range drawn
 
 
 def offered(units):
@@ -272,7 +283,7 @@ def varied(values, units, name, seed, labels, edges=False):
             if (change := _change(unit.traits, name, edges)) is None:
                 continue
             own = [tensors[at] for at in unit.places]
-            replaced.update(_changed(own, unit, change[1], generator, of_edges))
+            replaced.update(_changed(own, unit, change, generator, of_edges))
             words.setdefault(change[0], []).extend(labels[at] for at in unit.places)
     said = "; ".join(f"{', '.join(dict.fromkeys(names))}: {how}" for how, names in words.items())
     return Varied(tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), values), said)
@@ -290,6 +301,8 @@ def _change(traits, name, edges=False):
         return None
     if edges and traits.rows and traits.kind == NORMAL and family.zeroed:
         return family.zeroed
+    if edges and traits.sides and traits.low >= 0 and traits.kind == WITHIN and family.signed:
+        return family.signed
     if edges and traits.rows and traits.from_zero and traits.kind == WITHIN and family.faint:
         return family.faint
     return {NORMAL: family.normal, WITHIN: family.within, PROBABILITIES: family.probabilities}[traits.kind]
@@ -298,13 +311,13 @@ def _change(traits, name, edges=False):
 def _changed(own, unit, change, generator, of_edges):
     """{id of a tensor: its replacement} for the tensors of one unit."""
     if unit.traits.kind == CHOSEN:
-        return {id(own[0]): _chosen(own[0].detach(), unit.traits.seen, change, generator, of_edges)}
+        return {id(own[0]): _chosen(own[0].detach(), unit.traits.seen, change[1], generator, of_edges)}
     base, start = (own[0].detach(), 0) if unit.whole else flat_of([each.detach() for each in own])
     new = _copy_of(base)
-    change(new, unit.traits, generator)
+    change[1](new, unit.traits, generator)
     if unit.traits.zeros and unit.traits.kind != PROBABILITIES:
         new.masked_fill_(base == 0, 0)
-    if unit.traits.kind == WITHIN:
+    if unit.traits.kind == WITHIN and change not in SIGNED:
         new.clamp_(unit.traits.low, unit.traits.high)
     new = new.to(base.dtype)
     return {id(each): torch.as_strided(new, each.shape, each.stride(), each.storage_offset() - start) for each in own}

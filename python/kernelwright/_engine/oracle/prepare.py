@@ -15,9 +15,9 @@ from .compare import names_of
 from .faults import TaskFault, blame
 from .kept_families import KeptFamilies
 from .load import load
-from .order_watch import OrderWatch
 from .plan import Plan, call_spec
 from .reference import Reference
+from .reference_watch import ReferenceWatch
 from .reshape import reshaped
 from .shrink import shrink
 from .soundness import refuse_ties
@@ -134,18 +134,22 @@ class PreparedTask:
             draws += [drawing.tensors_in(self._another(seeds[0], each)) for each in range(2, LEARNT_DRAWS)]
             self.units = traits.learned(*draws)
         offered = families.offered(self.units)
-        self.orders = bool(offered) and self._orders(given, seeds[0])
+        if offered:
+            self._watch(given, seeds[0])
         return offered
 
-    def _orders(self, given, seed):
-        """Whether the reference orders numbers; also where nothing is known."""
-        watch = OrderWatch()
+    def _watch(self, given, seed):
+        """Learns what the reference does with its inputs; where it cannot be watched, the least is taken for granted."""
+        watch = ReferenceWatch(drawing.tensors_in(given))
         try:
             with watch:
                 self.reference.call(given, seed)
         except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError):
-            return True
-        return watch.seen
+            self.orders = True
+            return
+        self.orders = watch.orders
+        for unit in self.units:
+            unit.traits.sides = all(watch.has_sides(at) for at in unit.places)
 
     def _another(self, seed, number):
         return self.draw(seed ^ (_OTHER * number & _64_BITS))

@@ -43,6 +43,7 @@ class Traits:
     symmetric: bool = False
     sum_dim: int | None = None
     rows: bool = False       # it has several, along its last dimension
+    sides: bool = False      # the reference asks on which side of a bound its values are, and does nothing else with them
     differs: bool = False    # between seeds
     seen: choices.Choices | None = None  # of integers and masks that differ
     fixed: bool = False      # it is kept, and no draw differs
