@@ -81,6 +81,56 @@ def test_a_norm_without_its_epsilon_is_wrong(session, forward, candidate):
     assert answered(session, own, "some_rows").right
 
 
+def one_pass(x):
+    """A layer normalisation by the sums of numbers and of squares."""
+    mean = x.sum(-1, keepdim=True) / 32
+    return (x - mean) * torch.rsqrt(x.square().sum(-1, keepdim=True) / 32 - mean * mean + 1e-5)
+
+
+def welford(x):
+    """A layer normalisation by a mean and a sum of squares that grow with each number."""
+    mean, squares = torch.zeros_like(x[:, 0]), torch.zeros_like(x[:, 0])
+    for at, value in enumerate(x.unbind(-1)):
+        step = value - mean
+        mean = mean + step / (at + 1)
+        squares = squares + step * (value - mean)
+    return (x - mean[:, None]) / torch.sqrt(squares[:, None] / 32 + 1e-5)
+
+
+def online(x):
+    """A softmax of halves with a maximum that grows."""
+    largest = x[:, :16].amax(-1, keepdim=True)
+    total = (x[:, :16] - largest).exp().sum(-1, keepdim=True)
+    other = torch.maximum(largest, x[:, 16:].amax(-1, keepdim=True))
+    total = total * (largest - other).exp() + (x[:, 16:] - other).exp().sum(-1, keepdim=True)
+    return (x - other).exp() / total
+
+
+# Kernels that do it in another way than the reference, rightly.
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("forward, candidate", [
+    ("return torch.nn.functional.layer_norm(x, (32,))", one_pass),
+    ("return torch.nn.functional.layer_norm(x, (32,))", welford),
+    ("return x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-6)",
+     lambda x: x * (1 / ((x * x).sum(-1, keepdim=True) / 32).sqrt().add(1e-6))),
+    ("return x / x.norm(dim=-1, keepdim=True).clamp(min=1e-12)",
+     lambda x: x * torch.rsqrt((x * x).sum(-1, keepdim=True) + 1e-24)),
+    ("return x / (x.abs().sum(-1, keepdim=True) + 1e-8)", lambda x: x * (1 / (x.abs().sum(-1, keepdim=True) + 1e-8))),
+    ("return x.softmax(-1)", online),
+    ("return x.logsumexp(-1)", lambda x: x.amax(-1) + (
+        (x - x.amax(-1, keepdim=True)) * 1.4426950408889634).exp2().sum(-1).log()),
+    ("return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-5)",
+     lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True).sqrt() + 1e-5)),
+    ("return x.sort(-1).values", lambda x: -(-x).sort(-1, descending=True).values),
+])
+def test_other_ways_are_right_on_rows_of_zeros(session, forward, candidate, seed):
+    prepared(session, module(forward, ROWS))
+    arena, reply = drawn(session, "some_rows", seed)
+    assert arena is not None and "some zero" in reply.description
+    found = answered(session, candidate, "some_rows", seed)
+    assert found.right, found.error
+
+
 def ends(x):
     """The places of the last of each row's largest numbers."""
     return 31 - x.flip(-1).argmax(-1)
