@@ -7,6 +7,7 @@ import sys
 import torch
 
 from . import convention
+from .backward import differentiated
 from .values import from_wire
 
 MODULE = "kernelwright_reference"
@@ -37,7 +38,7 @@ def make(name, entry, spec, arena, message, device):
         # Compile in this process: helpers take longer to start than they save, and count against its limits.
         os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         callee.wrap(torch.compile)
-    return _AsAsked(callee, message.tf32)
+    return _AsAsked(differentiated(callee, spec), message.tf32)
 
 
 class _Function:
@@ -56,6 +57,10 @@ class _Function:
 
     def prepare(self, arena):
         """Does nothing: no state is kept between calls."""
+
+    def parameters(self):
+        """Empty: a function has none."""
+        return {}
 
     def ready(self, tensor):
         """As for candidates."""

@@ -53,6 +53,10 @@ class WrapperCallee:
     def prepare(self, arena):
         """Does nothing: no state is kept between calls."""
 
+    def parameters(self):
+        """Empty: weights are arguments."""
+        return {}
+
     def ready(self, tensor):
         """A function without arguments that makes the call on fresh tensors, each given by `tensor(TensorT)`."""
         inputs, weights = self._spec.inputs.items or (), _tensors(self._spec)
@@ -102,6 +106,11 @@ class ModuleCallee:
             self._buffers = [(module, name, buffer, buffer.detach().clone())
                              for module in self._instance.modules()
                              for name, buffer in module.named_buffers(recurse=False)]
+
+    def parameters(self):
+        """{name: parameter} of the instance."""
+        is_module = isinstance(self._instance, torch.nn.Module)
+        return dict(self._instance.named_parameters(remove_duplicate=False)) if is_module else {}
 
     def ready(self, tensor):
         """The call as a function without arguments; buffers are as they were after construction."""

@@ -13,6 +13,7 @@ import torch
 
 from . import as_reference, convention, errors, packets, recording, seeds, source, timing, wire
 from .arena import open_arena
+from .backward import differentiated
 from .cuda_driver import AddressTaken
 from .guard import Guard, Stop
 from .outputs import place_outputs
@@ -112,7 +113,8 @@ class Runner:
     def _made(self, name, entry, message):
         if message.reference:
             return as_reference.make(name, entry, self._spec, self._arena, message, self._torch_device)
-        return convention.make(name, entry, self._spec, self._arena, message.weights, self._torch_device)
+        return differentiated(convention.make(name, entry, self._spec, self._arena, message.weights, self._torch_device),
+                              self._spec)
 
     def _imported(self, message, data):
         try:
@@ -156,7 +158,7 @@ class Runner:
         timer = self._timer(message.flushL2) if message.timed and self._device >= 0 else None
         if text(message.poison):
             self._backend.poison(text(message.poison))
-        value, returned = self._called(message, message.effect, timer or self._untimed)
+        value, returned = self._called(message, message.effect, timer or self._untimed, way=message.backward)
         self._keep(value)
         returned.outputs = self._placed(value, returned)
         returned.deviceMs = timer.device_ms if timer else -1.0
@@ -194,9 +196,10 @@ class Runner:
         self._host_ms = min(self._host_ms, (_now() - began) * 1e3)
         return value
 
-    def _called(self, message, effect, made_by, recorded=None):
+    def _called(self, message, effect, made_by, recorded=None, way=wire.Backward.once):
         """(the candidate's result in the call that `made_by` makes, the ReturnedT without the outputs)"""
         self._stage[0] = CALL
+        self._callee.way = way  # of the backward pass, where there is one
         run, log = self._ready(), self._backend.log
         log.reset()
         _seed_everything(message.seed)

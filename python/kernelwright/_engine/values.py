@@ -71,6 +71,13 @@ def tensors_of(value):
     return [found for each in value.items or () for found in tensors_of(each)]
 
 
+def tensors_within(value):
+    """The tensors in a Python value, in the order in which to_wire() writes them."""
+    found = []
+    to_wire(value, lambda tensor: found.append(tensor) or made(wire.TensorT))
+    return found
+
+
 def unportable_in(value):
     """The type names of values that could not be converted, in order."""
     if value.kind == ValueKind.unportable:

@@ -16,6 +16,7 @@ def _find():
 
 _find()
 
+from kw.wire.Backward import Backward  # noqa: E402
 from kw.wire.Body import Body  # noqa: E402
 from kw.wire.Effect import Effect  # noqa: E402
 from kw.wire.Mode import Mode  # noqa: E402
@@ -28,7 +29,7 @@ BODIES = tuple(name for name in vars(Body) if not name.startswith("_") and name 
 def _classes():
     return {f"{name}T": getattr(importlib.import_module(f"kw.wire.{name}"), f"{name}T")
             for name in (*BODIES, "Packet", "CallSpec", "Value", "Tensor", "NamedTensor", "Launch",
-                         "Mismatch", "OutputErrors", "Tolerance", "ValueSummary", "CertifiedInput", "CertifiedOutput")}
+                         "Mismatch", "OutputErrors", "Tolerance", "ValueSummary", "CertifiedInput", "CertifiedOutput", "Gradient")}
 
 
 globals().update(_classes())

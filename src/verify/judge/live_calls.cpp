@@ -14,6 +14,33 @@ namespace kw::verify {
 
 using async::Deadline;
 
+namespace {
+
+constexpr std::uint32_t backward_ways = 1 + static_cast<std::uint32_t>(wire::Backward::MAX);
+
+const char* words_for(wire::Backward backward) {
+  switch (backward) {
+    case wire::Backward::once:
+      return "";
+    case wire::Backward::strided:
+      return "with cotangents whose strides are not those of the outputs: ";
+    case wire::Backward::retained:
+      return "in a second backward pass over the same graph: ";
+    case wire::Backward::partial:
+      return "where every other input and parameter needs no gradient: ";
+  }
+  return "";
+}
+
+// An earlier trial was right with an ordinary backward pass, so the way of this one is part of the error.
+Ended in_backward(Ended ended, wire::Backward backward) {
+  auto* blame = std::get_if<Blame>(&ended);
+  if (blame != nullptr && blame->fault == Fault::kernel) blame->error = words_for(backward) + blame->error;
+  return ended;
+}
+
+}  // namespace
+
 std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device) {
   std::vector<Launch> launches;
   for (const auto& from : returned.launches) {
@@ -131,6 +158,12 @@ async::Task<Outcome<>> LiveCalls::draw(std::uint32_t trial) {
   co_return Outcome<>{};
 }
 
+// The ways of the backward pass in turns, so that several trials meet each of them.
+wire::Backward LiveCalls::backward_of(std::uint32_t trial, const How& how) const {
+  if (!case_.settings.backward || how.timed) return wire::Backward::once;
+  return static_cast<wire::Backward>(trial % backward_ways);
+}
+
 async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How how,
                                                       std::chrono::milliseconds budget) {
   if (!drawn_.arena)
@@ -144,6 +177,7 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   request.effect = how.effect;
   request.poison = std::move(how.poison);
   request.timed = how.timed;
+  request.backward = how.backward;
   ++calls_of_process_;
   request.flush_l2 = how.timed;
   auto returned = co_await runner_->call(std::move(request), arena.get(), deadline_.or_in(budget));
@@ -162,14 +196,17 @@ async::Task<Outcome<>> LiveCalls::judge(std::unique_ptr<wire::ValueT> outputs, E
 
 async::Task<Outcome<>> LiveCalls::trial(std::uint32_t trial, How how, std::chrono::milliseconds budget,
                                         Evidence& seen) {
+  const wire::Backward backward = how.backward = backward_of(trial, how);
   auto returned = co_await call(trial, std::move(how), budget);
-  if (!returned) co_return std::unexpected(returned.error());
+  if (!returned) co_return std::unexpected(in_backward(std::move(returned.error()), backward));
   count(*returned);
   if (trial == 0) {
     seen.launches = launches_of(*returned, case_.settings.device);
     seen.launch_list = claimed_launches(*returned, case_.settings.device);
   }
-  co_return co_await judge(std::move(returned->outputs), seen);
+  auto right = co_await judge(std::move(returned->outputs), seen);
+  if (!right) co_return std::unexpected(in_backward(std::move(right.error()), backward));
+  co_return right;
 }
 
 async::Task<Outcome<FamilyAnswer>> LiveCalls::family(std::uint32_t trial, std::string family,

@@ -25,6 +25,7 @@ class LiveCalls {
     wire::Effect effect = wire::Effect::kept;
     bool timed = false;
     std::string poison = {};  // of the memory that the candidate allocates; empty: as before
+    wire::Backward backward = wire::Backward::once;
   };
 
   LiveCalls(Case of, OracleSide& oracle) : case_(of), oracle_(oracle) {}
@@ -85,6 +86,7 @@ class LiveCalls {
  private:
   async::Task<Outcome<>> open(wire::Mode mode, std::string poison);
   Outcome<> take(Result<std::unique_ptr<engine::Worker>> worker, std::shared_ptr<engine::ForkServer> from);
+  wire::Backward backward_of(std::uint32_t trial, const How& how) const;
   std::unexpected<Ended> ended(const engine::WorkerFailure& refusal, Stage stage) const;
   void count(const wire::ReturnedT& returned);
 

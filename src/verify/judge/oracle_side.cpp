@@ -92,6 +92,7 @@ wire::PrepareT OracleSide::request_for(std::uint64_t max_bytes, std::uint32_t ha
   request.max_bytes = max_bytes;
   request.halvings = halvings;
   request.varied = varies_inputs();
+  request.backward = case_.settings.backward;
   return request;
 }
 

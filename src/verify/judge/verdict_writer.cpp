@@ -57,6 +57,7 @@ void VerdictWriter::end(const Ended& ended) {
 void VerdictWriter::take_task(const wire::PreparedT& task) {
   evidence_.take_task(task);
   verdict_.shapes = task.reduced ? Shapes::reduced : Shapes::given;
+  if (!task.gradients.empty()) verdict_.gradients = task.gradients;
   verdict_.comparison.emplace();
   verdict_.comparison->tolerance.name = tolerance_;
   verdict_.comparison->error_ratio_why_null = NoErrorRatio::not_compared;

@@ -128,6 +128,8 @@ def _words():
               (torch.nn.RNNBase, "flatten_parameters", constant(None)), (torch.Tensor, "record_stream", constant(None))]
     words += [(torch, "Generator", Generator), (torch, "compile", pass_through),
               (torch.compiler, "disable", pass_through), (torch, "set_default_device", _set_default_device)]
+    # torch.autograd.grad() runs the backward functions of a candidate below all modes.
+    words += [(torch.autograd, "_engine_run_backward", reenter(torch.autograd._engine_run_backward))]
     words += [(torch.amp.autocast_mode.autocast, "__init__", _autocast),
               (torch.utils._device.DeviceContext, "__init__", _device_context)]
     return words + _custom_operators() + _extensions()

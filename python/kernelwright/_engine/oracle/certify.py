@@ -108,7 +108,7 @@ def _ignored(world, at):
 
 def _outputs(world):
     task, answer = world.task, world.answers[0]
-    names = names_of(answer, bool(task.reference.effects))
+    names = names_of(answer, task.reference.named)
     tensors = [(at, each) for at, each in enumerate(tree_flatten(answer)[0]) if isinstance(each, torch.Tensor)]
     found = []
     for at, own in tensors:

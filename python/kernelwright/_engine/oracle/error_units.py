@@ -33,7 +33,7 @@ def of_task(reference, inputs, outputs, seed, unusable=""):
 
     `unusable` is why nothing is to be run in float64; empty: nothing speaks against it.
     """
-    named = bool(reference.effects)
+    named = reference.named
     own = dict(zip(names_of(outputs, named), tree_flatten(outputs)[0], strict=True))
     own = {name: each for name, each in own.items() if isinstance(each, torch.Tensor)}
     plain = {name: why for name, each in own.items() if (why := _needs_none(each))}

@@ -10,8 +10,8 @@ from ..layout import span
 from ..packets import clip
 from ..values import dtype_name, dtype_of, from_wire, tensors_of, unportable_in
 from ..wire import made, numbers, text
+from . import backward, precision, tf32
 from . import inputs as drawing
-from . import precision, tf32
 from .bits import all_same_bits, digest, same_bits
 from .compare import Comparison, Returned, compare
 from .error_units import NONFINITE, Unit
@@ -135,13 +135,32 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
         expected = {name: expected[name] for name in given}
         actual = given
     devices = ("cuda",) if arena.device.type == "cuda" else ("cpu", "cuda")
-    found = compare(expected, actual, prepared.rule, exact, devices, named=bool(effects))
+    if prepared.reference.backward is not None and (found := without_gradients(prepared, expected, actual, devices)):
+        return _reply(found)
+    found = compare(expected, actual, prepared.rule, exact, devices, named=prepared.reference.named)
     if answer is None and found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
     reply = _reply(found, prepared.error_units)
     if answer is None and found.right:
         reply.operandPrecision = precision.of_operands(prepared, pristine, request.seed, expected, actual, found)
     return reply
+
+
+def without_gradients(prepared, expected, actual, devices):
+    """The Comparison where the result lacks gradients; None: it has all. Wrong outputs are named before missing gradients."""
+    if not isinstance(actual, dict) or set(actual) != set(expected):
+        return Comparison("wrong_structure", "the call's result has not the form of outputs and gradients")
+    names = backward.lacking(expected, actual)
+    if not names:
+        return None
+    own, given = ({backward.OUTPUT: each[backward.OUTPUT]} for each in (expected, actual))
+    found = compare(own, given, prepared.rule, None, devices, named=True)
+    if not found.right:
+        return found
+    needed = [each.name for each in prepared.reference.backward.gradients if not each.lacks]
+    if set(names) == set(needed):
+        return Comparison("wrong_structure", backward.NO_GRADIENT)
+    return Comparison("wrong_structure", f"{', '.join(names[:8])}: {backward.NONE}")
 
 
 def wrong_weights(prepared, arena, before):
@@ -186,7 +205,7 @@ def leaves(value):
 def _explain(found, prepared, pristine, seed, expected):
     with contextlib.suppress(TaskFault):
         rounded = prepared.reference.call_tf32(pristine, seed)
-        error = compare(expected, from_reference(rounded), prepared.rule, named=bool(prepared.reference.effects)).max_abs
+        error = compare(expected, from_reference(rounded), prepared.rule, named=prepared.reference.named).max_abs
         if tf32.explains(found.max_abs, error):
             found.findings.append(tf32.FINDING)
 

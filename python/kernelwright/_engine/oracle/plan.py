@@ -17,7 +17,7 @@ ROOM = 1.25          # times the reference's own outputs: a candidate may return
 class Plan:
     """The layout of one task; `layout` itself is dropped, because it keeps the tensors from which it was made."""
 
-    def __init__(self, inputs, weights, outputs, input_names, tight):
+    def __init__(self, inputs, weights, outputs, input_names, tight, last_labels=()):
         layout = Layout(tight)
         self.inputs = _inputs_wire(inputs, layout)
         self.weights = {name: layout.add(tensor) for name, tensor in weights.items()}
@@ -26,6 +26,7 @@ class Plan:
             raise TaskFault("get_inputs() holds tensors within objects of its own: let it return them in lists, tuples "
                             "and dicts")
         self.labels = _labels(self.inputs, input_names)
+        self.labels[len(self.labels) - len(last_labels):] = last_labels
         self.signature = drawing.signature(inputs)
         self.input_bytes = _unpadded([*self.input_refs, *self.weights.values()])
         dense = [each.numel() * each.element_size() for each in drawing.tensors_in(outputs)]
@@ -105,6 +106,11 @@ def _inputs_wire(inputs, layout):
     return tree
 
 
+def labels_of(inputs, input_names):
+    """The Plan's labels of these inputs."""
+    return _labels(_inputs_wire(inputs, Layout(True)), input_names)
+
+
 def _labels(tree, input_names):
     """A name for each tensor among the inputs: "x", or "factors[1]" within a list."""
     def walk(value, label):
@@ -140,14 +146,16 @@ def positional_weights(module, names):
     return found
 
 
-def call_spec(plan, task, reference, request):
+def call_spec(plan, task, reference, request, changes_weights=False):
     """The bytes of the CallSpec, as they lie in its memory file."""
     module = reference.target if reference.is_module else None
     buffers = {name for name, _ in module.named_buffers(remove_duplicate=False)} if module is not None else set()
     args, kwargs = task.init_arguments()
+    backward = reference.backward
+    inputs = {"inputs": plan.inputs} if backward is None else backward.spec(plan.inputs, changes_weights)
     return wire.to_bytes(made(
         wire.CallSpecT, entryPoint=task.entry_point, initArgs=_plain(args), initKwargs=_plain(kwargs),
-        inputs=plan.inputs, inputNames=list(task.input_names),
+        **inputs, inputNames=list(task.input_names),
         weights=[made(wire.NamedTensorT, name=name, tensor=ref, isBuffer=name in buffers)
                  for name, ref in plan.weights.items()],
         positionalWeights=positional_weights(module, plan.weights), arenaBytes=plan.arena_bytes,

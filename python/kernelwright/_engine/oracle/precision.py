@@ -21,7 +21,7 @@ CORRELATION = 0.5
 
 def of_operands(prepared, pristine, seed, expected, actual, found):
     """NAME if an output of a right result (`found`) has such an error; else ""."""
-    named = bool(prepared.reference.effects)
+    named = prepared.reference.named
     errors = {each.name: each.max_abs for each in found.outputs}
     suspects = {name: (own, given.data) for name, own, given, _ in paired(expected, actual, named=named)
                 if own.dtype is torch.float32 and own.numel() >= LEAST_ELEMENTS

@@ -6,25 +6,28 @@ import time
 import torch
 
 from .. import wire
+from ..packets import clip
 from ..wire import made, text
 from . import error_units, families, traits
 from . import inputs as drawing
+from .backward import OTHERWISE, OUTPUT
 from .bits import same_bits
 from .certificate import ANSWERS, passing_by_output
 from .compare import names_of
 from .faults import TaskFault, blame
 from .kept_families import KeptFamilies
 from .load import load
-from .plan import Plan, call_spec
+from .plan import Plan, call_spec, labels_of
 from .reference import Reference
 from .reference_watch import ReferenceWatch
 from .reshape import reshaped
 from .shrink import shrink
 from .soundness import refuse_ties
-from .tolerance import chosen, exact_of, limited, only
+from .tolerance import chosen, chosen_exacts, exact_of, limited
 from .weak_answers import SLOW_S, Draw, limits_of
 
 LEARNT_DRAWS = 4  # whose inputs are compared where there are integers or masks
+NAMES, NAME_LIMIT = 64, 200  # of gradients, in bytes: they bound a Prepared to a packet
 _64_BITS = 2 ** 64 - 1
 _OTHER = 0x9E3779B97F4A7C15  # separates the oracle's own seeds from the supervisor's
 
@@ -35,7 +38,7 @@ def key_of(request, source):
     facts = [text(request.taskKey), hashlib.sha256(source.encode()).hexdigest(), text(request.entryPoint),
              text(request.inputShapes), text(request.precision), request.tf32, request.moveWeights, request.initSeed,
              [int(seed) for seed in _seeds(request)], request.maxBytes, request.halvings,
-             request.varied, text(request.version),
+             request.varied, request.backward, text(request.version),
              [text(tolerance.name), tolerance.rtol, tolerance.atol] if tolerance is not None else []]
     return json.dumps(facts)
 
@@ -79,7 +82,11 @@ class PreparedTask:
         self.unseeded = not _same_inputs(given, self.draw(seeds[0]))
         outputs, self.changed_inputs, self.changed_weights = self.reference.probe(given, seeds[0])
         random = self._random(given, outputs, seeds[0])
-        self.plan = Plan(given, self.reference.weights(), outputs, self.task.input_names, self.device.type == "cpu")
+        if request.backward:
+            given, outputs = self._differentiated(given, seeds[0])
+        backward = self.reference.backward
+        self.plan = Plan(given, self.reference.weights(), outputs, self.task.input_names, self.device.type == "cpu",
+                         backward.labels if backward else ())
         self._remark()
         self.reference.effects = {at: f"input {self.plan.labels[at]} changed in place" for at in sorted(self.changed_inputs)}
         whole = self.reference.with_effects(outputs, given) if self.changed_inputs else outputs
@@ -90,15 +97,27 @@ class PreparedTask:
         self.error_units = {} if text(request.version) else self._error_units(given, whole, seeds[0], random)
         if certified and not random:
             passing = self._limited(passing, whole, seeds)
-        self.spec = call_spec(self.plan, self.task, self.reference, request)
+        self.spec = call_spec(self.plan, self.task, self.reference, request, bool(self.changed_weights))
         self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
                           provesNothing=passing[0] if passing else "", referenceRandom=random,
                           findings=self.findings[:16], certificate_sets=certified,
-                          empty_answers=list(ANSWERS) if certified else [], passing_answers=passing, families=offered)
+                          empty_answers=list(ANSWERS) if certified else [], passing_answers=passing, families=offered,
+                          gradients=[clip(each, NAME_LIMIT) for each in backward.names()[:NAMES]] if backward else [])
 
     def draw(self, seed):
-        """The inputs for this seed."""
-        return drawing.draw(self.task, seed, self.device, self.precision)
+        """The inputs for this seed; where gradients are judged, cotangents follow as a last one."""
+        given, backward = drawing.draw(self.task, seed, self.device, self.precision), self.reference.backward
+        return given if backward is None else [*given, backward.cotangents(seed, self.device)]
+
+    def _differentiated(self, given, seed):
+        """(inputs, outputs) of a call with gradients."""
+        labels = labels_of(given, self.task.input_names)
+        if self.changed_inputs:
+            changed = ", ".join(labels[at] for at in sorted(self.changed_inputs))
+            raise TaskFault(f"the reference changes its input {changed}, so that no gradient is defined: {OTHERWISE}")
+        self.reference.differentiate(given, seed, labels)
+        given = self.draw(seed)
+        return given, self.reference.call(given, seed)
 
     def expected(self, inputs, seed):
         """(outputs of the reference, what bounds their errors beside the tolerance, in the same structure, or None)."""
@@ -107,16 +126,25 @@ class PreparedTask:
 
     def by_tolerance(self, inputs, seed):
         """(outputs of the reference, their tolerance.exact_of in float64 or None)."""
-        outputs = self.reference.call(inputs, seed)
-        if self.rule.name != "strict" and not self.tight:
+        outputs, exact = self.reference.call(inputs, seed), None
+        if not self._needs_float64:
             return outputs, None
         try:
             exact = exact_of(outputs, self.reference.call_exact(inputs, seed))
-            return outputs, exact if self.rule.name == "strict" else only(exact, self.tight)
         except TaskFault as fault:
             self._note(f"no error budget, since the reference does not run in float64 ({fault.error[:200]}): "
                        "judged by the kernelbench tolerance")
-            return outputs, None
+        if self.rule.name == "strict":
+            return outputs, exact
+        return outputs, chosen_exacts(outputs, exact, self.tight, OUTPUT if self._scales_gradients else None)
+
+    @property
+    def _needs_float64(self):
+        return self.rule.name == "strict" or bool(self.tight) or self._scales_gradients
+
+    @property
+    def _scales_gradients(self):
+        return self.reference.backward is not None and not self.rule.is_custom
 
     def varied(self, family, seed, edges=False):
         """The inputs of a family for this seed: families.Varied."""
@@ -173,7 +201,7 @@ class PreparedTask:
 
     def free_float64(self):
         """Free the weights in float64 unless judging needs them."""
-        if self.rule.name != "strict" and not self.tight and not self.units:
+        if not self._needs_float64 and not self.units:
             self.reference.forget_float64()
 
     def close(self):
@@ -192,7 +220,7 @@ class PreparedTask:
         self.tight = set(alone)
         _, within = passing_by_output(self._sets(seeds), self.rule)
         self.tight -= set(within)
-        names = names_of(self.reference.call(self.draw(seeds[0]), seeds[0]), bool(self.reference.effects))
+        names = names_of(self.reference.call(self.draw(seeds[0]), seeds[0]), self.reference.named)
         for at in sorted(self.tight):
             self._note(f"{names[at]}: an empty answer ({alone[at][0]}) passes the tolerance, so this output is judged by the "
                        "error budget from float64")
@@ -200,7 +228,7 @@ class PreparedTask:
 
     def _limited(self, passing, outputs, seeds):
         """The empty answers that pass all the same, after each output that a weak answer passes has a limit."""
-        names = names_of(outputs, bool(self.reference.effects))
+        names = names_of(outputs, self.reference.named)
         units = {at: unit.value for at, name in enumerate(names) if at not in self.tight
                  and (unit := self.error_units.get(name)) is not None and unit.value is not None}
         if not units or self.rule.name == "strict" or self.rule.is_custom or self.is_large:

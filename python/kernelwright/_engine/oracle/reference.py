@@ -10,6 +10,7 @@ from ..moved import moved_initialisers
 from ..seeds import of_call, seed_everything
 from ..wire import made
 from . import inputs as drawing
+from .backward import Backward
 from .bits import same_bits
 from .faults import TaskFault, blame
 from .tf32 import RoundedProducts
@@ -64,6 +65,20 @@ class Reference:
         self._exact = None
         self.changes_inputs = False  # until probe() finds that it does
         self.effects = {}  # {position of an input that the call changes: its name among the outputs}, once it is named
+        self.backward = None  # the Backward, once differentiate() has found it
+
+    @property
+    def named(self):
+        """Whether the outputs are a dict by their names in verdicts."""
+        return bool(self.effects) or self.backward is not None
+
+    def differentiate(self, inputs, seed, labels):
+        """From now on compute gradients too; `labels` name the tensors of the inputs, which get cotangents as a last one."""
+        self._state.restore()
+        seed_everything(of_call(seed))
+        file = self.task.code.file
+        with blame("the reference raised in a call with gradients", file), torch.no_grad(), _tf32(self.tf32, self.device):
+            self.backward = Backward(self.target, inputs, labels, file)
 
     @property
     def is_module(self):
@@ -155,18 +170,21 @@ class Reference:
 
         def once():
             with torch.no_grad(), _tf32(tf32, self.device):
-                target(*inputs)
+                self._computed(target, inputs)
         return once
 
     def _run(self, target, state, inputs, seed, tf32):
         state.restore()
         seed_everything(of_call(seed))
         with blame("the reference raised", self.task.code.file), torch.no_grad(), _tf32(tf32, self.device):
-            found = target(*inputs)
+            found = self._computed(target, inputs)
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)  # a fault in the kernels counts against the reference too
         outputs = plainly(found, lambda tensor: tensor.clone() if state.holds(tensor) else tensor)
         return self.with_effects(outputs, inputs) if self.effects else outputs
+
+    def _computed(self, target, inputs):
+        return target(*inputs) if self.backward is None else self.backward.run(target, inputs)
 
     def with_effects(self, outputs, inputs):
         """{"output": the outputs, and by its name each input that the call changes, as these inputs are now}."""

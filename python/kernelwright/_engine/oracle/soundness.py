@@ -54,7 +54,7 @@ def _examined(task, inputs, seed):
     beside = _wide(task.reference, moved(inputs, task.units, seed, ties), seed)
     changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference")
                for pair in _paired(exact, beside)]
-    names = names_of(own, bool(task.reference.effects))
+    names = names_of(own, task.reference.named)
     found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
                    task.error_units[name].value if name in task.error_units else None)
              if isinstance(each, torch.Tensor) and is_real(each) else None

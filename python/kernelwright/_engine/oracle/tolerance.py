@@ -3,13 +3,14 @@
 kernelbench: rtol = atol = 1e-4, for float16, bfloat16 and 8-bit floats 1e-2. seed: 1e-4 for all. strict: an error budget from
 float64. Integers and truth values are compared exactly under each of them.
 """
+import math
 from dataclasses import dataclass
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from ..wire import text
-from .elements import difference
+from .elements import difference, rms
 from .faults import TaskFault
 
 NAMES = ("kernelbench", "seed", "strict")
@@ -76,6 +77,30 @@ class Capped:
         return lambda magnitude: torch.clamp(own(magnitude), max=self._most)
 
 
+class Scaled:
+    """A flat rule for a gradient, which is of any size: the absolute part shrinks with the gradient's root mean square.
+
+    What the order of a sum decides is granted in any case: 4 times the reference's own error, which counts up to what operands
+    of 10 bits of mantissa make of the largest value, and 16 ulps of float32 of that value.
+    """
+
+    def __init__(self, rule, slope):
+        self.name, self._rule = rule.name, rule
+        self._scale = min(1.0, slope.rms)
+        self._least = max(min(STRICT_FACTOR * (slope.loss or 0.0), COARSEST_SHARE * slope.largest),
+                          ROUNDING_ULPS * 2.0 ** -23 * slope.largest)
+
+    def of(self, dtype):
+        """An equivalent (rtol, atol) for the record."""
+        rtol, atol = self._rule.of(dtype)
+        return rtol, max(atol * self._scale, self._least)
+
+    def limits(self, dtype):
+        """As for Flat."""
+        rtol, atol = self._rule.of(dtype)
+        return lambda magnitude: torch.clamp(atol * self._scale + rtol * magnitude, min=self._least)
+
+
 class Widened:
     """The largest of a rule's limit, 4 times the reference's own error, 8 times its change under one ulp of the inputs, and
     16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match.
@@ -133,16 +158,38 @@ class Sound(Exact):
         return Widened(own if self.values is None else Budget(self.loss), self)
 
 
-class Limited(Exact):
-    """The largest error of one output that no weak answer has; distances are measured from the eager output."""
+@dataclass
+class Slope(Exact):
+    """A gradient: the error of the reference, the root mean square of its values, and the largest of them."""
 
-    def __init__(self, most):
-        super().__init__(None, None)
-        self._most = most
+    rms: float = 1.0
+    largest: float = 0.0
+
+    @classmethod
+    def of(cls, own, exact):
+        """The Slope of a reference's gradient and its Exact, which may be None."""
+        largest = own.abs().max().item() if own.numel() else 0.0
+        size = rms(own)
+        if not math.isfinite(largest) or not math.isfinite(size):
+            return None
+        values, loss = (None, None) if exact is None else (exact.values, exact.loss)
+        return cls(values, loss, rms=size, largest=largest)
 
     def rule(self, own):
         """As for Exact."""
-        return Capped(own, self._most)
+        return Scaled(own, self)
+
+
+class Limited(Exact):
+    """The largest error of one output that no weak answer has; `within` is the Exact that holds besides, or None."""
+
+    def __init__(self, most, within=None):
+        super().__init__(within and within.values, within and within.loss)
+        self._most, self._within = most, within
+
+    def rule(self, own):
+        """As for Exact."""
+        return Capped(self._within.rule(own) if self._within else own, self._most)
 
 
 def exact_of(outputs, precise):
@@ -159,17 +206,25 @@ def exact_of(outputs, precise):
     return Exact(precise, difference(precise, outputs, lambda magnitude: float("inf")).max_abs)
 
 
-def only(exact, positions):
-    """The same structure with None in place of each leaf at another position."""
-    leaves, spec = tree_flatten(exact)
-    return tree_unflatten([each if at in positions else None for at, each in enumerate(leaves)], spec)
+def chosen_exacts(outputs, exact, tight, outputs_name=None):
+    """The exacts that a flat rule leaves in force, in the structure of `outputs`; `exact` may be None.
+
+    These are the leaves at the positions `tight`, and, with the name of the outputs among the results, a Slope of each other
+    result, which is a gradient.
+    """
+    leaves, spec = tree_flatten(outputs)
+    precise = [None] * len(leaves) if exact is None else tree_flatten(exact, is_leaf=lambda each: each is None)[0]
+    first = len(leaves) if outputs_name is None else len(tree_flatten(outputs[outputs_name])[0])
+    found = [each if at in tight else Slope.of(own, each) if at >= first else None
+             for at, (own, each) in enumerate(zip(leaves, precise))]
+    return None if all(each is None for each in found) else tree_unflatten(found, spec)
 
 
 def limited(outputs, exact, limits):
     """The exacts, with a Limited in place of each leaf of `outputs` whose position has a limit; `exact` may be None."""
     leaves, spec = tree_flatten(outputs)
     precise = tree_flatten(exact, is_leaf=lambda each: each is None)[0] if exact is not None else [None] * len(leaves)
-    return tree_unflatten([Limited(limits[at]) if at in limits else each for at, each in enumerate(precise)], spec)
+    return tree_unflatten([Limited(limits[at], each) if at in limits else each for at, each in enumerate(precise)], spec)
 
 
 def ulp(magnitude, dtype):

@@ -1,0 +1,142 @@
+"""Calls a candidate together with its backward pass: the result is its outputs and the gradients of inputs and weights."""
+import torch
+
+from .values import TooLarge, dtype_of, tensors_of, tensors_within
+from .wire import Backward, ValueKind, numbers, text
+
+OUTPUT = "output"
+
+
+def differentiated(callee, spec):
+    """The callee itself, or with the backward pass for which this CallSpec has cotangents."""
+    return callee if spec.cotangents is None else Differentiated(callee, spec)
+
+
+class Differentiated:
+    """A callee whose calls return {"output": its outputs, and by its name each gradient or None}."""
+
+    def __init__(self, callee, spec):
+        self._callee, self._spec = callee, spec
+        self.way = Backward.once  # of the next call
+
+    def __getattr__(self, name):
+        return getattr(self._callee, name)
+
+    def ready(self, tensor):
+        """As for other callees."""
+        leaves = _Leaves(self._spec, tensor)
+        run = self._callee.ready(leaves.tensor)
+        cotangents = [None if each.kind == ValueKind.none else tensor(each.tensor) for each in self._spec.cotangents.items]
+        way = self.way
+        if way == Backward.strided:
+            cotangents = [each if each is None else restrided(each) for each in cotangents]
+
+        def once():
+            # Only now has the first arena decided which weights the instance has.
+            return _called(run, leaves.of(self._callee), cotangents, way, self._spec)
+        return once
+
+
+class _Leaves:
+    """The tensors of one call that need a gradient."""
+
+    def __init__(self, spec, tensor):
+        self._tensor, self._gradients = tensor, spec.gradients or ()
+        inputs, weights = tensors_of(spec.inputs), {text(each.name): each.tensor for each in spec.weights or ()}
+        # An argument is a leaf of its own, but a weight that several arguments share is one.
+        self._inputs = {id(inputs[each.input]): at for at, each in enumerate(self._gradients) if each.input >= 0}
+        self._weights = {_place(weights[text(each.weight)]): at for at, each in enumerate(self._gradients)
+                         if text(each.weight) in weights}
+        self._made = {}
+
+    def tensor(self, ref):
+        """The tensor of a TensorT, which needs a gradient if one of it is judged."""
+        at = self._inputs.get(id(ref))
+        if at is None:
+            at = self._weights.get(_place(ref))
+        if at is None:
+            return self._tensor(ref)
+        if at not in self._made:
+            self._made[at] = self._tensor(ref).requires_grad_()
+        return self._made[at]
+
+    def of(self, callee):
+        """[leaf or None of each gradient]; a module's weights are parameters of its own."""
+        own = callee.parameters()
+        found = [self._made.get(at) if text(each.weight) == "" or not own else own.get(text(each.weight))
+                 for at, each in enumerate(self._gradients)]
+        return [each if each is not None and each.requires_grad else None for each in found]
+
+
+def _place(ref):
+    return int(ref.offset), tuple(numbers(ref.shape)), tuple(numbers(ref.stride))
+
+
+def restrided(tensor):
+    """The same values with other strides: dimensions in the opposite order of memory, or every second element."""
+    if sum(size > 1 for size in tensor.shape) > 1:
+        order = list(range(tensor.dim()))[::-1]
+        return tensor.permute(order).clone(memory_format=torch.contiguous_format).permute(order)
+    if tensor.numel() < 2:
+        return tensor
+    return torch.stack([tensor, torch.zeros_like(tensor)], -1)[..., 0]
+
+
+def _called(run, leaves, cotangents, way, spec):
+    if way != Backward.partial or spec.changesWeights or sum(each is not None for each in leaves) < 2:
+        value, found = _passes(run, leaves, cotangents, way == Backward.retained)
+        return _result(value, found, leaves, spec)
+    found = []
+    present = list({id(each): each for each in leaves if each is not None}.values())
+    try:
+        for which in range(2):
+            for at, each in enumerate(present):
+                each.requires_grad_(at % 2 == which)
+            value, gradients = _passes(run, [each if each is not None and each.requires_grad else None for each in leaves],
+                                       cotangents, False)
+            found.append(gradients)
+    finally:
+        for each in present:
+            each.requires_grad_()
+    merged = [one if one is not None else other for one, other in zip(*found)]
+    return _result(value, merged, leaves, spec)
+
+
+def _passes(run, leaves, cotangents, again):
+    """(what the call returns, [gradient or None of each leaf]); with `again`, those of a second pass over its graph."""
+    with torch.enable_grad():
+        value = run()
+    found = [None] * len(leaves)
+    roots = [(own, given) for own, given in zip(_outputs(value), cotangents)
+             if given is not None and own.requires_grad and own.shape == given.shape and own.dtype == given.dtype]
+    asked = [at for at, each in enumerate(leaves) if each is not None]
+    if not roots or not asked:
+        return value, found
+    outputs, given = zip(*roots)
+    for kept in ((True, False) if again else (False,)):
+        gradients = torch.autograd.grad(outputs, [leaves[at] for at in asked], given, retain_graph=kept, allow_unused=True)
+    for at, each in zip(asked, gradients):
+        found[at] = each
+    return value, found
+
+
+def _outputs(value):
+    try:
+        return tensors_within(value)
+    except TooLarge:
+        return []  # placing the outputs reports it
+
+
+def _result(value, gradients, leaves, spec):
+    found = {OUTPUT: value}
+    weights = {text(each.name): each.tensor for each in spec.weights or ()}
+    for each, gradient, leaf in zip(spec.gradients or (), gradients, leaves):
+        if gradient is None and each.mayLack:
+            gradient = torch.zeros_like(leaf) if leaf is not None else _zeros(weights[text(each.weight)], value)
+        found[text(each.name)] = gradient
+    return found
+
+
+def _zeros(ref, value):
+    device = next((each.device for each in _outputs(value)), None)
+    return torch.zeros(numbers(ref.shape), dtype=dtype_of(ref.dtype), device=device)
