@@ -4,7 +4,9 @@ import torch
 from .values import TooLarge, dtype_of, tensors_of, tensors_within
 from .wire import Backward, ValueKind, numbers, text
 
-OUTPUT = "output"
+OUTPUT = "output"  # name of the outputs among the results
+# In place of a gradient that there is none of; None: no output has any gradient.
+ABSENT, UNUSED = "absent", "unused"
 
 
 def differentiated(callee, spec):
@@ -83,40 +85,43 @@ def restrided(tensor):
 
 
 def _called(run, leaves, cotangents, way, spec):
-    if way != Backward.partial or spec.changesWeights or sum(each is not None for each in leaves) < 2:
+    present = list({id(each): each for each in leaves if each is not None}.values())
+    if way != Backward.partial or spec.changesWeights or len(present) < 2:
         value, found = _passes(run, leaves, cotangents, way == Backward.retained)
         return _result(value, found, leaves, spec)
     found = []
-    present = list({id(each): each for each in leaves if each is not None}.values())
     try:
         for which in range(2):
             for at, each in enumerate(present):
                 each.requires_grad_(at % 2 == which)
-            value, gradients = _passes(run, [each if each is not None and each.requires_grad else None for each in leaves],
-                                       cotangents, False)
+            value, gradients = _passes(run, leaves, cotangents, False)
             found.append(gradients)
     finally:
         for each in present:
             each.requires_grad_()
-    merged = [one if one is not None else other for one, other in zip(*found)]
-    return _result(value, merged, leaves, spec)
+    return _result(value, [one if isinstance(one, torch.Tensor) else other for one, other in zip(*found)], leaves, spec)
 
 
 def _passes(run, leaves, cotangents, again):
-    """(what the call returns, [gradient or None of each leaf]); with `again`, those of a second pass over its graph."""
+    """(what the call returns, [gradient of each leaf, or what stands for none]).
+
+    With `again`, the gradients are those of a second pass over the call's graph.
+    """
     with torch.enable_grad():
         value = run()
-    found = [None] * len(leaves)
-    roots = [(own, given) for own, given in zip(_outputs(value), cotangents)
-             if given is not None and own.requires_grad and own.shape == given.shape and own.dtype == given.dtype]
-    asked = [at for at, each in enumerate(leaves) if each is not None]
-    if not roots or not asked:
-        return value, found
-    outputs, given = zip(*roots)
-    for kept in ((True, False) if again else (False,)):
-        gradients = torch.autograd.grad(outputs, [leaves[at] for at in asked], given, retain_graph=kept, allow_unused=True)
-    for at, each in zip(asked, gradients):
-        found[at] = each
+    asked = [at for at, each in enumerate(leaves) if each is not None and each.requires_grad]
+    outputs = [(own, given) for own, given in zip(_outputs(value), cotangents) if given is not None]
+    if any(own.shape != given.shape or own.dtype != given.dtype for own, given in outputs):
+        return value, [None] * len(leaves)  # the outputs are wrong
+    outputs = [(own, given) for own, given in outputs if own.requires_grad]
+    # Where no leaf is asked for, no output needs a gradient either.
+    found = [ABSENT if each is None else UNUSED if outputs or not asked else None for each in leaves]
+    if outputs and asked:
+        roots, given = zip(*outputs)
+        for kept in ((True, False) if again else (False,)):
+            gradients = torch.autograd.grad(roots, [leaves[at] for at in asked], given, retain_graph=kept, allow_unused=True)
+        for at, each in zip(asked, gradients):
+            found[at] = UNUSED if each is None else each
     return value, found
 
 
@@ -131,7 +136,7 @@ def _result(value, gradients, leaves, spec):
     found = {OUTPUT: value}
     weights = {text(each.name): each.tensor for each in spec.weights or ()}
     for each, gradient, leaf in zip(spec.gradients or (), gradients, leaves):
-        if gradient is None and each.mayLack:
+        if not isinstance(gradient, torch.Tensor) and each.mayLack:
             gradient = torch.zeros_like(leaf) if leaf is not None else _zeros(weights[text(each.weight)], value)
         found[text(each.name)] = gradient
     return found

@@ -10,18 +10,20 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 from .. import wire
+from ..backward import ABSENT, OUTPUT, UNUSED
 from ..values import from_wire, tensors_within, to_wire
 from ..wire import made
 from .compare import names_of
 from .faults import TaskFault, blame
 
-OUTPUT = "output"     # name of the outputs among the results
 FEW = 16              # values; so few may all be near zero, and so would be every gradient
 OTHERWISE = "judge this task with --backward off"
 NO_GRADIENT = ("the outputs carry no gradient: the call launches kernels that autograd does not see. Put the launches into a "
                "torch.autograd.Function whose backward returns the gradients")
-NONE = ("the call gives no gradient here: the backward returns None for it, no output depends on it, or the candidate has "
-        "neither a parameter nor an argument of this name")
+WHY_NONE = {  # by what a runner puts in a gradient's place
+    ABSENT: "the candidate has neither a parameter nor an argument of this name that needs a gradient",
+    UNUSED: "the backward returns None for it, or no output depends on it",
+}
 
 
 @dataclass
@@ -123,9 +125,16 @@ def is_differentiable(tensor):
     return tensor.is_complex() or (tensor.is_floating_point() and tensor.dtype.itemsize > 1)
 
 
-def lacking(expected, actual):
-    """The names of the gradients that a candidate's result lacks."""
-    return [name for name, each in expected.items() if name != OUTPUT and actual[name] is None and each is not None]
+def lacking(actual):
+    """Why a candidate's result lacks gradients, in words; empty: it has all of them."""
+    reasons = {name: each for name, each in actual.items() if name != OUTPUT and (each is None or isinstance(each, str))}
+    if None in reasons.values():
+        return NO_GRADIENT
+    if not reasons:
+        return ""
+    why = next(iter(reasons.values()))
+    names = [name for name, each in reasons.items() if each == why]
+    return f"no {', no '.join(names[:8])}: {WHY_NONE.get(why, 'the call returns none')}"
 
 
 def _parameters(target):

@@ -80,7 +80,7 @@ def damage(arena, plan, pristine, weights, allowed_inputs, allowed_weights, pois
 
     `poison` is (the seed of the arena's poison, where the outputs end).
     """
-    kept = [(f"input {plan.labels[at]}", arena.tensor(ref), tensor)
+    kept = [(plan.names[at], arena.tensor(ref), tensor)
             for at, (ref, tensor) in enumerate(zip(plan.input_refs, drawing.tensors_in(pristine)))
             if at not in allowed_inputs]
     kept += [(f"weight {name}", arena.tensor(ref), weights[name]) for name, ref in plan.weights.items()
@@ -150,17 +150,12 @@ def without_gradients(prepared, expected, actual, devices):
     """The Comparison where the result lacks gradients; None: it has all. Wrong outputs are named before missing gradients."""
     if not isinstance(actual, dict) or set(actual) != set(expected):
         return Comparison("wrong_structure", "the call's result has not the form of outputs and gradients")
-    names = backward.lacking(expected, actual)
-    if not names:
+    why = backward.lacking(actual)
+    if not why:
         return None
     own, given = ({backward.OUTPUT: each[backward.OUTPUT]} for each in (expected, actual))
     found = compare(own, given, prepared.rule, None, devices, named=True)
-    if not found.right:
-        return found
-    needed = [each.name for each in prepared.reference.backward.gradients if not each.lacks]
-    if set(names) == set(needed):
-        return Comparison("wrong_structure", backward.NO_GRADIENT)
-    return Comparison("wrong_structure", f"{', '.join(names[:8])}: {backward.NONE}")
+    return Comparison("wrong_structure", why) if found.right else found
 
 
 def wrong_weights(prepared, arena, before):

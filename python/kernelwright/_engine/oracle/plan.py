@@ -26,7 +26,9 @@ class Plan:
             raise TaskFault("get_inputs() holds tensors within objects of its own: let it return them in lists, tuples "
                             "and dicts")
         self.labels = _labels(self.inputs, input_names)
-        self.labels[len(self.labels) - len(last_labels):] = last_labels
+        self.names = [f"input {each}" for each in self.labels]
+        for own in (self.labels, self.names):
+            own[len(own) - len(last_labels):] = last_labels
         self.signature = drawing.signature(inputs)
         self.input_bytes = _unpadded([*self.input_refs, *self.weights.values()])
         dense = [each.numel() * each.element_size() for each in drawing.tensors_in(outputs)]
@@ -35,7 +37,7 @@ class Plan:
         size = int(sum(up(each, ALIGNMENT) for each in dense) * ROOM) + SLACK
         self.outputs_offset = layout.reserve(size)
         self.arena_bytes = up(layout.bytes, PAGE)
-        named = [*((f"input {label}", ref) for label, ref in zip(self.labels, self.input_refs)),
+        named = [*zip(self.names, self.input_refs),
                  *((f"weight {name}", ref) for name, ref in self.weights.items())]
         self.gaps = Gaps([(name, int(ref.offset), int(ref.bytes)) for name, ref in named],
                          (self.outputs_offset, self.arena_bytes))
