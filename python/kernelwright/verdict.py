@@ -117,6 +117,11 @@ class Verdict(dict[str, Any]):
         return self.get("generality")
 
     @property
+    def gradients(self) -> list[str] | None:
+        """The names of the gradients that were judged with the outputs; None where none were asked for."""
+        return self.get("gradients")
+
+    @property
     def judged_calls(self) -> int | None:
         """How many calls of the kernel's own code were judged, beside replays; None where they were not counted."""
         return self.get("judged_calls")

@@ -14,9 +14,9 @@ BOOST_DEFINE_ENUM_CLASS(Fault, kernel, task, infrastructure)
 
 BOOST_DEFINE_ENUM_CLASS(ErrorClass, syntax_error, missing_entry, forbidden, import_error, compile_error,
                         out_of_resources, runtime_error, illegal_memory_access, out_of_bounds, timeout,
-                        out_of_memory, process_died, wrong_structure, wrong_shape, wrong_dtype, wrong_value,
-                        nonfinite, input_modified, nondeterministic, live_replay_mismatch, race, task_invalid,
-                        unsupported_candidate, too_large, infrastructure)
+                        out_of_memory, process_died, wrong_structure, wrong_shape, wrong_dtype, no_gradient,
+                        wrong_value, nonfinite, input_modified, nondeterministic, live_replay_mismatch, race,
+                        task_invalid, unsupported_candidate, too_large, infrastructure)
 
 BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nondeterministic, not_triton,
                         wraps_reference, specialised, precision)

@@ -29,7 +29,8 @@ BODIES = tuple(name for name in vars(Body) if not name.startswith("_") and name 
 def _classes():
     return {f"{name}T": getattr(importlib.import_module(f"kw.wire.{name}"), f"{name}T")
             for name in (*BODIES, "Packet", "CallSpec", "Value", "Tensor", "NamedTensor", "Launch",
-                         "Mismatch", "OutputErrors", "Tolerance", "ValueSummary", "CertifiedInput", "CertifiedOutput", "Gradient")}
+                         "Mismatch", "OutputErrors", "Tolerance", "ValueSummary", "CertifiedInput", "CertifiedOutput",
+                         "Gradient")}
 
 
 globals().update(_classes())

@@ -93,6 +93,10 @@ Words words_of(ErrorClass error_class) {
     case ErrorClass::wrong_dtype:
       return of_form("It runs, but an output has another dtype than the reference's.",
                      "Allocate the output with the reference's dtype, and convert values before the store.");
+    case ErrorClass::no_gradient:
+      return {"It runs, but does not give the gradients that --backward on asks for.",
+              "Put the launches into a torch.autograd.Function whose backward returns the gradient of each "
+              "input and parameter, and keep the reference's names of parameters."};
     case ErrorClass::wrong_value:
       return for_people("It runs, but the values are wrong.",
                         "Follow the first mismatch through the kernel. Frequent causes: offsets and masks, "

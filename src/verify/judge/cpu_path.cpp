@@ -163,16 +163,16 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   const milliseconds budget = std::min(case_.context.interpreted_call_limit, case_.settings.timeout);
   std::uint64_t first_seed = 0;
   double longest_ms = 0;
-  for (std::uint32_t k = 0; k < case_.settings.correctness_trials; ++k) {
+  for (std::uint32_t k = 0; k < calls_.trials(); ++k) {
     auto began = async::SteadyClock::now();
     if (auto right = co_await calls_.trial(k, {.poison = poisons[k % 3]}, budget, seen); !right)
       co_return right;
     longest_ms = std::max(longest_ms, async::ms_since(began));
     if (k == 0) first_seed = calls_.seed();
   }
-  if (case_.settings.correctness_trials > 1)
+  if (calls_.trials() > 1)
     if (auto stays = co_await calls_.first_result_stays(first_seed, seen); !stays) co_return stays;
-  LiveCalls::Further more{.first = case_.settings.correctness_trials,
+  LiveCalls::Further more{.first = calls_.trials(),
                           .count = case_.settings.audit_calls,
                           .budget = budget,
                           .poisons = {std::begin(poisons), std::end(poisons)}};
@@ -183,7 +183,7 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   patient_limit_ = std::min<milliseconds>(
       std::max<milliseconds>(milliseconds(static_cast<long>(patience * longest_ms)), least_patience),
       case_.settings.timeout);
-  next_call_ = case_.settings.correctness_trials + case_.settings.audit_calls;
+  next_call_ = calls_.trials() + case_.settings.audit_calls;
   // What launches do to memory that the candidate keeps may spoil later calls, so these come last.
   if (auto varied = co_await vary_inputs(seen); !varied) co_return varied;
   if (auto found = co_await find_race(seen); !found) co_return found;

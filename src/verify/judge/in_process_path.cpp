@@ -50,10 +50,10 @@ async::Task<Outcome<>> InProcess::start(Evidence& seen) {
 async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   if (auto started = co_await start(seen); !started) co_return started;
   if (auto right = co_await calls_.first_calls(seen); !right) co_return right;
-  for (std::uint32_t k = 2; k < case_.settings.correctness_trials; ++k)
+  for (std::uint32_t k = 2; k < calls_.trials(); ++k)
     if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
-  next_call_ = case_.settings.correctness_trials + case_.settings.audit_calls;
-  if (auto right = co_await calls_.further_calls({.first = case_.settings.correctness_trials,
+  next_call_ = calls_.trials() + case_.settings.audit_calls;
+  if (auto right = co_await calls_.further_calls({.first = calls_.trials(),
                                                   .count = case_.settings.audit_calls,
                                                   .budget = case_.settings.timeout},
                                                  seen);

@@ -16,8 +16,6 @@ using async::Deadline;
 
 namespace {
 
-constexpr std::uint32_t backward_ways = 1 + static_cast<std::uint32_t>(wire::Backward::MAX);
-
 const char* words_for(wire::Backward backward) {
   switch (backward) {
     case wire::Backward::once:

@@ -2,6 +2,8 @@
 // evidence that the caller hands in and keeps until they end.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,9 @@ std::vector<Launch> launches_of(const wire::ReturnedT& returned, Device device);
 // The same for the evidence record: all of it is claimed by the candidate's process.
 LaunchList claimed_launches(const wire::ReturnedT& returned, Device device);
 
+// Ways of a backward pass, which the trials take in turns.
+inline constexpr std::uint32_t backward_ways = 1 + static_cast<std::uint32_t>(wire::Backward::MAX);
+
 class LiveCalls {
  public:
   struct How {
@@ -33,6 +38,13 @@ class LiveCalls {
   // Restarts the clock of the candidate's time limit.
   void restart_clock() { deadline_ = async::Deadline::in(case_.settings.timeout); }
   bool is_out_of_time() const { return deadline_.passed(); }
+
+  // The calls on fresh inputs before anything else is asked: where gradients are judged, at least one of each
+  // way of the backward pass.
+  std::uint32_t trials() const {
+    const std::uint32_t asked = case_.settings.correctness_trials;
+    return case_.settings.backward ? std::max(asked, backward_ways) : asked;
+  }
 
   // Takes a process for the candidate: a new fork, or a spare one of a GPU.
   async::Task<Outcome<>> start(std::shared_ptr<engine::ForkServer> server);

@@ -57,6 +57,10 @@ async::Task<Outcome<std::string>> ReplayPath::call_and_record(Evidence& seen) {
   for (auto early = case_.context.seeds.next() % (most_early_calls + 1); early > 0; --early)
     if (auto right = co_await calls_.trial(live++, {}, case_.settings.timeout, seen); !right)
       co_return std::unexpected(right.error());
+  // A recorded call has an ordinary backward pass, so that what is timed is one.
+  while (case_.settings.backward && live < backward_ways)
+    if (auto right = co_await calls_.trial(live++, {}, case_.settings.timeout, seen); !right)
+      co_return std::unexpected(right.error());
   Outcome<std::string> why_not;
   for (std::uint32_t each = 0; each < recordings && why_not && why_not->empty(); ++each)
     why_not = co_await record_call(live++, seen);

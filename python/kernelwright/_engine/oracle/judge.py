@@ -155,7 +155,7 @@ def without_gradients(prepared, expected, actual, devices):
         return None
     own, given = ({backward.OUTPUT: each[backward.OUTPUT]} for each in (expected, actual))
     found = compare(own, given, prepared.rule, None, devices, named=True)
-    return Comparison("wrong_structure", why) if found.right else found
+    return Comparison("no_gradient", why) if found.right else found
 
 
 def wrong_weights(prepared, arena, before):
