@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     require: Literal["own", "triton", "any"]
     varied_inputs: bool
     varied_shapes: Literal["off", "report", "require"]
+    backward: bool
     timing_trials: int
     timing_precision: float
     compile_baseline: bool

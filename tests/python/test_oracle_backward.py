@@ -197,3 +197,15 @@ def test_statistics_that_a_call_updates_are_as_before_each(session):
     task = session._task
     first, again = (task.expected(task.draw(3), 3)[0] for _ in range(2))
     assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+@pytest.mark.parametrize("product", ["x @ self.w", "torch.matmul(x, self.w)", "torch.addmm(self.w[0], x, self.w)"])
+def test_tf32_rounds_the_products_of_both_passes(session, product):
+    def errors(**fields):
+        prepared(session, module(f"return {product}", "[torch.randn(64, 64)]",
+                                 "self.w = torch.nn.Parameter(torch.randn(64, 64))"), **fields)
+        task = session._task
+        inputs = task.draw(3)
+        own, exact = task.reference.call(inputs, 3), task.reference.call_exact(inputs, 3)
+        return [(own[name] - exact[name]).abs().max() / exact[name].abs().max() for name in own]
+    assert max(errors()) < 1e-6 and all(1e-5 < each < 1e-2 for each in errors(tf32=True))

@@ -160,6 +160,7 @@ std::string circumstances_of(const Verdict& verdict) {
     text += fmt::format("; {}", words_of(*verdict.trust, verdict.kernel_time_ms.has_value()));
   if (verdict.generality && verdict.generality->shapes)
     text += fmt::format("; {}", shapes_in_words(*verdict.generality));
+  if (verdict.gradients) text += fmt::format("; gradients judged: {}", verdict.gradients->size());
   if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
   if (verdict.comparison && verdict.comparison->error_ratio)
     text +=

@@ -19,6 +19,7 @@ _OPERANDS = {
     **dict.fromkeys(("addmm", "addmm_", "addmv", "addbmm", "baddbmm", "baddbmm_", "addmm_out"), _AFTER_SUM),
     "scaled_dot_product_attention": (0, 1, 2), "einsum": None, "chain_matmul": None, "multi_dot": None,
 }
+_IN_PLACE = ("addmm_", "baddbmm_")
 _KEYWORDS = {"input", "other", "mat1", "mat2", "mat", "vec", "vec2", "batch1", "batch2", "weight", "query", "key",
              "value"}
 
@@ -27,6 +28,10 @@ def rounded(tensor, bits=BITS):
     """A float32 tensor with its mantissas rounded to so many bits, halves away from zero; others as they are."""
     if not isinstance(tensor, torch.Tensor) or tensor.dtype is not torch.float32:
         return tensor
+    return _Rounded.apply(tensor, bits) if tensor.requires_grad else _rounded(tensor, bits)
+
+
+def _rounded(tensor, bits):
     # The low ones of 23 bits are cleared. A NaN's payload must not carry over into the exponent.
     low = 1 << 23 - bits
     words = (tensor.contiguous().view(torch.int32) + (low >> 1)) & ~(low - 1)
@@ -39,8 +44,33 @@ def _every(value, bits):
     return rounded(value, bits)
 
 
+class _Rounded(torch.autograd.Function):
+    """Rounds values; their gradient passes unchanged."""
+
+    @staticmethod
+    def forward(ctx, tensor, bits):
+        return _rounded(tensor, bits)
+
+    @staticmethod
+    def backward(ctx, given):
+        return given, None
+
+
+class _RoundedGradient(torch.autograd.Function):
+    """Rounds the gradient of values, an operand of the products of the backward pass; they themselves stay."""
+
+    @staticmethod
+    def forward(ctx, tensor, bits):
+        ctx.bits = bits
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx, given):
+        return rounded(given, ctx.bits), None
+
+
 class RoundedProducts(TorchFunctionMode):
-    """Rounds the operands of each matrix product and convolution to mantissas of so many bits."""
+    """Rounds the operands of each matrix product and convolution, and of its backward pass, to mantissas of so many bits."""
 
     def __init__(self, bits=BITS):
         super().__init__()
@@ -55,6 +85,9 @@ class RoundedProducts(TorchFunctionMode):
             # In addmm, "input" is the summand.
             words = _KEYWORDS - {"input"} if places == _AFTER_SUM else _KEYWORDS
             kwargs = {key: rounded(each, self._bits) if key in words else each for key, each in kwargs.items()}
+            found = func(*args, **kwargs)
+            needs = isinstance(found, torch.Tensor) and found.requires_grad and name not in _IN_PLACE
+            return _RoundedGradient.apply(found, self._bits) if needs else found
         return func(*args, **kwargs)
 
 
