@@ -11,7 +11,6 @@ namespace {
 
 using namespace test;
 using testing::ElementsAre;
-using testing::IsSubsetOf;
 using testing::StartsWith;
 using wire::Backward;
 using wire::Body;
@@ -51,8 +50,7 @@ TEST(BackwardVerdict, WithoutGradientsThereIsOneWay) {
   BackwardWorld world;
   world.settings.backward = false;
   EXPECT_EQ(world.run().status, Status::correct);
-  EXPECT_THAT(world.ways, IsSubsetOf({Backward::once, Backward::once, Backward::once, Backward::once,
-                                      Backward::once, Backward::once}));
+  EXPECT_THAT(world.ways, testing::Each(Backward::once));
 }
 
 TEST(BackwardVerdict, OnADeviceLiveCallsTakeEveryWay) {
