@@ -4,6 +4,7 @@ import torch
 from .values import TooLarge, dtype_of, tensors_of, tensors_within
 from .wire import Backward, ValueKind, numbers, text
 
+_grad, _enable_grad = torch.autograd.grad, torch.enable_grad  # before a candidate could break them by accident
 OUTPUT = "output"  # name of the outputs among the results
 # In place of a gradient that there is none of; None: no output has any gradient.
 ABSENT, UNUSED = "absent", "unused"
@@ -107,7 +108,7 @@ def _passes(run, leaves, cotangents, again):
 
     With `again`, the gradients are those of a second pass over the call's graph.
     """
-    with torch.enable_grad():
+    with _enable_grad():
         value = run()
     asked = [at for at, each in enumerate(leaves) if each is not None and each.requires_grad]
     outputs = [(own, given) for own, given in zip(_outputs(value), cotangents) if given is not None]
@@ -119,7 +120,7 @@ def _passes(run, leaves, cotangents, again):
     if outputs and asked:
         roots, given = zip(*outputs)
         for kept in ((True, False) if again else (False,)):
-            gradients = torch.autograd.grad(roots, [leaves[at] for at in asked], given, retain_graph=kept, allow_unused=True)
+            gradients = _grad(roots, [leaves[at] for at in asked], given, retain_graph=kept, allow_unused=True)
         for at, each in zip(asked, gradients):
             found[at] = UNUSED if each is None else each
     return value, found

@@ -181,10 +181,13 @@ class Slope(Exact):
 
 
 class Limited(Exact):
-    """The largest error of one output that no weak answer has; `within` is the Exact that holds besides, or None."""
+    """The largest error of one output that no weak answer has; distances are measured from the eager output.
+
+    `within` is the Exact whose rule holds besides, or None.
+    """
 
     def __init__(self, most, within=None):
-        super().__init__(within and within.values, within and within.loss)
+        super().__init__(None, within and within.loss)
         self._most, self._within = most, within
 
     def rule(self, own):
