@@ -209,3 +209,17 @@ def test_tf32_rounds_the_products_of_both_passes(session, product):
         own, exact = task.reference.call(inputs, 3), task.reference.call_exact(inputs, 3)
         return [(own[name] - exact[name]).abs().max() / exact[name].abs().max() for name in own]
     assert max(errors()) < 1e-6 and all(1e-5 < each < 1e-2 for each in errors(tf32=True))
+
+
+@pytest.mark.parametrize("dtype, factor, right", [(torch.float32, 2, True), (torch.float64, 2, True),
+                                                  (torch.float32, 3, False)])
+def test_where_a_gradient_jumps_pytorch_and_float64_are_right(session, dtype, factor, right):
+    # Rounding decides which branch is taken: in float32 as often as not another one than in float64.
+    prepared(session, module("above = (x + 1.0) - 1.0 > x; return x + torch.where(above, x, 2 * x) * 0.0 + "
+                             "(torch.where(above, x, 2 * x) - torch.where(above, x, 2 * x).detach())"))
+
+    def result(inputs, cotangents, _):
+        x = inputs[0].to(dtype)
+        return {"output": inputs[0].clone(), INPUT: cotangents[0] * torch.where((x + 1.0) - 1.0 > x, 2, factor + 1)}
+    reply = tried(session, result)
+    assert reply.right is right, text(reply.error)

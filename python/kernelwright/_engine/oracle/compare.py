@@ -207,7 +207,7 @@ def _strides(leaves, found):
 
 def _all_right(leaves, rule, found):
     """Whether every value is right; `found` then has their errors. Otherwise `found` is unchanged; examine each output."""
-    seen = at_once([(own, given.data, *_limits(own, precise, rule)) for _, own, given, precise in leaves])
+    seen = at_once([(own, given.data, *_limits(own, given.data, precise, rule)) for _, own, given, precise in leaves])
     if seen is None:
         return False
     for (name, own, _, precise), each in zip(leaves, seen):
@@ -215,10 +215,10 @@ def _all_right(leaves, rule, found):
     return True
 
 
-def _limits(own, precise, rule):
+def _limits(own, given, precise, rule):
     """(limits, exact values) in the form that `difference` takes."""
     rule = rule if precise is None else precise.rule(rule)
-    return (rule.limits(own.dtype) if _floating(own) else None), None if precise is None else precise.values
+    return (rule.limits(own.dtype) if _floating(own) else None), None if precise is None else precise.measure(own, given)
 
 
 def _floating(own):
@@ -243,7 +243,7 @@ def _add(found, name, seen, own, precise, rule):
 
 
 def _values(name, own, given, precise, rule, found, stop_early):
-    limits, exact = _limits(own, precise, rule)
+    limits, exact = _limits(own, given.data, precise, rule)
     seen = difference(own, given.data, limits, exact, stop_early)
     rtol, atol = _add(found, name, seen, own, precise, rule)
     if not seen.mismatched or found.error_class:

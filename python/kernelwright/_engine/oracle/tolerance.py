@@ -145,6 +145,10 @@ class Exact:
         """The rule that holds in place of the task's."""
         return Budget(self.loss)
 
+    def measure(self, own, given):
+        """The values from which the distances of `given` are measured; None: from the reference's own."""
+        return self.values
+
 
 @dataclass
 class Sound(Exact):
@@ -174,6 +178,13 @@ class Slope(Exact):
             return None
         values, loss = (None, None) if exact is None else (exact.values, exact.loss)
         return cls(values, loss, rms=size, largest=largest)
+
+    def measure(self, own, given):
+        """Of each value the nearer one: where a gradient jumps, rounding decides, and float64 may be on the other side."""
+        if self.values is None:
+            return None
+        wide = own.double()
+        return torch.where((given - self.values).abs() < (given - wide).abs(), self.values, wide)
 
     def rule(self, own):
         """As for Exact."""
