@@ -106,9 +106,9 @@ BOOST_DESCRIBE_STRUCT(Environment, (), (gpu, driver, cuda, torch, triton, progra
 BOOST_DESCRIBE_STRUCT(Verdict, (),
                       (id, task_id, sample_number, candidate_sha256, work, kernel_name, status, stage, fault,
                        error, error_class, error_detail, speedup, reference_time_ms, kernel_time_ms, counts,
-                       counts_reason, shapes, trust, isolation, comparison, generality, gradients, judged_calls, timing,
-                       launches, triton_share, device_time_share, replay, call, printed, evidence,
-                       environment, stages_ms))
+                       counts_reason, shapes, trust, isolation, comparison, generality, gradients,
+                       judged_calls, timing, launches, triton_share, device_time_share, replay, call, printed,
+                       evidence, environment, stages_ms))
 
 namespace {
 

@@ -166,7 +166,7 @@ struct Verdict {
   std::optional<Trust> trust;
   std::optional<Isolation> isolation;
   std::optional<Comparison> comparison;
-  std::optional<Generality> generality;     // null: only a right candidate is tried on varied inputs
+  std::optional<Generality> generality;  // null: only a right candidate is tried on varied inputs
   std::optional<std::vector<std::string>> gradients;  // that were judged with the outputs; null: none
   std::optional<std::size_t> judged_calls;  // of the candidate's own code, beside replays; null: not counted
   Timing timing;

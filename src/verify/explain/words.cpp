@@ -94,7 +94,7 @@ Words words_of(ErrorClass error_class) {
       return of_form("It runs, but an output has another dtype than the reference's.",
                      "Allocate the output with the reference's dtype, and convert values before the store.");
     case ErrorClass::no_gradient:
-      return {"It runs, but does not give the gradients that --backward on asks for.",
+      return {"It runs, but does not give the gradients of its inputs and parameters, which are judged too.",
               "Put the launches into a torch.autograd.Function whose backward returns the gradient of each "
               "input and parameter, and keep the reference's names of parameters."};
     case ErrorClass::wrong_value:

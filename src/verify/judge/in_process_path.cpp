@@ -53,10 +53,9 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
   for (std::uint32_t k = 2; k < calls_.trials(); ++k)
     if (auto right = co_await calls_.trial(k, {}, case_.settings.timeout, seen); !right) co_return right;
   next_call_ = calls_.trials() + case_.settings.audit_calls;
-  if (auto right = co_await calls_.further_calls({.first = calls_.trials(),
-                                                  .count = case_.settings.audit_calls,
-                                                  .budget = case_.settings.timeout},
-                                                 seen);
+  if (auto right = co_await calls_.further_calls(
+          {.first = calls_.trials(), .count = case_.settings.audit_calls, .budget = case_.settings.timeout},
+          seen);
       !right)
     co_return right;
   if (calls_.launches() == 0) co_return Outcome<>{};

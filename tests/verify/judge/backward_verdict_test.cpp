@@ -1,4 +1,5 @@
-// Verdicts on gradients: the ways of the backward pass that the trials take, and what the verdict says of them.
+// Verdicts on gradients: the ways of the backward pass that the trials take, and what the verdict says of
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
