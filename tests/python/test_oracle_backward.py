@@ -223,3 +223,10 @@ def test_where_a_gradient_jumps_pytorch_and_float64_are_right(session, dtype, fa
         return {"output": inputs[0].clone(), INPUT: cotangents[0] * torch.where((x + 1.0) - 1.0 > x, 2, factor + 1)}
     reply = tried(session, result)
     assert reply.right is right, text(reply.error)
+
+
+def test_empty_inputs_have_empty_gradients(session):
+    source = "ROWS = 4\n" + module("return torch.softmax(x, -1)", "[torch.randn(ROWS, 8)]")
+    prepared(session, source, version="empty", certificateSeeds=[])
+    reply = tried(session, lambda inputs, cotangents, _: {"output": inputs[0].clone(), INPUT: cotangents[0].clone()})
+    assert reply.right and [list(each.shape) for each in reply.outputs] == [[0, 8], [0, 8]]

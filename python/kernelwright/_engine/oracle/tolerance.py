@@ -181,7 +181,7 @@ class Slope(Exact):
 
     def measure(self, own, given):
         """Of each value the nearer one: where a gradient jumps, rounding decides, and float64 may be on the other side."""
-        if self.values is None:
+        if self.values is None or not own.numel():
             return None
         wide = own.double()
         return torch.where((given - self.values).abs() < (given - wide).abs(), self.values, wide)
