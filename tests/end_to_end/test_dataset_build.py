@@ -426,3 +426,12 @@ def test_a_stated_licence_needs_a_source_and_an_identifier(world, run, stated, w
 def test_a_source_that_is_not_there_is_named(world, run):
     code, _, stderr = run("dataset", "build", world / "nowhere", "--out", world / "never")
     assert code == 1 and "nowhere" in stderr and "--pypi" in stderr
+
+
+def test_a_folder_of_others_is_left_alone(world, run):
+    own = world / "own-folder"
+    files = {"data/mine.txt": "1", "figs/mine.png": "2", "tokenizer.json": "{}", "README.md": "# mine\n"}
+    dataset.write(own, files)
+    code, _, stderr = run("dataset", "build", world / "package", "--out", own, *OPTIONS)
+    assert code == 1 and "is not empty, and no folder of `dataset build`" in stderr and "-> choose another" in stderr
+    assert {str(path.relative_to(own)): path.read_text() for path in own.rglob("*") if path.is_file()} == files

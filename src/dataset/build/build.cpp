@@ -349,6 +349,7 @@ class Build {
 }  // namespace
 
 Result<BuildSummary> build(const BuildSettings& settings, const Watch& watch) {
+  if (auto may = check_output(settings); !may) return std::unexpected(may.error());
   auto lock = StateLock::take(settings.state);
   if (!lock) return std::unexpected(lock.error());
   return Build(settings, watch).run();

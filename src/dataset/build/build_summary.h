@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -173,6 +174,8 @@ std::string analysis_json(const BuildSummary& facts);
 std::string times_json(const BuildSummary& facts);
 
 std::string analysis_markdown(const BuildSummary& facts);
+inline constexpr std::string_view provenance_heading =
+    "# Where this data set comes from\n";  // its first line
 std::string provenance_markdown(const BuildSummary& facts);
 
 // The card of a dataset folder with these data files: config → files, by split.

@@ -439,10 +439,9 @@ std::string licence_counts(const SourceFacts& source) {
 
 std::string provenance_markdown(const BuildSummary& facts) {
   std::string text = fmt::format(
-      "# Where this data set comes from\n\n{}. Every row names its source, path, bytes and licence "
-      "in "
-      "its metadata. Nothing of a source was imported or run to find it.\n",
-      counted(facts.sources.size(), "source"));
+      "{}\n{}. Every row names its source, path, bytes and licence in its metadata. Nothing of a source "
+      "was imported or run to find it.\n",
+      provenance_heading, counted(facts.sources.size(), "source"));
   for (const SourceFacts& source : facts.sources)
     text += origin(source) + files(source) + licence_counts(source);
   if (!facts.rows.provenance.empty()) {

@@ -33,6 +33,40 @@ Staging::~Staging() {
   fs::remove_all(folder_, ignored);
 }
 
+namespace {
+
+// Whether a build left the folder, or was interrupted in it: a build locks its state folder first.
+bool is_of_a_build(const BuildSettings& settings) {
+  std::error_code error;
+  const fs::path& out = settings.out;
+  if (fs::exists(out / ".state/lock", error)) return true;
+  if (fs::equivalent(settings.state.parent_path(), out, error) && fs::exists(settings.state / "lock", error))
+    return true;
+  auto provenance = read_text_file(out / "PROVENANCE.md");
+  return provenance && provenance->starts_with(provenance_heading);
+}
+
+}  // namespace
+
+Result<> check_output(const BuildSettings& settings) {
+  std::error_code error;
+  const fs::path& out = settings.out;
+  if (!fs::exists(out, error)) return {};
+  if (!fs::is_directory(out, error))
+    return fail(fmt::format("{} is a file; `dataset build` writes a folder", out.string()),
+                "choose another --output");
+  fs::directory_iterator entries(out, error);
+  if (error) return fail(fmt::format("cannot read {}: {}", out.string(), error.message()));
+  for (const auto& entry : entries) {
+    // The staging folder of a killed build; the decisions that this build reads.
+    if (entry.path().filename() == ".new" || fs::equivalent(entry.path(), settings.review, error)) continue;
+    if (is_of_a_build(settings)) break;
+    return fail(fmt::format("{} is not empty, and no folder of `dataset build`", out.string()),
+                "choose another --output");
+  }
+  return {};
+}
+
 Result<> Staging::make() {
   std::error_code error;
   fs::remove_all(folder_, error);
@@ -62,6 +96,9 @@ Result<> Staging::publish() {
 Result<StateLock> StateLock::take(const fs::path& state) {
   std::error_code error;
   fs::create_directories(state, error);
+  if (error)
+    return fail(fmt::format("cannot make {}: {}", state.string(), error.message()),
+                "check the folder's permissions, or choose another --output or --state");
   fs::path path = state / "lock";
   Fd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
   if (!fd) return fail(fmt::format("cannot make {}: {}", path.string(), errno_text(errno)));
@@ -195,6 +232,9 @@ class Writer {
     std::string path = fmt::format("data/{}/{}-00000-of-00001.parquet", kind, split);
     std::error_code error;
     fs::create_directories((folder_ / path).parent_path(), error);
+    if (error)
+      return fail(
+          fmt::format("cannot make {}: {}", (folder_ / path).parent_path().string(), error.message()));
     auto written = write_parquet(python, spool(kind, split), folder_ / path);
     fs::remove(spool(kind, split), error);
     // The rest of the dataset is useful without it, so this is a warning.

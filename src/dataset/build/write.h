@@ -18,6 +18,10 @@
 
 namespace kw::dataset {
 
+// Refuses a folder with files that no build made: a build replaces and removes files by name. A missing or
+// empty folder, the output of a build and the folder of an interrupted one pass.
+Result<> check_output(const BuildSettings& settings);
+
 // Files are written to a hidden folder inside the target and moved into place at the end. The destructor
 // removes unpublished files.
 class Staging {
