@@ -288,7 +288,10 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::S
 }  // namespace
 
 int dataset_synth(const DatasetSynthFlags& flags) {
-  if (auto known = check_families(flags.source, flags.families); !known) return failed(known.error());
+  if (auto known = check_families(flags.source, flags.families); !known) {
+    complain(known.error());
+    return exit_usage;
+  }
   synth::SynthSettings settings{
       .source = flags.source, .seed = flags.seed, .families = flags.families, .near = {}};
   std::ranges::sort(settings.families);

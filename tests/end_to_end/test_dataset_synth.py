@@ -139,7 +139,7 @@ def test_build_makes_cuda_rows(cuda, scratch, run):
 def test_a_family_of_another_source_is_refused(scratch, run):
     code, _, stderr = run("dataset", "synth", "--output", scratch / "refused", "--families", "rotary", "--device", "cpu",
                           "--python", sys.executable)
-    assert code == 1 and "no family rotary" in stderr
+    assert code == 2 and "no family rotary" in stderr
     assert not (scratch / "refused").exists()
 
 

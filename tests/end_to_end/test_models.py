@@ -38,9 +38,20 @@ def test_script_is_the_one_of_the_tree(run, name, tmp_path):
         assert file.read_text(encoding="utf-8") == in_tree.read_text(encoding="utf-8")
 
 
-def test_an_unknown_server_is_an_error(run):
-    code, _, stderr = run("models", "show", "nope", limit=10)
-    assert code == 1 and "glm-4.5-air" in stderr
+def test_a_script_replaces_only_a_script(run, tmp_path):
+    notes, script = tmp_path / "notes.sh", tmp_path / "serve.sh"
+    notes.write_text("#!/bin/sh\necho mine\n", encoding="utf-8")
+    code, _, stderr = run("models", "script", "gpt-oss-120b", "--output", notes, limit=10)
+    assert code == 1 and "notes.sh exists and is not a script of `models script`" in stderr
+    assert notes.read_text(encoding="utf-8") == "#!/bin/sh\necho mine\n"
+    for name in SCRIPTS:
+        assert run("models", "script", name, "--output", script, limit=10).code == 0
+
+
+@pytest.mark.parametrize("verb", ["show", "script"])
+def test_an_unknown_server_is_a_usage_error(run, verb):
+    code, _, stderr = run("models", verb, "nope", limit=10)
+    assert code == 2 and "glm-4.5-air" in stderr
 
 
 def test_doctor_reads_a_launch_line(run):
