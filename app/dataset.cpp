@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/core/display.h"
 #include "dataset_discover.h"
 #include "dataset_host.h"
+#include "dataset_output.h"
 #include "dataset_synth.h"
 #include "session.h"
 
@@ -26,6 +29,18 @@ int ended_early(const Error& error) {
   return exit_failure;
 }
 
+int wrong_words(const Error& error) {
+  complain(error);
+  return exit_usage;
+}
+
+Result<> check_no_folder(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return {};
+  return fail(fmt::format("{} is a folder, and a file of rows is expected", path),
+              fmt::format("name its file of rows, as in {}", (fs::path(path) / "fim.jsonl").string()));
+}
+
 bool is_parquet(const std::string& path) {
   return fs::path(path).extension() == ".parquet";
 }
@@ -42,6 +57,15 @@ Result<ScratchFolder> scratch_beside(const std::string& out) {
     fs::create_directories(parent, error);
   }
   return ScratchFolder::make(parent);
+}
+
+// Named with -q too: a row that is left out must not pass unnoticed.
+void tell_bad_rows(std::uint64_t count, const std::vector<std::string>& first) {
+  if (count == 0) return;
+  fmt::print(stderr, "warning: {} could not be read and {} left out\n",
+             count == 1 ? "1 row" : fmt::format("{} rows", count), count == 1 ? "is" : "are");
+  for (const std::string& bad : first) fmt::print(stderr, "  {}\n", for_log(bad));
+  if (count > first.size()) fmt::print(stderr, "  and {} more\n", count - first.size());
 }
 
 int build(const DatasetBuildFlags& flags) {
@@ -64,20 +88,38 @@ int build(const DatasetBuildFlags& flags) {
 }
 
 int dedup(const DatasetDedupFlags& flags) {
+  if (auto good = check_row_extension(flags.out); !good) return wrong_words(good.error());
+  if (auto may = check_written(flags); !may) return failed(may.error());
   bool parquet = is_parquet(flags.out) || any_parquet(flags.files) || any_parquet(flags.against);
   auto host = dataset_host(flags.machine, parquet);
   if (!host) return ended_early(host.error());
   auto scratch = scratch_beside(flags.out);
   if (!scratch) return ended_early(scratch.error());
   auto settings = dedup_settings(flags, *host, scratch->path());
+  settings.out = scratch->path() / fs::path(flags.out).filename();
+  settings.evidence = evidence_beside(settings.out);
   auto tally = dataset::dedup(settings, watch_of(flags.machine.quiet));
   if (!tally) return ended_early(tally.error());
   end_progress();
+  // The list of duplicates is moved last: until then, an earlier one tells whose the earlier rows are.
+  const fs::path made = std::exchange(settings.out, flags.out);
+  if (auto done = publish_rows(made, flags.out); !done) return failed(done.error());
+  std::error_code error;
+  fs::rename(settings.evidence, evidence_beside(flags.out), error);
+  if (error)
+    return failed(
+        {fmt::format("cannot move {} into place: {}", evidence_beside(flags.out).string(), error.message()),
+         ""});
+  tell_bad_rows(tally->bad_rows, tally->bad);
   if (!flags.machine.quiet) report(*tally, settings);
   return 0;
 }
 
 int audit(const DatasetAuditFlags& flags) {
+  for (const auto& files : {flags.files, flags.validation})
+    for (const std::string& file : files)
+      if (auto rows = check_no_folder(file); !rows) return failed(rows.error());
+  if (auto may = check_written(flags); !may) return failed(may.error());
   auto host = dataset_host(flags.machine, any_parquet(flags.files) || any_parquet(flags.leak.against));
   if (!host) return ended_early(host.error());
   auto scratch = scratch_beside(flags.out);
@@ -86,12 +128,15 @@ int audit(const DatasetAuditFlags& flags) {
   auto tally = dataset::audit(settings, watch_of(flags.machine.quiet));
   if (!tally) return ended_early(tally.error());
   end_progress();
+  tell_bad_rows(tally->bad_rows, tally->bad);
   if (!flags.machine.quiet) report(*tally, settings);
   auto leaked = tally->relations.find("benchmark");
   return flags.fail_on_leak && leaked != tally->relations.end() ? exit_failure : 0;
 }
 
 int export_rows(const DatasetExportFlags& flags) {
+  if (auto good = check_row_extension(flags.out); !good) return wrong_words(good.error());
+  if (auto may = check_written(flags); !may) return failed(may.error());
   auto host = dataset_host(flags.machine, is_parquet(flags.out) || is_parquet(flags.source));
   if (!host) return ended_early(host.error());
   auto scratch = scratch_beside(flags.out);
@@ -100,11 +145,13 @@ int export_rows(const DatasetExportFlags& flags) {
   auto reviews = flags.review.read(flags.source);
   if (!reviews) return ended_early(reviews.error());
   settings.reviews = std::move(*reviews);
+  settings.out = scratch->path() / fs::path(flags.out).filename();
   auto tally = dataset::export_rows(settings);
   if (!tally) return ended_early(tally.error());
+  if (auto done = publish_rows(settings.out, flags.out); !done) return failed(done.error());
+  tell_bad_rows(tally->bad_rows, tally->bad);
   if (!flags.machine.quiet)
     fmt::print("{} of {} rows written to {}\n", tally->written, tally->rows, flags.out);
-  if (tally->bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally->bad_rows);
   return 0;
 }
 
@@ -217,9 +264,6 @@ void report(const dataset::DedupTally& tally, const dataset::DedupSettings& sett
   fmt::print("candidate pairs: {}, verified {}, over the threshold {}, passed over in full buckets {}\n",
              tally.join.candidates, tally.join.verified, tally.join.over, tally.join.bounded);
   print_stages(tally.stages);
-  if (tally.bad_rows == 0) return;
-  fmt::print(stderr, "warning: {} rows could not be read and are left out\n", tally.bad_rows);
-  for (const std::string& bad : tally.bad) fmt::print(stderr, "  {}\n", bad);
 }
 
 void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings) {
@@ -230,7 +274,6 @@ void report(const dataset::AuditTally& tally, const dataset::AuditSettings& sett
     fmt::print("  {}: {}\n", tally.flags[i].source, describe(tally.flags[i].leaks.front()));
   if (tally.flags.size() > flags_shown) fmt::print("  and {} more\n", tally.flags.size() - flags_shown);
   if (!settings.out.empty()) fmt::print("written: {0}/flags.jsonl, {0}/review.csv\n", settings.out.string());
-  if (tally.bad_rows > 0) fmt::print(stderr, "warning: {} rows could not be read\n", tally.bad_rows);
 }
 
 }  // namespace kw::app

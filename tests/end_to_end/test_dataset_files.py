@@ -92,7 +92,6 @@ def test_conversations_come_out_of_rows(world, run):
 
 @pytest.mark.parametrize("words, said", [
     (("dedup", "nowhere.csv", "--out", "x.csv"), "nowhere.csv"),
-    (("dedup", "{rows}", "--out", "x.txt"), ".txt"),
     (("audit", "{rows}", "--prompt-column", "question"), "question"),
     (("export", "{rows}", "--out", "x.csv", "--messages"), "CSV"),
 ])
@@ -105,3 +104,75 @@ def test_errors_name_what_is_wrong(words, said, world, run):
 def test_a_wrong_flag_is_a_usage_error(run):
     assert run("dataset", "dedup")[0] == 2
     assert run("dataset", "build", "--fim", "sideways", "--out", "x")[0] == 2
+
+
+@pytest.mark.parametrize("verb", ["dedup", "export"])
+def test_a_wrong_extension_is_a_usage_error_before_the_work(world, run, verb):
+    code_, _, stderr = run("dataset", verb, "nowhere.csv", "--out", "x.py")
+    assert code_ == 2 and "the extension is not .csv, .jsonl or .parquet" in stderr and "nowhere" not in stderr
+
+
+@pytest.mark.parametrize("verb", ["dedup", "export"])
+def test_a_foreign_file_is_left_alone(tmp_path, run, verb):
+    source = table(tmp_path / "rows.csv", [("p", code(1))])
+    own = tmp_path / "own.csv"
+    own.write_text("year,price\n2024,3\n", encoding="utf-8")
+    code_, _, stderr = run("dataset", verb, source, "--out", own)
+    assert code_ == 1 and "own.csv exists and is not a file of rows" in stderr and "-> " in stderr
+    assert own.read_text(encoding="utf-8") == "year,price\n2024,3\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.csv", "rows.csv"]
+
+
+@pytest.mark.parametrize("verb", ["dedup", "export"])
+def test_an_input_is_not_the_output(tmp_path, run, verb):
+    source = table(tmp_path / "rows.csv", [("p", code(1)), ("p", code(1))])
+    code_, _, stderr = run("dataset", verb, source, "--out", source)
+    assert code_ == 1 and "the output would overwrite the input" in stderr
+    assert len(dataset.rows(source)) == 2
+
+
+@pytest.mark.parametrize("name", ["kept.csv", "kept.jsonl", "kept.parquet"])
+def test_earlier_rows_are_renamed(tmp_path, run, name):
+    source = table(tmp_path / "rows.csv", [("p", code(1)), ("q", code(2))])
+    out = tmp_path / name
+    assert run("dataset", "export", source, "--out", out).code == 0
+    before = out.read_bytes()
+    code_, _, stderr = run("dataset", "export", source, "--out", out)
+    assert code_ == 0 and f"{out} was renamed to {out}.1" in stderr
+    assert (tmp_path / f"{name}.1").read_bytes() == before == out.read_bytes()
+
+
+def test_dedup_replaces_its_own_rows_and_no_other_list(tmp_path, run):
+    source = table(tmp_path / "rows.csv", [("p", code(1)), ("p", code(1))])
+    out, listed = tmp_path / "kept.csv", tmp_path / "kept.csv.duplicates.jsonl"
+    for _ in range(2):
+        assert run("dataset", "dedup", source, "--out", out).code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.csv", "kept.csv.duplicates.jsonl", "rows.csv"]
+    listed.write_text("mine\n", encoding="utf-8")
+    code_, _, stderr = run("dataset", "dedup", source, "--out", out)
+    assert code_ == 1 and "is not a list of duplicates" in stderr and listed.read_text(encoding="utf-8") == "mine\n"
+
+
+@pytest.mark.parametrize("name", ["flags.jsonl", "review.csv"])
+def test_an_audit_leaves_foreign_files_alone(tmp_path, run, name):
+    source = table(tmp_path / "rows.csv", [("p", code(1))])
+    dataset.write(tmp_path / "out", {name: "my own notes\n"})
+    code_, _, stderr = run("dataset", "audit", source, "--out", tmp_path / "out")
+    assert code_ == 1 and f"{name} exists and is not" in stderr
+    assert (tmp_path / "out" / name).read_text(encoding="utf-8") == "my own notes\n"
+
+
+def test_an_audit_of_a_folder_names_its_rows(tmp_path, run):
+    code_, _, stderr = run("dataset", "audit", tmp_path)
+    assert code_ == 1 and "is a folder" in stderr and f"{tmp_path}/fim.jsonl" in stderr
+
+
+@pytest.mark.parametrize("verb", ["dedup", "audit", "export"])
+def test_bad_rows_are_named_even_if_quiet(tmp_path, run, verb):
+    source = tmp_path / "rows.jsonl"
+    good = json.dumps({"prompt": "p", "completion": code(1)})
+    source.write_text("\n".join([good, "{broken"] + ['{"prompt": "p"}'] * 11) + "\n", encoding="utf-8")
+    code_, stdout, stderr = run("dataset", verb, source, "--out", tmp_path / "out.jsonl", "-q")
+    assert code_ == 0 and not stdout
+    assert "warning: 12 rows could not be read" in stderr and "rows.jsonl, row 2: " in stderr
+    assert stderr.count("rows.jsonl, row ") == 10 and "and 2 more" in stderr

@@ -96,7 +96,10 @@ class Audit {
           pool.push(row);
           return {};
         },
-        [&](const RowError&) { ++tally_.bad_rows; });
+        [&](const RowError& error) {
+          ++tally_.bad_rows;
+          if (tally_.bad.size() < bad_rows_told) tally_.bad.push_back(describe(error));
+        });
   }
 
   Looked look(const table::TextRow& row) const {

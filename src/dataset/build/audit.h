@@ -34,7 +34,8 @@ struct AuditTally {
   std::uint64_t flagged = 0;               // rows with at least one flag
   Counts relations;                        // rows by relation
   double seconds = 0;
-  std::vector<Flagged> flags;  // by row
+  std::vector<Flagged> flags;    // by row
+  std::vector<std::string> bad;  // messages of the first few
 };
 
 Result<AuditTally> audit(const AuditSettings& settings, const Watch& watch);

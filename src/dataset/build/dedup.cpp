@@ -18,7 +18,6 @@ namespace kw::dataset {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t bad_rows_told = 20;
 constexpr std::uint32_t none = ~std::uint32_t{0};
 
 class Dedup {

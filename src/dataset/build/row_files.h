@@ -44,6 +44,9 @@ class RowFiles {
   std::uint32_t last_count_ = 0;
 };
 
+// Messages of bad rows that a tally keeps; it counts the others.
+constexpr std::size_t bad_rows_told = 10;
+
 // Chooses among rows that resemble each other.
 struct DroppedRow {
   std::uint32_t row = 0;

@@ -384,7 +384,10 @@ Result<ExportTally> export_rows(const ExportSettings& settings) {
           if (*is_wanted) chosen.push_back(number);
           return {};
         },
-        [&](const RowError&) { ++tally.bad_rows; });
+        [&](const RowError& error) {
+          ++tally.bad_rows;
+          if (tally.bad.size() < bad_rows_told) tally.bad.push_back(describe(error));
+        });
     if (!read) return std::unexpected(read.error());
   }
   tally.rows = files.count();

@@ -83,6 +83,7 @@ struct ExportTally {
   std::uint64_t rows = 0;
   std::uint64_t written = 0;
   std::uint64_t bad_rows = 0;
+  std::vector<std::string> bad;  // messages of the first few
 };
 
 // A filter on split or label is an error for a file without metadata.
