@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/core/display.h"
@@ -68,7 +70,38 @@ void tell_bad_rows(std::uint64_t count, const std::vector<std::string>& first) {
   if (count > first.size()) fmt::print(stderr, "  and {} more\n", count - first.size());
 }
 
+Result<> check_sources(const DatasetBuildFlags& flags) {
+  if (!flags.add_to && flags.sources.empty() && flags.packages.empty() && flags.repositories.empty() &&
+      flags.pairs.empty())
+    return dataset::no_source();
+  std::error_code ignored;
+  for (const std::string& path : flags.sources) {
+    static constexpr std::string_view code[] = {".py", ".cu", ".cuh", ".cpp", ".h", ".ipynb", ".md", ".rst"};
+    if (std::ranges::find(code, fs::path(path).extension().string()) == std::end(code) ||
+        !fs::is_regular_file(path, ignored))
+      continue;
+    const fs::path folder = fs::absolute(path, ignored).parent_path();
+    return fail(fmt::format("{} is one source file, and a build reads folders and archives", path),
+                fmt::format("name its folder: {}", folder.string()));
+  }
+  return {};
+}
+
+// Nothing is wrong with a build without rows, but its reader expects some.
+void warn_of_no_rows(const dataset::BuildSummary& facts) {
+  if (facts.rows.rows > 0) return;
+  const bool licence = std::ranges::any_of(
+      facts.sources, [](const dataset::SourceFacts& source) { return !source.licence_refused.empty(); });
+  const char* remedy = "skipped.jsonl and left_out.jsonl in the output have the reasons";
+  if (licence)
+    remedy =
+        "code was left out for its licence: state it with --licence-of FOLDER=ID, as in mycode=MIT; "
+        "left_out.jsonl has the list";
+  fmt::print(stderr, "warning: the dataset has no rows\n  -> {}\n", remedy);
+}
+
 int build(const DatasetBuildFlags& flags) {
+  if (auto good = check_sources(flags); !good) return wrong_words(good.error());
   auto host = dataset_host(flags.machine, true);
   if (!host) return ended_early(host.error());
   auto settings = build_settings(flags, *host);
@@ -84,6 +117,7 @@ int build(const DatasetBuildFlags& flags) {
   if (!facts) return ended_early(facts.error());
   end_progress();
   if (!flags.machine.quiet) report(*facts, settings->out);
+  warn_of_no_rows(*facts);
   return 0;
 }
 

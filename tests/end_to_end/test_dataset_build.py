@@ -428,6 +428,24 @@ def test_a_source_that_is_not_there_is_named(world, run):
     assert code == 1 and "nowhere" in stderr and "--pypi" in stderr
 
 
+def test_no_source_is_a_usage_error(world, run):
+    code, _, stderr = run("dataset", "build", "--out", world / "nothing")
+    assert code == 2 and "no source was given" in stderr and not (world / "nothing").exists()
+
+
+def test_one_source_file_is_told_its_folder(world, run):
+    dataset.write(world / "single", {"scale.py": dataset.SCALE})
+    code, _, stderr = run("dataset", "build", world / "single/scale.py", "--out", world / "single-out")
+    assert code == 2 and "is one source file" in stderr and f"name its folder: {world / 'single'}" in stderr
+
+
+def test_a_set_without_rows_names_the_flag_for_its_licence(world, run):
+    dataset.write(world / "unstated/mycode", {"scale.py": dataset.SCALE})
+    code, _, stderr = run("dataset", "build", world / "unstated/mycode", "--out", world / "unstated/out", "-q",
+                          "--no-compile", "--no-tokens", *OPTIONS)
+    assert code == 0 and "warning: the dataset has no rows" in stderr and "--licence-of FOLDER=ID" in stderr
+
+
 def test_a_folder_of_others_is_left_alone(world, run):
     own = world / "own-folder"
     files = {"data/mine.txt": "1", "figs/mine.png": "2", "tokenizer.json": "{}", "README.md": "# mine\n"}

@@ -64,10 +64,7 @@ class Build {
     if (!sources) return std::unexpected(sources.error());
     sources_ = std::move(*sources);
     facts_.pinned = sources_.pinned;
-    if (sources_.trees.empty() && sources_.runs.empty() && sources_.pairs.empty())
-      return fail("no source was given",
-                  "name a folder, an archive or a run, or --pypi NAME or --git URL; "
-                  "`kernelwright dataset discover` lists sources");
+    if (sources_.trees.empty() && sources_.runs.empty() && sources_.pairs.empty()) return no_source();
     return {};
   }
 
@@ -347,6 +344,12 @@ class Build {
 };
 
 }  // namespace
+
+std::unexpected<Error> no_source() {
+  return fail("no source was given",
+              "name a folder, an archive or a run, or --pypi NAME or --git URL; "
+              "`kernelwright dataset discover` lists sources");
+}
 
 Result<BuildSummary> build(const BuildSettings& settings, const Watch& watch) {
   if (auto may = check_output(settings); !may) return std::unexpected(may.error());

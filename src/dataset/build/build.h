@@ -82,6 +82,9 @@ struct Watch {
 // a source that is missing.
 Result<> check_stated_licences(const BuildSettings& settings);
 
+// The error of a build without any source.
+std::unexpected<Error> no_source();
+
 // Writes files to a temporary place and moves them into the folder at the end: an earlier error or stop
 // changes no file there.
 Result<BuildSummary> build(const BuildSettings& settings, const Watch& watch);
