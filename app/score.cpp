@@ -252,9 +252,9 @@ void say(const ScoreFlags& flags, const json::object& result, const fs::path& ou
     fmt::print("{}\n", json::serialize(shown));
   } else if (!flags.quiet) {
     fs::path report = output;
-    fmt::print("{}\nresult   {}\nreport   {}\nlook at  kernelwright report {}\n",
+    fmt::print("{}\nresult   {}\nreport   {}\nlook at  kernelwright report {} --output {}\n",
                scoring::short_table(result), output.string(), report.replace_extension(".md").string(),
-               output.string());
+               output.string(), fs::path(output).replace_extension(".html").string());
   }
 }
 

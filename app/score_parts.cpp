@@ -76,6 +76,11 @@ bool result_has_labels(const fs::path& path) {
   return !result || !scoring::View(*result)["review"]["reviews"].list().empty();
 }
 
+bool is_report(const fs::path& path) {
+  auto text = read_text_file(path);
+  return text && text->starts_with("# Score\n");
+}
+
 }  // namespace
 
 Result<> check_written(const ScoreFlags& flags) {
@@ -87,6 +92,8 @@ Result<> check_written(const ScoreFlags& flags) {
                     "give another --output");
   fs::path output = flags.output;
   if (auto ours = check_ours(output, "a result of `score`", scoring::is_result); !ours) return ours;
+  auto report = check_ours(flags.beside(".md"), "a report of `score`", is_report);
+  if (!report) return report;
   fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(fmt::format("--output {}: cannot create files in {}", flags.output, folder.string()),

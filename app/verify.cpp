@@ -159,6 +159,7 @@ void Report::add_row(const Job& job, const Verdict& verdict) {
 void Report::bad_row(const RowError& error) {
   progress_.say("error: " + describe(error));
   shown_.add(error);
+  ++bad_rows_;
   every_row_judged_ = false;
   exit_status_ = 1;
 }
@@ -193,6 +194,9 @@ void Report::finish(bool to_end) {
   if (is_table ? says_words : !flags_.output.json)
     if (auto printed = shown_.print(to_end && every_row_judged_); !printed) trouble(printed.error());
   if (says_words) fmt::print(is_table ? stdout : stderr, "{}", for_log(in_words(summarise(rows_))));
+  if (bad_rows_ > 0 && !flags_.output.quiet)
+    fmt::print(says_words && is_table ? stdout : stderr, "{} row{} could not be read\n", bad_rows_,
+               bad_rows_ == 1 ? "" : "s");
 }
 
 void Report::write_into(const std::string& run_folder) {

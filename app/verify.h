@@ -76,6 +76,7 @@ class Report {
   std::vector<ResultRow> rows_;
   VerdictOutput shown_;
   bool every_row_judged_ = true;
+  std::size_t bad_rows_ = 0;
   std::vector<KernelBenchResult> kernelbench_;
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
   int exit_status_ = 0;

@@ -225,3 +225,24 @@ def test_a_timeline_that_cannot_be_written_is_an_error_before_the_start(run, tmp
     words = program.verify_command(pair / "reference.py", pair / "kernel.py", "--timeline", tmp_path / "no" / "t.json")
     outcome = run(*words[1:], limit=20)
     assert outcome.code == 1 and "no/t.json: No such file" in outcome.stderr
+
+
+def test_score_leaves_a_foreign_report_alone(run, refused_rows, tmp_path):
+    notes = tmp_path / "x.md"
+    notes.write_text(NOTES, encoding="utf-8")
+    assert_refused(run("score", refused_rows(1), "--output", tmp_path / "x.json", limit=60), notes)
+
+
+def test_score_does_not_ask_for_a_pair(run, tmp_path):
+    code = tmp_path / "kernel.py"
+    code.write_text("x = 1\n", encoding="utf-8")
+    status, _, stderr = run("score", code, "--output", tmp_path / "x.json", limit=60)
+    assert status == 1 and "is one source file" in stderr and "-> give a folder or a file of pairs" in stderr
+
+
+def test_the_summary_counts_unreadable_rows(judge, refused_rows):
+    rows = refused_rows(1)
+    with open(rows, "a", encoding="utf-8") as file:
+        file.write("{broken\n")
+    code, stdout, _ = judge(rows)
+    assert code == 1 and stdout.rstrip().endswith("1 row could not be read")

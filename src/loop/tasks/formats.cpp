@@ -84,7 +84,8 @@ Result<SourcePtr> open_tables(const std::string& path, const OpenOptions& option
 
 Result<SourcePtr> open_file(const std::string& path, const OpenOptions& options) {
   if (options.wanted == Wanted::kernels)
-    return fail(fmt::format("{} is one source file", path), "give two: REFERENCE.py KERNEL.py");
+    return fail(fmt::format("{} is one source file", path),
+                "give a folder or a file of pairs; `verify` also takes two: REFERENCE.py KERNEL.py");
   auto reference = read_reference(path);
   if (!reference) return std::unexpected(reference.error());
   return job_list({std::move(*reference)});
