@@ -150,6 +150,12 @@ Result<store::Tally> write_rows(const ExportFlags& flags, store::TrainingOptions
 std::unexpected<Error> nothing_left(const ExportFlags& flags, const store::Tally& tally) {
   if (tally.traces == 0)
     return fail(fmt::format("{} has no finished trace", flags.run), "continue the run, then export it");
+  if (tally.left_out.empty() && tally.benchmarks == 0)
+    return fail(
+        fmt::format("no row for {}: {} of {} has an answer", flags.output,
+                    tally.traces == 1 ? "the trace" : fmt::format("none of the {} traces", tally.traces),
+                    flags.run),
+        "the run stores why its requests failed: `kernelwright report RUN`; continue it, then export");
   std::string remedy = "use a weaker --filter";
   if (tally.left_out.contains(store::not_known_to_count))
     remedy =

@@ -246,3 +246,11 @@ def test_the_summary_counts_unreadable_rows(judge, refused_rows):
         file.write("{broken\n")
     code, stdout, _ = judge(rows)
     assert code == 1 and stdout.rstrip().endswith("1 row could not be read")
+
+
+def test_export_of_a_run_without_answers_says_so(run, quick, tmp_path):
+    reference = killing.REFERENCE.format(number=0)
+    traces, source = loop.write(tmp_path / "empty.json", [loop.conversation("empty", reference, [])]), tmp_path / "x.json"
+    run(*loop.command(traces, source, *quick[1])[1:], limit=60)
+    code, _, stderr = run("export", loop.folder_of(source), "--output", tmp_path / "rows.jsonl", limit=60)
+    assert code == 1 and "has an answer" in stderr and "--filter" not in stderr, stderr
