@@ -11,6 +11,7 @@
 
 #include "dataset/extract/modules.h"
 #include "dataset/extract/source_walk.h"
+#include "dataset/units/code_words.h"
 
 namespace kw::harvest {
 namespace {
@@ -85,7 +86,7 @@ class ContextBuilder {
   // A decorator of a library may need much other code. A decorator whose needs cannot all be met is left out.
   void decorate(const Decorator& decorator) {
     Gathered before = got_;
-    bool triton = decorator.name.ends_with("autotune") || decorator.name.ends_with("heuristics");
+    bool triton = corpus::sets_arguments(decorator.name);
     most_bytes_ = triton ? longest_context : std::min(longest_context, got_.bytes + longest_for_decorator);
     for (const std::string& path : decorator.uses) want({.file = file_, .path = path});
     satisfy();

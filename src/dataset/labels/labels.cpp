@@ -10,53 +10,7 @@ namespace {
 
 constexpr std::size_t longest_call = 4'000;  // longer argument lists are ignored
 
-// The offset after the string that begins at `at`.
-std::size_t end_of_string(std::string_view text, std::size_t at, Syntax syntax) {
-  char quote = text[at];
-  std::string_view triple = text.substr(at, 3);
-  bool is_long = syntax == Syntax::python && triple.size() == 3 && triple[1] == quote && triple[2] == quote;
-  std::size_t i = at + (is_long ? 3 : 1);
-  for (; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (is_long) {
-      if (text.substr(i, 3) == triple) return i + 3;
-    } else if (text[i] == quote) {
-      return i + 1;
-    } else if (text[i] == '\n') {
-      return i;
-    }
-  }
-  return text.size();
-}
-
-// The offset after the comment that begins at `at`; `at` itself if none begins there.
-std::size_t end_of_comment(std::string_view text, std::size_t at, Syntax syntax) {
-  bool to_line_end = syntax == Syntax::python ? text[at] == '#' : text.substr(at, 2) == "//";
-  if (to_line_end) return std::min(text.find('\n', at), text.size());
-  if (syntax == Syntax::cuda && text.substr(at, 2) == "/*") {
-    std::size_t end = text.find("*/", at + 2);
-    return end == std::string_view::npos ? text.size() : end + 2;
-  }
-  return at;
-}
-
 }  // namespace
-
-std::string without_words(std::string_view text, Syntax syntax) {
-  std::string code(text);
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end =
-        text[i] == '"' || text[i] == '\'' ? end_of_string(text, i, syntax) : end_of_comment(text, i, syntax);
-    if (end == i) {
-      ++i;
-      continue;
-    }
-    for (; i < end; ++i)
-      if (code[i] != '\n') code[i] = ' ';
-  }
-  return code;
-}
 
 bool has_word(std::string_view code, std::string_view word) {
   for (std::size_t at = code.find(word); at != std::string_view::npos; at = code.find(word, at + 1)) {
@@ -182,10 +136,8 @@ void read_triton(const Unit& unit, const std::string& code, corpus::Labels& labe
   for (std::string_view word : {".dot(", ".dot_scaled(", ".sort(", ".associative_scan(", ".cumsum(",
                                 ".cumprod(", ".histogram(", ".gather(", "allocate_shared_memory("})
     labels.shared_memory = labels.shared_memory || code.contains(word);
-  for (const std::string& decorator : unit.decorators) {
-    std::string_view callee = std::string_view(decorator).substr(0, decorator.find('('));
-    if (has_word(callee, "autotune")) labels.autotune = true;
-  }
+  labels.autotune = std::ranges::any_of(
+      unit.decorators, [](const std::string& decorator) { return corpus::is_tuner(decorator); });
 }
 
 // Whether a condition compares an index with a bound: `if (i < n)`, `if (row >= rows) return`.

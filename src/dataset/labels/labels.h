@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/core/result.h"
+#include "dataset/units/code_words.h"
 #include "dataset/units/row.h"
 #include "dataset/units/unit.h"
 
@@ -36,11 +37,8 @@ struct CompileOptions {
 Result<std::vector<corpus::Labels>> compile_labels(const std::vector<corpus::Unit>& units,
                                                    const CompileOptions& options);
 
-// Source without comments and strings, and its calls.
-enum class Syntax { python, cuda };
-
-// The text in equal length, with spaces in place of strings and comments; newlines stay.
-std::string without_words(std::string_view text, Syntax syntax);
+using corpus::Syntax;
+using corpus::without_words;
 
 // Whether the text contains the identifier as a complete word.
 bool has_word(std::string_view code, std::string_view word);

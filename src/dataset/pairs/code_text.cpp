@@ -96,6 +96,14 @@ bool holds_code(std::string_view text, Language language) {
   return false;
 }
 
+bool holds_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
+  }
+  return false;
+}
+
 std::string joined(std::initializer_list<std::string_view> pieces) {
   std::string out;
   for (std::string_view piece : pieces) {

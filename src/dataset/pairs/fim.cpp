@@ -12,6 +12,7 @@
 #include "dataset/pairs/profile.h"
 #include "dataset/pairs/row_code.h"
 #include "dataset/pairs/token_estimate.h"
+#include "dataset/units/code_words.h"
 #include "dataset/units/row.h"
 
 namespace kw::pairs {
@@ -122,8 +123,21 @@ class RowMaker {
     keep(cut, {"instruction", std::move(prompt), std::move(completion), std::move(whole)});
   }
 
+  // Whether the completion uses a name that it does not bind, and that is nowhere in the prompt's code. Only
+  // of Python: CUDA's headers define names that no text shows. Pieces of documents often import nothing; tl
+  // is Triton's language in all of them.
+  bool uses_unknown_name(const Text& text) const {
+    if (language_ != harvest::Language::python) return false;
+    std::vector<std::string> undefined = harvest::undefined_names(text.whole);
+    std::erase_if(undefined, [](const std::string& name) { return name == "tl" || name == "triton"; });
+    if (undefined.empty()) return false;
+    const std::string code = corpus::without_words(text.prompt, corpus::Syntax::python);
+    return std::ranges::any_of(undefined, [&](const std::string& name) { return !holds_word(code, name); });
+  }
+
   void keep(const Cut& cut, Text text) {
     if (!harvest::parses(text.whole, language_)) return leave_out(does_not_parse);
+    if (uses_unknown_name(text)) return leave_out(unknown_name);
     Row row;
     row.id = corpus::row_key(text.prompt, text.completion);
     row.kind = corpus::RowKind::fim;

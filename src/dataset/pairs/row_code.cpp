@@ -9,6 +9,7 @@
 #include "base/core/text.h"
 #include "dataset/pairs/code_text.h"
 #include "dataset/pairs/token_estimate.h"
+#include "dataset/units/code_words.h"
 
 namespace kw::pairs {
 namespace {
@@ -86,14 +87,6 @@ std::optional<KernelCode> kernel_code(const Unit& unit) {
 
 namespace {
 
-bool holds_word(std::string_view text, std::string_view word) {
-  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]))) return true;
-  }
-  return false;
-}
-
 // A decorator that says that the function is a kernel. It is shown also where a piece of a document imports
 // nothing, because the code is no kernel without it.
 bool is_jit(std::string_view decorator) {
@@ -109,6 +102,7 @@ class Composer {
         language_(language_of(unit.kind)),
         context_(harvest::code_parts(unit.context, language_)),
         chosen_(context_.parts.size(), false),
+        signed_(context_.parts.size(), false),
         decorators_(kernel.part.decorators.size(), false) {}
 
   std::expected<Surroundings, std::string_view> run() {
@@ -126,9 +120,7 @@ class Composer {
         choose(i);
     use(kernel_.part.uses, true);
     use_in_hole();
-    for (std::size_t i = 0; i < spare_.size() && pay(estimated_tokens(piece(kernel_.text, spare_[i].span)));
-         ++i)
-      shown_[i] = true;
+    show_statements();
     use(kernel_.part.uses, false);
     for (std::size_t i = 0; i < decorators_.size(); ++i)
       if (!decorators_[i]) add_decorator(i);
@@ -164,6 +156,87 @@ class Composer {
     left_ -= kept;
     use(names, false);
     left_ += kept;
+    for (const std::string& name : names) use_signature(name);
+  }
+
+  // The signature of a helper that does not fit, so that the reader knows how to call it.
+  void use_signature(const std::string& name) {
+    if (language_ != harvest::Language::python || defined_.contains(name)) return;
+    for (std::size_t i = context_.parts.size(); i-- > 0;) {
+      if (chosen_[i] || signed_[i] || !defines(context_.parts[i], name)) continue;
+      const std::string text = signature(context_.parts[i]);
+      signed_[i] = !text.empty() && pay(estimated_tokens(text) + 2);
+      if (signed_[i]) return;
+    }
+  }
+
+  // "@triton.jit", "def f(x):" and a body of dots; empty for a part that is no function.
+  std::string signature(const CodePart& part) const {
+    std::size_t begin = part.span.begin;
+    std::string text;
+    for (const auto& each : part.decorators) {
+      begin = std::max(begin, each.span.end);
+      const std::string_view line = piece(unit_.context, each.span);
+      if (is_jit(line) && known(each.uses)) text += line;
+    }
+    const std::string_view definition = piece(unit_.context, {begin, part.span.end});
+    if (!definition.starts_with("def ")) return {};
+    const std::string code = corpus::without_words(definition, corpus::Syntax::python);
+    int depth = 0;
+    for (std::size_t at = 0; at < code.size(); ++at) {
+      if (std::string_view("([{").contains(code[at])) ++depth;
+      if (std::string_view(")]}").contains(code[at])) --depth;
+      if (code[at] != ':' || depth > 0) continue;
+      text += definition.substr(0, at + 1);
+      return text + "\n    ...\n";
+    }
+    return {};
+  }
+
+  // Statements that bind a name of the hole, where they fit; then all from the hole outwards, up to the first
+  // that does not fit.
+  void show_statements() {
+    constexpr std::size_t tokens_of_mark = 6;  // each may stand apart from the others
+    const NameSet wanted = words_of_hole();
+    for (std::size_t i = 0; i < spare_.size(); ++i)
+      if (binds_one_of(spare_[i], wanted))
+        shown_[i] = pay(estimated_tokens(piece(kernel_.text, spare_[i].span)) + tokens_of_mark);
+    for (std::size_t i = 0; i < spare_.size(); ++i) {
+      if (shown_[i]) continue;
+      if (!pay(estimated_tokens(piece(kernel_.text, spare_[i].span)))) return;
+      shown_[i] = true;
+    }
+  }
+
+  // The names in the hole, without those behind a dot.
+  NameSet words_of_hole() const {
+    const auto syntax =
+        language_ == harvest::Language::python ? corpus::Syntax::python : corpus::Syntax::cuda;
+    const std::string code = corpus::without_words(piece(kernel_.text, wanted_.hole), syntax);
+    NameSet words;
+    for (std::size_t at = 0; at < code.size();) {
+      std::size_t end = at;
+      while (end < code.size() && is_word(code[end])) ++end;
+      if (end > at && (at == 0 || code[at - 1] != '.')) words.insert(code.substr(at, end - at));
+      at = end > at ? end : at + 1;
+    }
+    return words;
+  }
+
+  // Only of Python: the names that a statement of CUDA binds are not known.
+  bool binds_one_of(const harvest::SparePart& part, const NameSet& names) const {
+    if (language_ != harvest::Language::python) return false;
+    const std::string_view text = piece(kernel_.text, part.span);
+    std::size_t at = 0;
+    while (at < text.size() && trim(text.substr(at, text.find('\n', at) - at)).empty())
+      at = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view lines = text.substr(at);
+    const std::string_view indent = lines.substr(0, std::min(lines.find_first_not_of(" \t"), lines.size()));
+    const std::string flat = without_indent(lines.substr(indent.size()), indent).text;
+    for (const CodePart& statement : harvest::code_parts(flat, language_).parts)
+      for (const std::string& name : statement.defines)
+        if (names.contains(name)) return true;
+    return false;
   }
 
   bool take_decorator(std::size_t i) {
@@ -254,8 +327,13 @@ class Composer {
     std::string text;
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       const CodePart& part = context_.parts[i];
-      if (!chosen_[i] || part.is_import) continue;
+      const bool only_signed = signed_[i] && !chosen_[i];
+      if ((!chosen_[i] && !only_signed) || part.is_import) continue;
       if (!text.empty()) text += '\n';
+      if (only_signed) {
+        text += signature(part);
+        continue;
+      }
       std::size_t at = part.span.begin;
       for (const auto& each : part.decorators) {
         if (known(each.uses)) continue;
@@ -297,6 +375,7 @@ class Composer {
   harvest::Language language_;
   CodeParts context_;
   std::vector<bool> chosen_;      // parts of the context
+  std::vector<bool> signed_;      // parts of which the signature is shown where they are not chosen
   std::vector<bool> decorators_;  // of the kernel
   std::vector<harvest::SparePart> spare_;
   std::vector<bool> shown_;  // of spare_

@@ -32,6 +32,7 @@ inline constexpr std::string_view does_not_parse = "it does not parse";
 inline constexpr std::string_view long_completion = "the completion alone is longer than --max-tokens";
 inline constexpr std::string_view long_signature = "signature and completion are longer than --max-tokens";
 inline constexpr std::string_view special_token = "it contains a special token";
+inline constexpr std::string_view unknown_name = "the completion uses a name that the prompt does not have";
 inline constexpr std::string_view no_code = "its body has no code, or is shorter than --shortest-completion";
 
 // Empty where the kernel's text is not one valid function.
@@ -52,8 +53,9 @@ struct Wanted {
 };
 
 // The kernel with the hole, and as much context as fits, in this order: signature, decorators of Triton,
-// imports, definitions that the hole uses, the kernel's statements from the hole outwards, definitions that
-// they use, other decorators, the launcher. The reason where not even the signature fits.
+// imports, definitions that the hole uses (of one that does not fit, its signature), statements that bind
+// names of the hole, the kernel's other statements from the hole outwards, definitions that they use, other
+// decorators, the launcher. The reason where not even the signature fits.
 std::expected<Surroundings, std::string_view> surroundings(const corpus::Unit& unit, const KernelCode& kernel,
                                                            const Wanted& wanted);
 

@@ -54,6 +54,21 @@ TEST(ReadLabels, WhatNeedsSharedMemoryHasIt) {
   EXPECT_FALSE(read_labels(triton("a = tl.dotted(x, y)")).shared_memory);
 }
 
+TEST(ReadLabels, AnAutotuneOfALibraryIsAutotune) {
+  for (const char* decorator :
+       {"@fla_cache_autotune(configs=c)", "@libentry.libtuner(configs=c)", "@autotune", "@my.autotune (c)"}) {
+    corpus::Unit unit = triton("def k(): pass");
+    unit.decorators = {decorator};
+    EXPECT_TRUE(read_labels(unit).autotune) << decorator;
+  }
+}
+
+TEST(ReadLabels, AnArgumentNamedAutotuneIsNoDecorator) {
+  corpus::Unit unit = triton("def k(): pass");
+  unit.decorators = {"@jit(use=autotune)", "@autotune_later(c)", "@triton.heuristics({'a.autotune': 1})"};
+  EXPECT_FALSE(read_labels(unit).autotune);
+}
+
 TEST(ReadLabels, AutotuneIsADecorator) {
   corpus::Unit unit = triton("def k(): autotune()");
   EXPECT_FALSE(read_labels(unit).autotune);

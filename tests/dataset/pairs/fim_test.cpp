@@ -80,9 +80,10 @@ TEST(FimRows, BodyOfOneLineIsKeptByteForByte) {
   auto unit =
       test::unit_of(UnitKind::triton, "f",
                     {.text = "def f(x): return first(x) + second(x) * third(x)", .signature_end = ":"});
+  unit.context = "from parts import first, second, third\n";
   auto rows = rows_of(unit);
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows[0].prompt, "def f(x):");
+  EXPECT_EQ(rows[0].prompt, "from parts import first, second, third\n\ndef f(x):");
   EXPECT_EQ(rows[0].completion, " return first(x) + second(x) * third(x)");
 }
 
@@ -217,6 +218,61 @@ TEST(FimRows, ContextIsTakenNearestFirst) {
   EXPECT_THAT(row->prompt, HasSubstr("    # ...\n"));
   EXPECT_THAT(whole(*row), HasSubstr("= " + row->completion));
   EXPECT_LT(row->prompt.size() + row->completion.size(), unit.text.size() / 2);
+}
+
+// A kernel that begins with a definition and ends with its use, far apart.
+Source far_source() {
+  Source source = long_source();
+  source.text.insert(source.text.find(":\n") + 2, "    scale_of_all = tl.load(x_ptr + n * 7)\n");
+  source.text += "    tl.store(y_ptr, tl.exp2(scale_of_all) * scale_of_all)\n";
+  return source;
+}
+
+const Row* row_of(const std::vector<Row>& rows, std::string_view completion) {
+  for (const Row& row : rows)
+    if (row.completion == completion) return &row;
+  return nullptr;
+}
+
+constexpr std::string_view far_call = "tl.store(y_ptr, tl.exp2(scale_of_all) * scale_of_all)";
+
+TEST(FimRows, AStatementThatBindsANameOfTheHoleIsShownFirst) {
+  Unit unit = test::unit_of(UnitKind::triton, "long_kernel", far_source());
+  unit.context = "import triton\nimport triton.language as tl\n";
+  FimRows made = fim_rows(unit, {.calls = 999, .max_tokens = 400});
+  const Row* row = row_of(made.rows, far_call);
+  ASSERT_NE(row, nullptr);
+  EXPECT_THAT(row->prompt, HasSubstr("    scale_of_all = tl.load(x_ptr + n * 7)\n    # ...\n"));
+}
+
+TEST(FimRows, AHelperThatDoesNotFitIsShownByItsSignature) {
+  Source source{.text = "@triton.jit\ndef f(x_ptr, n):\n    tl.store(x_ptr, helper(n, 1) + helper(n, 2))\n",
+                .signature_end = "n):\n"};
+  Unit unit = test::unit_of(UnitKind::triton, "f", source);
+  unit.context = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef helper(a, b: int = 1):\n";
+  for (int i = 0; i < 200; ++i) unit.context += "    a = a * " + std::to_string(i) + " + b\n";
+  unit.context += "    return a\n";
+  FimRows made = fim_rows(unit, {.max_tokens = 300});
+  ASSERT_FALSE(made.rows.empty());
+  EXPECT_THAT(made.rows[0].prompt, HasSubstr("\n@triton.jit\ndef helper(a, b: int = 1):\n    ...\n"));
+}
+
+TEST(FimRows, ACompletionWithANameThatThePromptDoesNotHaveIsLeftOutAndCounted) {
+  Source source{.text =
+                    "@triton.jit\ndef f(x_ptr, n):\n    y = tl.load(x_ptr + n)  # helper\n"
+                    "    tl.store(x_ptr, helper(n, y, n=n) + y.helper)\n",
+                .signature_end = "n):\n"};
+  Unit unit = test::unit_of(UnitKind::triton, "f", source);
+  unit.context = "import triton\nimport triton.language as tl\n";
+  FimRows made = fim_rows(unit, {.blocks = 9, .calls = 9});
+  for (const Row& row : made.rows) EXPECT_THAT(row.completion, Not(HasSubstr("helper(")));
+  EXPECT_GT(left_out(made, unknown_name), 0U);
+}
+
+TEST(FimRows, ANameThatTheCompletionBindsIsKnown) {
+  Unit unit = scale();
+  unit.context = "import triton\nimport triton.language as tl\n";
+  EXPECT_EQ(left_out(fim_rows(unit, {}), unknown_name), 0U);
 }
 
 TEST(FimRows, ABodyLongerThanTheLimitIsLeftOutAndCounted) {
