@@ -34,6 +34,13 @@ std::size_t head_of(std::string_view bytes) {
   return bytes.size();
 }
 
+// The offset in "incorporates code from" and the like; 0 where the text has none of them.
+std::size_t after_code_from(std::string_view text) {
+  for (std::string_view word : {"incorporates code from", "based on code from"})
+    if (std::size_t at = text.find(word); at != text.npos) return at + 1;
+  return 0;
+}
+
 // The offset after "adapted from" and the like; 0 where the text has none of them.
 std::size_t after_taking(std::string_view text) {
   static constexpr std::array taken = std::to_array<std::string_view>(
@@ -46,6 +53,7 @@ std::size_t after_taking(std::string_view text) {
       std::size_t from = std::min(text.find(" from", end), text.find("based on", end));
       if (from != text.npos && from - end <= 24) return from;
     }
+  if (std::size_t at = after_code_from(text); at > 0) return at;
   for (std::string_view word :
        {"based on http", "based on https", "source: http", "reference implementation: http"})
     if (std::size_t at = text.find(word); at != text.npos) return at + 1;
@@ -84,7 +92,9 @@ std::string with_address(std::string_view bytes, std::size_t at, std::size_t& en
   if (text.find("://") != text.npos || end >= bytes.size()) return text;
   std::size_t next_end = line_end(bytes, end);
   std::string_view next = bare(bytes.substr(end, next_end - end));
-  if (!next.starts_with("http")) return text;
+  // "See the original repository at https://..." after a sentence that names the project.
+  const bool named = after_code_from(lower(text)) > 0 && next.find("://") != next.npos;
+  if (!next.starts_with("http") && !named) return text;
   end = next_end;
   return text + " " + std::string(next);
 }

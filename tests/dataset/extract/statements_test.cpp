@@ -35,6 +35,14 @@ TEST(Statements, TheAddressMayStandOnTheNextLine) {
   EXPECT_FALSE(found[0].of_file);
 }
 
+TEST(Statements, CodeFromAProjectIsTaken) {
+  for (const char* text :
+       {"# It incorporates code from Other, under MIT.\n# See it at https://example.org/c.\n",
+        "# It is based on code from Other, located at:\n# https://example.org/c\n",
+        "# Based on code from https://example.org/c\n"})
+    EXPECT_THAT(statements_of(text, Language::python).provenance, SizeIs(1)) << text;
+}
+
 TEST(Statements, WithoutAnAddressThereIsNoStatement) {
   EXPECT_THAT(statements_of("# values taken from the table\n", Language::python).provenance, IsEmpty());
 }
