@@ -129,19 +129,25 @@ std::vector<std::string> undefined_names(std::string_view python) {
   return {missing.begin(), missing.end()};
 }
 
-std::string without_unknown_decorators(std::string_view python) {
+std::vector<corpus::Span> unknown_decorators(std::string_view python) {
   const CodeParts parts = code_parts(python, Language::python);
   const NameSet defined = defined_in(parts);
+  std::vector<corpus::Span> found;
+  for (const CodePart& part : parts.parts)
+    for (const DecoratorPart& decorator : part.decorators)
+      if (!std::ranges::all_of(decorator.uses,
+                               [&](const std::string& name) { return is_known(defined, name); }))
+        found.push_back(decorator.span);
+  return found;
+}
+
+std::string without_unknown_decorators(std::string_view python) {
   std::string text;
   std::size_t done = 0;
-  for (const CodePart& part : parts.parts)
-    for (const DecoratorPart& decorator : part.decorators) {
-      if (std::ranges::all_of(decorator.uses,
-                              [&](const std::string& name) { return is_known(defined, name); }))
-        continue;
-      text += python.substr(done, decorator.span.begin - done);
-      done = decorator.span.end;
-    }
+  for (const corpus::Span& span : unknown_decorators(python)) {
+    text += python.substr(done, span.begin - done);
+    done = span.end;
+  }
   return text + std::string(python.substr(done));
 }
 

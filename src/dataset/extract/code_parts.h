@@ -42,6 +42,9 @@ bool parses(std::string_view code, Language language);
 // A relative import is named as written ("from ..utils").
 std::vector<std::string> undefined_names(std::string_view python);
 
+// The lines of decorators whose names nothing in the Python code defines.
+std::vector<corpus::Span> unknown_decorators(std::string_view python);
+
 // The Python code without decorators whose names nothing in it defines.
 std::string without_unknown_decorators(std::string_view python);
 

@@ -18,6 +18,7 @@
 #include "dataset/licence/licence.h"
 #include "dataset/pairs/code_text.h"
 #include "dataset/pairs/row_code.h"
+#include "dataset/units/code_words.h"
 #include "dataset/units/row.h"
 
 namespace kw::pairs {
@@ -34,6 +35,10 @@ std::string flat_text(const corpus::Unit& unit) {
 // Why Python cannot run as it is; empty where it can.
 std::string lacks(std::string_view code) {
   if (!harvest::parses(code, Language::python)) return std::string(does_not_parse);
+  // Code that looks for its own package, or for files beside it.
+  const std::string bare = corpus::without_words(code, corpus::Syntax::python);
+  for (std::string_view path : {"importlib.import_module", "__file__"})
+    if (holds_word(bare, path)) return fmt::format("it uses {}", path);
   const auto names = harvest::undefined_names(code);
   return names.empty() ? "" : fmt::format("nothing defines {}", shorten(names.front(), 80));
 }
@@ -43,6 +48,9 @@ std::expected<std::string, std::string> program_of(const corpus::Unit& unit) {
   if (unit.launcher.text.empty()) return std::unexpected("no function at module level launches the kernel");
   std::string code = joined({unit.launcher.context, flat_text(unit), unit.launcher.text});
   if (!code.ends_with('\n')) code += '\n';
+  for (const corpus::Span& span : harvest::unknown_decorators(code))
+    if (corpus::sets_arguments(trim(std::string_view(code).substr(span.begin, span.end - span.begin))))
+      return std::unexpected("the rewrite: nothing defines the decorator that sets its kernel's arguments");
   code = harvest::without_unknown_decorators(code);
   if (std::string why = lacks(code); !why.empty()) return std::unexpected("the rewrite: " + why);
   return code;

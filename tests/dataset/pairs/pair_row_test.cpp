@@ -52,6 +52,31 @@ TEST(PairRow, AKernelThatNoFunctionLaunchesIsNoPair) {
   EXPECT_FALSE(pair_row(original(UnitKind::cuda_kernel), rewrite(""), {}).has_value());
 }
 
+TEST(PairRow, AKernelWhoseTunerNothingDefinesIsNoPair) {
+  for (const char* decorator : {"@cache_autotune(c)", "@heuristics(h)", "@lib.libtuner(c)", "@tuner"}) {
+    Unit unit = rewrite();
+    unit.text = std::string(decorator) + "\n" + unit.text;
+    auto row = pair_row(original(UnitKind::cuda_kernel), unit, {});
+    ASSERT_FALSE(row.has_value()) << decorator;
+    EXPECT_EQ(row.error(), "the rewrite: nothing defines the decorator that sets its kernel's arguments");
+  }
+}
+
+TEST(PairRow, OtherDecoratorsThatNothingDefinesAreRemoved) {
+  Unit unit = rewrite();
+  unit.text = "@libentry()\n" + unit.text;
+  EXPECT_TRUE(pair_row(original(UnitKind::cuda_kernel), unit, {}).has_value());
+}
+
+TEST(PairRow, CodeThatNeedsItsOwnPackageIsNoPair) {
+  auto row = pair_row(original(UnitKind::cuda_kernel),
+                      rewrite("import importlib\ndef call():\n    importlib.import_module('a')\n"), {});
+  ASSERT_FALSE(row.has_value());
+  EXPECT_EQ(row.error(), "the rewrite: it uses importlib.import_module");
+  EXPECT_FALSE(
+      pair_row(original(UnitKind::cuda_kernel), rewrite("def call():\n    k(__file__)\n"), {}).has_value());
+}
+
 TEST(PairRow, AReferenceThatIsNotWholeIsNoPair) {
   Unit torch = original(UnitKind::torch);
   torch.text = "def k(x):\n    return helper(x)\n";
