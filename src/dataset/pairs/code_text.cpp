@@ -96,6 +96,36 @@ bool holds_code(std::string_view text, Language language) {
   return false;
 }
 
+std::string without_prose(std::string_view text, Language language) {
+  std::string code;
+  int depth = 0;  // of brackets: a string in them is an argument
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t behind = after_comment(text, i, language);
+    if (behind > i) {
+      if (text[behind - 1] == '\n') code += '\n';
+    } else if (text[i] == '"' || text[i] == '\'') {
+      behind = after_string(text, i, language);
+      const std::size_t line = code.rfind('\n') + 1;  // npos + 1 is 0
+      const std::string_view before = trim(std::string_view(code).substr(line));
+      const std::string_view rest = text.substr(behind, text.find('\n', behind) - behind);
+      const bool alone = depth <= 0 && language == Language::python &&
+                         (before.empty() || is_string_prefix(before)) &&
+                         (trim(rest).empty() || trim(rest).starts_with('#'));
+      if (alone)
+        code.resize(line);
+      else
+        code += text.substr(i, behind - i);
+    } else {
+      if (std::string_view("([{").contains(text[i])) ++depth;
+      if (std::string_view(")]}").contains(text[i])) --depth;
+      code += text[i];
+      behind = i + 1;
+    }
+    i = behind;
+  }
+  return code;
+}
+
 bool holds_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
@@ -154,6 +184,18 @@ bool cuts_a_character(std::string_view region, Span middle) {
 // Each hole is looked for in the whole text, so a longer one would take seconds.
 constexpr std::size_t longest_with_holes = std::size_t{1} << 18;  // bytes
 
+std::size_t bytes_of_code(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !is_blank(c); }));
+}
+
+// Whether a completion is more prose than code, or has too little code beside its prose.
+bool is_mostly_prose(std::string_view completion, Language language, const FimOptions& options) {
+  const std::string code = without_prose(completion, language);
+  const std::size_t bytes = bytes_of_code(code);
+  const std::size_t all = bytes_of_code(completion);
+  return bytes < all && (bytes * 2 < all || trim(code).size() < options.shortest_completion);
+}
+
 // Beside other context, a hole of at most half a row is learnt best. A text that the kernel has twice would
 // be copied, not learnt.
 bool is_worth_it(const corpus::Unit& unit, std::string_view text, const Cut& cut, const FimOptions& options) {
@@ -163,7 +205,9 @@ bool is_worth_it(const corpus::Unit& unit, std::string_view text, const Cut& cut
   if (trim(completion).size() < options.shortest_completion) return false;
   const std::size_t first = text.find(trim(completion));
   if (text.find(trim(completion), first + 1) != text.npos) return false;
-  if (cut.node != "body" && estimated_tokens(completion) > options.max_tokens / 2) return false;
+  if (cut.node != "body" && (estimated_tokens(completion) > options.max_tokens / 2 ||
+                             is_mostly_prose(completion, language_of(unit.kind), options)))
+    return false;
   return holds_code(completion, language_of(unit.kind));
 }
 

@@ -27,6 +27,9 @@ bool holds_special_token(std::string_view text);
 // Reads each byte once; an unterminated literal ends at the end of the text.
 bool holds_code(std::string_view text, harvest::Language language);
 
+// The text without comments and docstrings: strings that are statements of their own.
+std::string without_prose(std::string_view text, harvest::Language language);
+
 // Whether the text contains the name as a complete word.
 bool holds_word(std::string_view text, std::string_view word);
 

@@ -24,19 +24,25 @@ using corpus::Unit;
 constexpr std::string_view prefix_token = "<|fim_prefix|>";
 constexpr std::string_view suffix_token = "<|fim_suffix|>";
 constexpr std::string_view middle_token = "<|fim_middle|>";
+// Of functions with an equal hole: a text that more have is boilerplate.
+constexpr std::uint32_t most_occurrences = 4;
 constexpr std::size_t mark_tokens = 4;  // of a row, the end of the text among them
 
 std::string_view middle_of(const KernelCode& kernel, const Cut& cut) {
   return std::string_view(kernel.text).substr(cut.middle.begin, cut.middle.end - cut.middle.begin);
 }
 
-// Lines with more than white space, comments and lone marks.
-std::uint64_t code_lines(std::string_view text, harvest::Language language) {
+corpus::Syntax syntax_of(harvest::Language language) {
+  return language == harvest::Language::cuda ? corpus::Syntax::cuda : corpus::Syntax::python;
+}
+
+// Lines with code, of a text without comments and strings.
+std::uint64_t code_lines(std::string_view code, harvest::Language language) {
   std::uint64_t lines = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (holds_code(text.substr(0, end), language)) ++lines;
-    text.remove_prefix(std::min(end + 1, text.size()));
+  while (!code.empty()) {
+    const std::size_t end = std::min(code.find('\n'), code.size());
+    if (holds_code(code.substr(0, end), language)) ++lines;
+    code.remove_prefix(std::min(end + 1, code.size()));
   }
   return lines;
 }
@@ -152,8 +158,9 @@ class RowMaker {
                             .region = unit_.source.span,
                             .middle = {unit_.source.span.begin + kernel_.in_unit(cut.middle.begin),
                                        unit_.source.span.begin + kernel_.in_unit(cut.middle.end)}};
-    row.difficulty = {.operations = static_cast<std::uint64_t>(std::popcount(operations_in(row.completion))),
-                      .lines = code_lines(row.completion, language_),
+    const std::string code = corpus::without_words(row.completion, syntax_of(language_));
+    row.difficulty = {.operations = static_cast<std::uint64_t>(std::popcount(operations_in(code))),
+                      .lines = code_lines(code, language_),
                       .tokens = estimated_tokens(row.completion),
                       .occurrences = cut.occurrences};
     made_.rows.push_back(std::move(row));
@@ -209,7 +216,13 @@ FimRows fim_rows(const Unit& unit, const FimOptions& options, const Occurrences&
   if (std::ranges::none_of(cuts, [](const Cut& cut) { return cut.node == "body"; }))
     ++made.left_out[std::string(no_code)];
   RowMaker maker(unit, *kernel, options, made);
-  for (const Cut& cut : choose_cuts(std::move(cuts), options)) maker.add(cut);
+  for (const Cut& cut : choose_cuts(std::move(cuts), options)) {
+    // The rarest hole of its kind: all others are as common.
+    if (cut.occurrences > most_occurrences)
+      ++made.left_out[std::string(common_hole)];
+    else
+      maker.add(cut);
+  }
   return made;
 }
 

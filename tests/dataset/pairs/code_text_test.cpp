@@ -35,6 +35,15 @@ TEST(HoldsCode, AnUnfinishedStringEndsWithTheText) {
   EXPECT_FALSE(holds_code("'\\", Language::python));
 }
 
+TEST(WithoutProse, DocstringsAndCommentsAreProse) {
+  EXPECT_EQ(without_prose("  r\"\"\"a\nb\"\"\"\n  x = 1  # c\n", Language::python), "\n  x = 1  \n");
+}
+
+TEST(WithoutProse, AStringThatIsAnArgumentIsCode) {
+  constexpr std::string_view call = "f(\n  \"\"\"\n  add.u32\n  \"\"\"\n)\nx = 'a'\n";
+  EXPECT_EQ(without_prose(call, Language::python), call);
+}
+
 TEST(Joined, PiecesHaveOneBlankLineBetweenThem) {
   EXPECT_EQ(joined({"a", "", "b\n", " \n", "c"}), "a\n\nb\n\nc");
 }

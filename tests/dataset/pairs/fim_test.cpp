@@ -202,6 +202,31 @@ TEST(FimRows, TheRarestHoleIsTaken) {
   }
 }
 
+TEST(FimRows, AHoleThatMoreThanFourFunctionsHaveIsLeftOutAndCounted) {
+  Occurrences often;
+  for (const Row& row : fim_rows(scale(), {.expressions = 99}).rows) often[hole_key(row.completion)] = 5;
+  FimRows made = fim_rows(scale(), {.blocks = 0, .expressions = 1, .calls = 0}, often);
+  EXPECT_THAT(made.rows, IsEmpty());
+  EXPECT_EQ(left_out(made, common_hole), 2U);
+  for (auto& [key, functions] : often) functions = 4;
+  EXPECT_EQ(fim_rows(scale(), {.blocks = 0, .expressions = 1, .calls = 0}, often).rows.size(), 2U);
+}
+
+TEST(FimRows, AHoleThatIsMostlyProseIsLeftOut) {
+  Source source = test::scale_source();
+  source.text =
+      "@triton.jit\ndef f(x_ptr, n, BLOCK: tl.constexpr):\n"
+      "    \"\"\"Reads a value, of which much may be said, and which is then of no more use to "
+      "anyone.\"\"\"\n"
+      "    first = tl.load(x_ptr + n * BLOCK + 1)\n"
+      "    # One of these lines is longer than what it is about, and so is this other one, which is why they "
+      "go.\n"
+      "    second = tl.load(x_ptr + n * BLOCK + 2)\n    third = tl.load(x_ptr + n * BLOCK + 3)\n"
+      "    tl.store(x_ptr, first + second + third)\n";
+  for (const Row& row : fim_rows(test::unit_of(UnitKind::triton, "f", source), {.blocks = 99}).rows)
+    if (row.hole->node == "block") EXPECT_THAT(row.completion, Not(HasSubstr("Reads a value")));
+}
+
 TEST(HoleKey, WhiteSpaceIsNoDifference) {
   EXPECT_EQ(hole_key(" a  +\n\tb\n"), hole_key("a + b"));
   EXPECT_NE(hole_key("a + b"), hole_key("ab"));
@@ -331,6 +356,17 @@ TEST(FimRows, DifficultyCountsLinesAndOperations) {
   auto rows = rows_of(scale());
   EXPECT_EQ(rows[0].difficulty.lines, 4U);
   EXPECT_GT(rows[0].difficulty.tokens, 40U);
+}
+
+TEST(FimRows, DifficultyIsOfTheCodeAlone) {
+  Source source{.text =
+                    "@triton.jit\ndef f(x_ptr, n):\n    r\"\"\"An exp\n    of the sum.\n    \"\"\"\n"
+                    "    # the max\n    tl.store(x_ptr, tl.ceil(tl.load(x_ptr + n)))\n",
+                .signature_end = "n):\n"};
+  auto rows = rows_of(test::unit_of(UnitKind::triton, "f", source));
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0].difficulty.lines, 1U);
+  EXPECT_EQ(rows[0].difficulty.operations, 1U);  // rounding
 }
 
 TEST(FimRows, TextWithSpecialTokensIsLeftOutAndCounted) {
