@@ -54,6 +54,8 @@ std::size_t after_taking(std::string_view text) {
       if (from != text.npos && from - end <= 24) return from;
     }
   if (std::size_t at = after_code_from(text); at > 0) return at;
+  // "Based on the tutorial of X: https://...".
+  if (bare(text).starts_with("based on ") && text.find("http") != text.npos) return 1;
   for (std::string_view word :
        {"based on http", "based on https", "source: http", "reference implementation: http"})
     if (std::size_t at = text.find(word); at != text.npos) return at + 1;
@@ -92,8 +94,10 @@ std::string with_address(std::string_view bytes, std::size_t at, std::size_t& en
   if (text.find("://") != text.npos || end >= bytes.size()) return text;
   std::size_t next_end = line_end(bytes, end);
   std::string_view next = bare(bytes.substr(end, next_end - end));
-  // "See the original repository at https://..." after a sentence that names the project.
-  const bool named = after_code_from(lower(text)) > 0 && next.find("://") != next.npos;
+  // "See the original repository at https://..." after a sentence that names the project, or an item after
+  // "adapted from:".
+  const bool named =
+      (after_code_from(lower(text)) > 0 || text.ends_with(':')) && next.find("://") != next.npos;
   if (!next.starts_with("http") && !named) return text;
   end = next_end;
   return text + " " + std::string(next);

@@ -43,6 +43,12 @@ TEST(Statements, CodeFromAProjectIsTaken) {
     EXPECT_THAT(statements_of(text, Language::python).provenance, SizeIs(1)) << text;
 }
 
+TEST(Statements, WhatIsBasedOnAnAddressWasTaken) {
+  for (const char* text : {"# Based on the tutorial of Other: https://example.org/t\n",
+                           "# Kernels 1 and 2 are adapted from:\n#   Other (https://example.org/c)\n"})
+    EXPECT_THAT(statements_of(text, Language::python).provenance, SizeIs(1)) << text;
+}
+
 TEST(Statements, WithoutAnAddressThereIsNoStatement) {
   EXPECT_THAT(statements_of("# values taken from the table\n", Language::python).provenance, IsEmpty());
 }
