@@ -319,18 +319,21 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
                                          .wrap_reference = found.wraps_reference});
 }
 
+async::Task<Outcome<FamilyAnswer>> Attempt::replay_family(CandidateReplays& replays, FamilyQuestion asked,
+                                                          std::vector<std::string>& unreplayed) {
+  std::string family = asked.family;
+  auto answer = co_await replays.family(std::move(asked));
+  if (answer && answer->took_another_way) unreplayed.push_back(std::move(family));
+  co_return answer;
+}
+
 async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& replays) {
   Varied varied;
   if (!oracle_.varies_inputs()) co_return varied;
   StageTimer timer(case_, Stage::replay);
-  auto found = co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes()),
-                                     [&](FamilyQuestion asked) -> async::Task<Outcome<FamilyAnswer>> {
-                                       std::string family = asked.family;
-                                       auto answer = co_await replays.family(std::move(asked));
-                                       if (answer && answer->took_another_way)
-                                         varied.unreplayed.push_back(std::move(family));
-                                       co_return answer;
-                                     });
+  auto found = co_await try_families(
+      oracle_.facts().families, most_families_on_device(moved_bytes()),
+      [&](FamilyQuestion asked) { return replay_family(replays, std::move(asked), varied.unreplayed); });
   if (!found) co_return std::unexpected(found.error());
   varied.generality = std::move(*found);
   co_return varied;

@@ -60,6 +60,8 @@ class Attempt {
     std::vector<std::string> unreplayed = {};  // families on which replays prove nothing
   };
   async::Task<Outcome<Varied>> vary_inputs(CandidateReplays& replays);
+  async::Task<Outcome<FamilyAnswer>> replay_family(CandidateReplays& replays, FamilyQuestion asked,
+                                                   std::vector<std::string>& unreplayed);
   async::Task<Outcome<Varied>> call_on_the_rest(Varied varied, InProcess& in_process, wire::Weights weights);
   async::Task<bool> vary_shapes(wire::Weights weights);
   async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
