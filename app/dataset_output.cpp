@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <fstream>
 #include <initializer_list>
 #include <string_view>
 
@@ -31,24 +29,9 @@ std::string first_line(const fs::path& file) {
   return line && *line ? (*line)->text : std::string();
 }
 
-// The footer of a Parquet file, which holds the names of its columns: [footer][its length]["PAR1"].
-std::string parquet_footer(const fs::path& file) {
-  constexpr std::streamoff end_bytes = 8;
-  constexpr std::uint32_t most_bytes = 16U << 20;
-  std::ifstream bytes(file, std::ios::binary);
-  std::uint32_t footer_bytes = 0;  // little-endian, as this machine is
-  bytes.seekg(-end_bytes, std::ios::end);
-  bytes.read(reinterpret_cast<char*>(&footer_bytes), sizeof footer_bytes);
-  if (!bytes || footer_bytes > most_bytes) return {};
-  std::string footer(footer_bytes, '\0');
-  bytes.seekg(-end_bytes - static_cast<std::streamoff>(footer_bytes), std::ios::end);
-  bytes.read(footer.data(), static_cast<std::streamsize>(footer.size()));
-  return bytes ? footer : std::string();
-}
-
 bool has_columns(const fs::path& file, std::initializer_list<std::string_view> names) {
   if (file.extension() == ".parquet") {
-    const std::string footer = parquet_footer(file);
+    const std::string footer = table::parquet_footer(file.string());
     return std::ranges::all_of(names, [&](std::string_view name) { return footer.contains(name); });
   }
   const std::string line = first_line(file);

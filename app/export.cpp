@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 
 #include "base/core/files.h"
 #include "base/process/child.h"
+#include "base/rows/formats.h"
 #include "loop/run_store/run_reader.h"
 #include "loop/run_store/trace_files.h"
 #include "loop/run_store/training_files.h"
@@ -58,20 +58,9 @@ Result<> check_export_flags(const ExportFlags& flags, const store::TrainingOptio
   return {};
 }
 
-// Whether the file's footer names columns of training rows: [footer][its length, 4 bytes]["PAR1"].
 bool is_parquet_of_rows(const fs::path& file) {
-  constexpr std::streamoff end_bytes = 8;
-  constexpr std::uint32_t most_bytes = 16U << 20;
-  std::ifstream bytes(file, std::ios::binary);
-  std::uint32_t footer_bytes = 0;  // little-endian, as this machine is
-  bytes.seekg(-end_bytes, std::ios::end);
-  bytes.read(reinterpret_cast<char*>(&footer_bytes), sizeof footer_bytes);
-  if (!bytes || footer_bytes > most_bytes) return false;
-  std::string footer(footer_bytes, '\0');
-  bytes.seekg(-end_bytes - static_cast<std::streamoff>(footer_bytes), std::ios::end);
-  bytes.read(footer.data(), static_cast<std::streamsize>(footer.size()));
-  return bytes && footer.contains("sample_key") && footer.contains("sample_number") &&
-         footer.contains("trust");
+  const std::string footer = table::parquet_footer(file.string());
+  return footer.contains("sample_key") && footer.contains("sample_number") && footer.contains("trust");
 }
 
 bool is_card(const fs::path& file) {

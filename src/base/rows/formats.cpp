@@ -7,6 +7,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parser.hpp>
+#include <cstdint>
+#include <fstream>
 #include <utility>
 
 #include "base/core/json.h"
@@ -344,6 +346,21 @@ class ParquetRows : public JsonlRows {
 };
 
 }  // namespace
+
+// The end of a file is [footer][its length, 4 bytes]["PAR1"].
+std::string parquet_footer(const std::string& path) {
+  constexpr std::streamoff end_bytes = 8;
+  constexpr std::uint32_t most_bytes = 16U << 20;
+  std::ifstream bytes(path, std::ios::binary);
+  std::uint32_t footer_bytes = 0;  // little-endian, as this machine is
+  bytes.seekg(-end_bytes, std::ios::end);
+  bytes.read(reinterpret_cast<char*>(&footer_bytes), sizeof footer_bytes);
+  if (!bytes || footer_bytes > most_bytes) return {};
+  std::string footer(footer_bytes, '\0');
+  bytes.seekg(-end_bytes - static_cast<std::streamoff>(footer_bytes), std::ios::end);
+  bytes.read(footer.data(), static_cast<std::streamsize>(footer.size()));
+  return bytes ? footer : std::string();
+}
 
 Result<std::unique_ptr<TextRows>> open_parquet(const std::string& path, const ReadOptions& options) {
   // Reports a directory or a missing file before a process is started.

@@ -56,5 +56,7 @@ class JsonlRows : public IndexedRows {
 
 // next() writes the rows to options.spill (a folder; empty: the system's).
 Result<std::unique_ptr<TextRows>> open_parquet(const std::string& path, const ReadOptions& options);
+// The bytes of the file's footer, which name its columns, at most 16 MiB; empty if it cannot be read.
+std::string parquet_footer(const std::string& path);
 
 }  // namespace kw::table
