@@ -127,7 +127,7 @@ async::Task<Outcome<Generality>> try_families(std::vector<std::string> families,
     }
     auto tried = co_await try_family({.family = sent}, ask);
     if (!tried) co_return std::unexpected(tried.error());
-    // Two wrong draws are two wrong draws: a candidate may answer rightly every second time.
+    // A candidate that answers rightly every second time fails each family once.
     if (tried->wrong_once && !tried->trial.reported_only) {
       if (!wrong_once_on.empty()) {
         tried->trial = std::move(*tried->wrong_once);
