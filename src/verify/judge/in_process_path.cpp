@@ -100,7 +100,9 @@ async::Task<Outcome<Generality>> InProcess::call_on_families(std::vector<std::st
 }
 
 async::Task<Outcome<FamilyAnswer>> InProcess::ask_family(std::string family, Evidence& seen) {
-  auto answer = co_await calls_.family(next_call_++, std::move(family), case_.settings.timeout);
+  auto answer = co_await calls_.family(
+      next_call_++, std::move(family),
+      longest_wait({calls_.shortest_ms(), least_call_patience, case_.settings.timeout}));
   if (answer) answer->was_patient = true;
   if (!answer || !answer->failure) co_return answer;
   // A fault on the device ends the context of its process.

@@ -178,8 +178,11 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   request.backward = how.backward;
   ++calls_of_process_;
   request.flush_l2 = how.timed;
+  const auto began = async::SteadyClock::now();
   auto returned = co_await runner_->call(std::move(request), arena.get(), deadline_.or_in(budget));
   if (!returned) co_return ended(returned.error(), Stage::run);
+  const double call_ms = async::ms_since(began);
+  shortest_ms_ = shortest_ms_ > 0 ? std::min(shortest_ms_, call_ms) : call_ms;
   co_return std::move(*returned);
 }
 

@@ -89,6 +89,7 @@ class LiveCalls {
 
   std::uint64_t seed() const { return drawn_.seed; }    // of the inputs drawn last
   std::uint64_t launches() const { return launches_; }  // of all trials
+  double shortest_ms() const { return shortest_ms_; }   // of the calls that returned; 0: none did
   bool is_native() const { return native_code_; }       // CUDA C++ ran in one of them
   bool launched() const { return launches_ > 0 || native_code_; }
   std::optional<std::uint32_t> layers() const { return layers_; }  // around the process started last
@@ -111,6 +112,7 @@ class LiveCalls {
   std::uint32_t calls_of_process_ = 0;
   OracleSide::Drawn drawn_;  // for the next call, or, without the arena, of the last
   std::uint64_t launches_ = 0;
+  double shortest_ms_ = 0;
   bool native_code_ = false;
   std::optional<std::uint32_t> layers_;
   std::string printed_;

@@ -162,6 +162,11 @@ Player::Inputs Player::fresh_inputs() const {
 }
 
 async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how, Inputs inputs) {
+  return play_on(std::move(how), std::move(inputs), context_.settings.timeout);
+}
+
+async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::ReplayT how, Inputs inputs,
+                                                                          std::chrono::milliseconds limit) {
   Played played;
   played.seed = inputs.seed;
   played.poison_seed = inputs.poison_seed;
@@ -174,7 +179,7 @@ async::Task<std::expected<Player::Played, ReplayFailure>> Player::play_on(wire::
   played.drawn = std::move(drawn->facts);
   if (may_drop && !played.drawn.dropped.empty()) co_return played;
   auto began = async::SteadyClock::now();
-  auto facts = co_await replayer_->replay(std::move(how), Deadline::in(context_.settings.timeout));
+  auto facts = co_await replayer_->replay(std::move(how), Deadline::in(limit));
   played.wall_ms = async::ms_since(began);
   if (!facts)
     co_return std::unexpected(

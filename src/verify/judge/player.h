@@ -2,6 +2,7 @@
 // places of a replayed call's outputs in that arena.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -84,6 +85,9 @@ class Player {
   };
   Inputs fresh_inputs() const;
   async::Task<std::expected<Played, ReplayFailure>> play_on(wire::ReplayT how, Inputs inputs);
+  // The same, with this time for the replay in place of `--timeout`.
+  async::Task<std::expected<Played, ReplayFailure>> play_on(wire::ReplayT how, Inputs inputs,
+                                                            std::chrono::milliseconds limit);
 
   // Judges the outputs of the last play.
   async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,

@@ -253,6 +253,7 @@ async::Task<Outcome<std::string>> CandidateReplays::judge_one(std::size_t k, std
   auto played = co_await player().play(std::move(how));
   if (!played) co_return words_of(played.error());
   played->compared = true;
+  longest_ms_ = std::max(longest_ms_, played->wall_ms);
   if (!played->facts.downloads_equal)
     co_return "what its host does depends on what it reads back from the device";
   if (!played->facts.overrun.empty())
@@ -339,7 +340,9 @@ async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(FamilyQuestion asked
   Player::Inputs inputs = player().fresh_inputs();
   inputs.family = std::move(asked.family);
   inputs.reuse = !asked.fresh;
-  auto played = co_await player().play_on(std::move(how), std::move(inputs));
+  auto played =
+      co_await player().play_on(std::move(how), std::move(inputs),
+                                longest_wait({longest_ms_, least_replay_patience, case_.settings.timeout}));
   FamilyAnswer answer;
   if (!played) co_return co_await broken_on_family(std::move(played.error()));
   answer.drawn = played->drawn;

@@ -120,6 +120,7 @@ class CandidateReplays {
   std::vector<std::unique_ptr<Player>> processes_;  // the first one is judged
   Repeatable last_;
   std::uint32_t next_family_ = 0;
+  double longest_ms_ = 0;  // of the judged replays on the task's own inputs
 };
 
 }  // namespace kw::verify

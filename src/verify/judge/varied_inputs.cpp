@@ -16,6 +16,7 @@ constexpr std::size_t longest_words = 400;  // bytes of a text that the oracle s
 constexpr std::size_t most_named = 64;      // families
 constexpr std::size_t least_interpreted = 4;
 constexpr double interpreted_budget_ms = cpu_call_budget_ms / 8;  // of all families together
+constexpr double device_patience_factor = 100;
 constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30, middle_bytes = std::uint64_t{1} << 26;
 
 bool ran_out_of_time(const FamilyAnswer& answer) {
@@ -143,6 +144,13 @@ async::Task<Outcome<Generality>> try_families(std::vector<std::string> families,
   }
   if (families.empty()) found.why_not = "no input of the task can be varied";
   co_return found;
+}
+
+std::chrono::milliseconds longest_wait(const DevicePatience& patience) {
+  const auto most_ms = static_cast<double>(patience.timeout.count());
+  const double longest_ms = std::min(device_patience_factor * patience.usual_ms, most_ms);
+  return std::min(std::max(patience.least, std::chrono::milliseconds(std::llround(longest_ms))),
+                  patience.timeout);
 }
 
 std::size_t most_families_on_device(std::uint64_t moved_bytes) {

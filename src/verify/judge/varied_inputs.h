@@ -3,6 +3,7 @@
 // rule.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -48,6 +49,16 @@ std::string words_from(const std::string& text);
 FamilyTrial trial_of(const std::string& family, const FamilyAnswer& answer);
 // A failure stands if the candidate fails once more: one wrong draw of two proves nothing.
 void confirm(FamilyTrial& failed, const FamilyTrial& second);
+
+// The longest wait for a call or replay on a family on a device, where one on the task's own inputs took
+// `usual_ms`. No difference of values explains more, and a candidate without end holds the device that long.
+struct DevicePatience {
+  double usual_ms = 0;
+  std::chrono::milliseconds least{};  // a live call may compile a kernel again, a replay does not
+  std::chrono::milliseconds timeout{};
+};
+inline constexpr std::chrono::milliseconds least_replay_patience{10'000}, least_call_patience{30'000};
+std::chrono::milliseconds longest_wait(const DevicePatience& patience);
 
 // So many families of a task whose calls move these bytes on a device.
 std::size_t most_families_on_device(std::uint64_t moved_bytes);

@@ -321,5 +321,20 @@ TEST(FamiliesAreCapped, WhereCallsAreCostly) {
   EXPECT_EQ(most_families_interpreted(std::uint64_t{1} << 40), 4U);
 }
 
+// ---- how long a device is held
+
+TEST(WaitOnADevice, IsAHundredTimesAnOrdinaryReplay) {
+  EXPECT_EQ(longest_wait({.usual_ms = 300, .least = 10s, .timeout = 180s}), 30s);
+}
+
+TEST(WaitOnADevice, HasALeastOneForNeighboursAndCompilers) {
+  EXPECT_EQ(longest_wait({.usual_ms = 1, .least = 10s, .timeout = 180s}), 10s);
+}
+
+TEST(WaitOnADevice, NeverExceedsTheTimeLimit) {
+  EXPECT_EQ(longest_wait({.usual_ms = 1e300, .least = 10s, .timeout = 60s}), 60s);
+  EXPECT_EQ(longest_wait({.usual_ms = 1, .least = 10s, .timeout = 2s}), 2s);
+}
+
 }  // namespace
 }  // namespace kw::verify
