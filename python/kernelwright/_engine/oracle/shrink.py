@@ -19,7 +19,7 @@ SMALLEST = 8            # sizes below it are not halved
 
 
 def warm():
-    """Import PyTorch's code for the meta device: its first call takes long, which each oracle would spend."""
+    """Make the imports of a first draw and of a first call on the meta device, which each oracle would spend seconds on."""
     without_dynamo.install()
     with torch.device("meta"), torch.no_grad():
         torch.nn.Linear(1, 1)(torch.randn(1, 1))
