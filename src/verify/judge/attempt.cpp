@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "code/syntax/outline.h"
@@ -92,6 +93,15 @@ std::optional<Blame> examine_statically(const Job& job) {
 namespace {
 
 constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
+// Copies of a task's inputs and outputs that an attempt holds at once: arenas, the reference's values in two
+// precisions, temporaries of both sides, the state of replays. The oracle alone has held 3.5 (measured on an
+// H200).
+constexpr double buffers_of_a_task = 10;
+
+Blame recordings_are_lost() {
+  return blame_infrastructure(Stage::replay,
+                              Error{"the recordings cannot be loaded again after varied inputs", ""});
+}
 
 bool is_out_of_memory(const Ended& ended) {
   const auto* blame = std::get_if<Blame>(&ended);
@@ -211,18 +221,33 @@ async::Task<Outcome<>> Attempt::prepare_on_cpu() {
   co_return prepared;
 }
 
-// About ten buffers of a heavy task fill a GPU: its attempt runs alone, and its oracle does not outlive it.
-// While it waits for its turn it holds no memory, or several that wait would fill the device.
+// A large task needs the device memory of several attempts, so it takes as many shares of the device, and its
+// oracle does not outlive it. While it waits for them it holds no memory, or several that wait would fill the
+// device.
 async::Task<Outcome<>> Attempt::prepare_on_gpu() {
   auto prepared = co_await prepare();
-  const bool alone = prepared ? moved_bytes() > heavy_bytes : is_out_of_memory(prepared.error());
-  if (!alone) co_return prepared;
-  co_await oracle_.end_process();
-  co_await device_.drain();
+  const bool lacks_memory = !prepared && is_out_of_memory(prepared.error());
+  if (!lacks_memory && (!prepared || moved_bytes() <= heavy_bytes)) co_return prepared;
+  const std::size_t shares = lacks_memory ? device_.size() : shares_needed();
+  oracle_.retire();
+  const bool has_room = prepared && device_.widen(shares);
+  if (!has_room) {
+    co_await oracle_.end_process();
+    co_await device_.wait_for_several(shares);
+  }
   is_alone_ = device_.is_alone();
-  co_await case_.context.oracles.end_idle();
+  if (shares > 1) co_await case_.context.oracles.end_idle();
+  if (has_room) co_return prepared;
   if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
   co_return co_await prepare();
+}
+
+std::size_t Attempt::shares_needed() const {
+  if (case_.context.device_bytes == 0) return device_.size();
+  const double share_bytes =
+      static_cast<double>(case_.context.device_bytes) / static_cast<double>(device_.size());
+  const double shares = std::ceil(buffers_of_a_task * static_cast<double>(moved_bytes()) / share_bytes);
+  return static_cast<std::size_t>(std::clamp(shares, 1.0, static_cast<double>(device_.size())));
 }
 
 // Compiles at shapes that the interpreter can afford, then interprets.
@@ -294,6 +319,14 @@ async::Task<Evidence> Attempt::judge_on_gpu(ReplayPath& replay, InProcess& in_pr
 async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process, wire::Weights weights) {
   CandidateReplays& replays = replay.replays();
   writer_.take_replays(replays.player().facts(0), replays.player().tapes());
+  // The families come before the times: a large task is timed alone on the device, and others wait for its
+  // end.
+  auto varied = co_await vary_inputs(replays);
+  if (varied && !replays.is_loaded()) varied = std::unexpected<Ended>(recordings_are_lost());
+  if (!varied) {
+    writer_.end(varied.error());
+    co_return;
+  }
   if (settings_.timing_trials > 0) {
     const Times times = co_await replay.time(device_, reference_);
     writer_.take(times, moved_bytes());
@@ -302,9 +335,8 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
   const Provenance found = co_await replay.find_launches(reference_);
   writer_.take(found);
   if (found.ended) co_return;
-  auto varied = co_await vary_inputs(replays);
   co_await replays.end();
-  if (varied) varied = co_await call_on_the_rest(std::move(*varied), in_process, weights);
+  varied = co_await call_on_the_rest(std::move(*varied), in_process, weights);
   if (!varied) {
     writer_.end(varied.error());
     co_return;

@@ -65,6 +65,7 @@ struct Context {
   ClockFloor& clock_floor;
   Censuses& censuses;
   MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
+  std::uint64_t device_bytes = 0;       // of its memory; 0: unknown
   int device = -1;                      // CUDA ordinal, or -1
   std::string why_no_replay;            // of this machine; empty if it can replay
   std::shared_ptr<Timeline> timeline;   // null: none is kept
@@ -102,7 +103,8 @@ class StageTimer {
   async::SteadyClock::time_point start_ = async::SteadyClock::now();
 };
 
-// One verdict's lease of its device: a share, or all of it after the device was drained.
+// One verdict's lease of its device: a share, several for a task that needs much memory, or all of it after
+// the device was drained.
 class DeviceShare {
  public:
   DeviceShare(engine::DeviceLeases& leases, async::Stop& stop, const Timeline::Row& row)
@@ -120,13 +122,26 @@ class DeviceShare {
     co_await wait_for(leases_.all_instead_of(std::move(lease_)));
     alone_ = static_cast<bool>(lease_);
   }
+  // Takes so many shares in place of its own if they are free now.
+  bool widen(std::size_t shares) {
+    const bool done = leases_.widen(lease_, shares);
+    alone_ = alone_ || (done && lease_.shares() == leases_.size());
+    return done;
+  }
+  // Gives its share back and waits for so many. The caller holds no device memory meanwhile.
+  async::Task<> wait_for_several(std::size_t shares) {
+    const Timeline::Span span(row_, "wait for device memory");
+    co_await wait_for(leases_.several_instead_of(std::move(lease_), shares));
+    alone_ = lease_.shares() == leases_.size();
+  }
   void give_back() {
     lease_.give_back();
     alone_ = false;
   }
 
   bool is_alone() const { return alone_; }
-  bool has_others() const { return leases_.has_others(); }
+  bool has_others() const { return leases_.has_others(lease_); }
+  std::size_t size() const { return leases_.size(); }  // of the device, in shares
 
  private:
   async::Task<> wait_for(async::Task<engine::Lease> lease) {

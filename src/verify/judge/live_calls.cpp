@@ -86,8 +86,8 @@ Outcome<> LiveCalls::take(Result<std::unique_ptr<engine::Worker>> worker,
   if (!worker || !page)
     return could_not_start(Stage::import_, !worker ? worker.error() : page.error(), case_.stop);
   (*worker)->heed(&case_.stop);
-  // A large task is alone on the device and needs most of it.
-  if (case_.context.memory_guard != nullptr && !oracle_.is_retired())
+  // A large task that is alone on the device needs most of it.
+  if (case_.context.memory_guard != nullptr && !(oracle_.is_retired() && case_.is_alone))
     watched_ = case_.context.memory_guard->watch(**worker, case_.is_alone);
   runner_ = std::make_unique<engine::Runner>(std::move(*worker), std::move(*page));
   forked_by_ = std::move(from);

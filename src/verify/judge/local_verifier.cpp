@@ -54,6 +54,12 @@ std::unique_ptr<MemoryGuard> guard_of(const Gpu* gpu, async::Loop& loop, engine:
   return memory ? std::make_unique<MemoryGuard>(loop, std::move(memory), oracles, jobs) : nullptr;
 }
 
+// 0: unknown.
+std::uint64_t bytes_of(const Gpu* gpu) {
+  const auto memory = gpu == nullptr ? std::nullopt : device_memory(*gpu);
+  return memory ? memory->total_bytes : 0;
+}
+
 std::size_t cores() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
@@ -94,6 +100,7 @@ struct LocalVerifier::Lane {
                 clock_floor,
                 of.censuses_,
                 memory_guard.get(),
+                bytes_of(gpu),
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
                 of.options_.timeline,

@@ -46,8 +46,8 @@ std::string OracleSide::key() const {
 
 async::Task<Outcome<>> OracleSide::take() {
   const Timeline::Span span(case_.row, "wait for an oracle");
-  auto taken = co_await case_.context.oracles.take(
-      task_content(case_.job.task), task_key(case_.job.task, case_.settings, 0), Deadline::in(spawn_limit));
+  auto taken = co_await case_.context.oracles.take(task_content(case_.job.task),
+                                                   task_key(case_.job.task, case_.settings, 0), spawn_limit);
   if (!taken) co_return could_not_start(Stage::prepare, taken.error(), case_.stop);
   oracle_ = std::move(*taken);
   oracle_->worker().heed(&case_.stop);

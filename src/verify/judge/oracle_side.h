@@ -62,6 +62,7 @@ class OracleSide {
   int call_spec() const { return call_spec_.get(); }
   std::uint32_t halvings() const { return halvings_; }
   bool is_retired() const { return retired_; }
+  void retire() { retired_ = true; }
   engine::Oracle& process() const { return *oracle_; }
 
  private:

@@ -334,6 +334,12 @@ async::Task<Outcome<std::string>> CandidateReplays::check_own_memory(Evidence& s
 
 // A recording holds for other inputs as long as its host code saw what it saw when it was recorded.
 async::Task<Outcome<FamilyAnswer>> CandidateReplays::family(FamilyQuestion asked) {
+  if (!is_loaded()) {  // a family before this one broke its process
+    co_await end();
+    auto why_not = co_await load();
+    if (!why_not) co_return std::unexpected(why_not.error());
+    if (!why_not->empty()) co_return FamilyAnswer{.why_untried = std::move(*why_not)};
+  }
   wire::ReplayT how;
   how.slot = next_family_++ % static_cast<std::uint32_t>(tapes_.size());
   how.guard = true;

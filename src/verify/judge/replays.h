@@ -92,6 +92,8 @@ class CandidateReplays {
   async::Task<> end();
 
   std::size_t processes() const { return processes_.size(); }
+  // Whether the judged player has all recordings: it may have lost them on a family of inputs.
+  bool is_loaded() const { return !processes_.empty() && player().tapes() == tapes_.size(); }
   Player& player(std::size_t process = 0) const { return *processes_[process]; }
 
  private:

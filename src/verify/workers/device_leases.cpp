@@ -1,5 +1,6 @@
 #include "verify/workers/device_leases.h"
 
+#include <algorithm>
 #include <list>
 #include <utility>
 
@@ -8,58 +9,59 @@
 namespace kw::engine {
 
 struct DeviceLeases::State {
+  // One that waits for this number of shares.
+  struct Request {
+    async::Event* granted;
+    std::size_t shares;
+  };
+
   State(async::Loop& on, std::size_t number) : loop(on), shares(number) {}
 
   // A grant is counted here, before the waiting coroutine resumes.
   void admit() {
-    if (exclusive) return;
-    if (!for_all.empty()) {
-      if (shared > 0) return;
-      exclusive = true;
-      grant_first(for_all);
-      return;
-    }
-    while (!for_share.empty() && shared < shares) {
-      ++shared;
-      grant_first(for_share);
+    while (auto* line = next_line()) {
+      const Request first = line->front();
+      if (held + first.shares > shares) return;
+      line->pop_front();
+      held += first.shares;
+      first.granted->set();
     }
   }
 
-  static void grant_first(std::list<async::Event*>& queue) {
-    async::Event* granted = queue.front();
-    queue.pop_front();
-    granted->set();
+  std::list<Request>* next_line() {
+    for (std::list<Request>* line : {&for_all, &for_several, &for_one})
+      if (!line->empty()) return line;
+    return nullptr;
   }
 
-  void give_back(bool was_exclusive) {
-    if (was_exclusive)
-      exclusive = false;
-    else
-      --shared;
+  void give_back(std::size_t number) {
+    held -= number;
     admit();
   }
 
   async::Loop& loop;
   std::size_t shares;
-  std::size_t shared = 0;
-  bool exclusive = false;
-  std::list<async::Event*> for_share;
-  std::list<async::Event*> for_all;
+  std::size_t held = 0;
+  std::list<Request> for_all;
+  std::list<Request> for_several;
+  std::list<Request> for_one;
 };
 
 // A place in one of the queues. If the wait is cancelled or its coroutine is destroyed, the place is removed
 // or the grant is returned, so that no later request waits behind it.
 struct DeviceLeases::Turn {
-  Turn(std::shared_ptr<State> of, bool for_all)
-      : state(std::move(of)), exclusive(for_all), granted(state->loop) {
-    line().push_back(&granted);
+  using Line = std::list<State::Request>;
+
+  Turn(std::shared_ptr<State> of, Line& in, std::size_t wanted)
+      : state(std::move(of)), line(in), shares(wanted), granted(state->loop) {
+    line.push_back({&granted, shares});
   }
   ~Turn() {
     if (used) return;
     if (granted.is_set()) {
-      state->give_back(exclusive);
+      state->give_back(shares);
     } else {
-      line().remove(&granted);
+      std::erase_if(line, [this](const State::Request& each) { return each.granted == &granted; });
       state->admit();
     }
   }
@@ -71,53 +73,73 @@ struct DeviceLeases::Turn {
     co_await granted.wait();
     if (!granted.is_set()) co_return Lease();
     used = true;
-    co_return Lease(state, exclusive);
+    co_return Lease(state, shares);
   }
 
-  std::list<async::Event*>& line() { return exclusive ? state->for_all : state->for_share; }
-
   std::shared_ptr<State> state;
-  bool exclusive;
+  Line& line;
+  std::size_t shares;
   async::Event granted;
   bool used = false;
 };
 
 DeviceLeases::Lease::Lease(Lease&& other) noexcept
-    : leases_(std::move(other.leases_)), exclusive_(other.exclusive_) {}
+    : leases_(std::move(other.leases_)), shares_(std::exchange(other.shares_, 0)) {}
 
 DeviceLeases::Lease& DeviceLeases::Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
   give_back();
   leases_ = std::move(other.leases_);
-  exclusive_ = other.exclusive_;
+  shares_ = std::exchange(other.shares_, 0);
   return *this;
 }
 
 void DeviceLeases::Lease::give_back() {
-  if (auto leases = std::exchange(leases_, nullptr)) leases->give_back(exclusive_);
+  if (auto leases = std::exchange(leases_, nullptr)) leases->give_back(std::exchange(shares_, 0));
 }
 
 DeviceLeases::DeviceLeases(async::Loop& loop, std::size_t shares)
     : state_(std::make_shared<State>(loop, shares)) {}
 
 async::Task<Lease> DeviceLeases::share() {
-  Turn turn(state_, false);
+  Turn turn(state_, state_->for_one, 1);
   co_return co_await turn.wait();
 }
 
 async::Task<Lease> DeviceLeases::all() {
-  Turn turn(state_, true);
+  Turn turn(state_, state_->for_all, state_->shares);
   co_return co_await turn.wait();
 }
 
-async::Task<Lease> DeviceLeases::all_instead_of(Lease share) {
-  Turn turn(state_, true);
+async::Task<Lease> DeviceLeases::all_instead_of(Lease lease) {
+  Turn turn(state_, state_->for_all, state_->shares);
+  lease.give_back();
+  co_return co_await turn.wait();
+}
+
+bool DeviceLeases::widen(Lease& share, std::size_t shares) {
+  shares = std::min(shares, state_->shares);
+  if (shares <= share.shares_) return true;
+  const std::size_t more = shares - share.shares_;
+  if (!state_->for_all.empty() || !state_->for_several.empty() || state_->held + more > state_->shares)
+    return false;
+  state_->held += more;
+  share.shares_ = shares;
+  return true;
+}
+
+async::Task<Lease> DeviceLeases::several_instead_of(Lease share, std::size_t shares) {
+  Turn turn(state_, state_->for_several, std::min(shares, state_->shares));
   share.give_back();
   co_return co_await turn.wait();
 }
 
-bool DeviceLeases::has_others() const {
-  return state_->shared > 1 || !state_->for_share.empty() || !state_->for_all.empty();
+std::size_t DeviceLeases::size() const {
+  return state_->shares;
+}
+
+bool DeviceLeases::has_others(const Lease& lease) const {
+  return state_->held > lease.shares() || state_->next_line() != nullptr;
 }
 
 }  // namespace kw::engine

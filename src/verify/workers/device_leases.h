@@ -1,4 +1,4 @@
-// Leases of a device: a share, or exclusive use.
+// Leases of a device: one of its shares, several, or all of them.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace kw::engine {
 
-// Shares and exclusive leases of one device. While an exclusive lease is requested, no new share is given;
-// exclusive leases then follow one another, so that one drain serves many timings.
+// Shares of one device. A lease of all shares is an exclusive one. While a lease of several or of all is
+// requested, no new single share is given; exclusive leases then follow one another, so that one drain serves
+// many timings.
 class DeviceLeases {
   struct State;
 
@@ -24,14 +25,14 @@ class DeviceLeases {
 
     void give_back();
     explicit operator bool() const { return leases_ != nullptr; }
+    std::size_t shares() const { return leases_ ? shares_ : 0; }
 
    private:
     friend class DeviceLeases;
-    Lease(std::shared_ptr<State> leases, bool exclusive)
-        : leases_(std::move(leases)), exclusive_(exclusive) {}
+    Lease(std::shared_ptr<State> leases, std::size_t shares) : leases_(std::move(leases)), shares_(shares) {}
 
     std::shared_ptr<State> leases_;
-    bool exclusive_ = false;
+    std::size_t shares_ = 0;
   };
 
   DeviceLeases(async::Loop& loop, std::size_t shares);
@@ -40,12 +41,20 @@ class DeviceLeases {
   async::Task<Lease> share();
   async::Task<Lease> all();
 
-  // Upgrades a share to an exclusive lease. It enters the queue before it releases the share, so that no
-  // later request precedes it.
-  async::Task<Lease> all_instead_of(Lease share);
+  // Upgrades a lease to an exclusive one. It enters the queue before it releases its shares, so that no
+  // later request precedes it. Its holder keeps its device memory meanwhile, so it precedes every request for
+  // several shares.
+  async::Task<Lease> all_instead_of(Lease lease);
 
-  // Whether another holder has a share or any request is waiting; for a holder of a share.
-  bool has_others() const;
+  // Several shares, at most all of them, for a holder of one that needs the device memory of so many. The
+  // first takes them at once if they are free and nobody waits for more than one; the second releases the
+  // share and waits.
+  bool widen(Lease& share, std::size_t shares);
+  async::Task<Lease> several_instead_of(Lease share, std::size_t shares);
+
+  std::size_t size() const;  // all shares
+  // Whether the holder of this lease is not the only one, or any request is waiting.
+  bool has_others(const Lease& lease) const;
 
  private:
   struct Turn;

@@ -136,7 +136,7 @@ bool OraclePool::must_evict() const {
 }
 
 async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::string task_key,
-                                                        async::Deadline deadline) {
+                                                        std::chrono::milliseconds start_limit) {
   Taken taken;
   {
     const Waiting waiting(*this, text);
@@ -160,7 +160,7 @@ async::Task<Result<OraclePool::Taken>> OraclePool::take(std::string text, std::s
     idle_.erase(least);
     evicted->worker().kill();  // its memory is freed while the fresh one starts
   }
-  auto oracle = co_await spawn(std::move(text), deadline);
+  auto oracle = co_await spawn(std::move(text), async::Deadline::in(start_limit));
   if (evicted) co_await evicted->end();
   if (!oracle) co_return std::unexpected(oracle.error());
   taken.oracle_ = std::move(*oracle);

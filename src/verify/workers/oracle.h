@@ -110,7 +110,9 @@ class OraclePool {
   // An oracle of this reference, by the digest `text`, if possible one that has the task loaded. Otherwise
   // unused ones give way to a fresh one. Of several waiters, one whose reference has an unused oracle goes
   // first, and one whose reference has only oracles in use goes last, since a second one costs a GPU context.
-  async::Task<Result<Taken>> take(std::string text, std::string task_key, async::Deadline deadline);
+  // `start_limit` is that of a fresh process; the wait for a place has none.
+  async::Task<Result<Taken>> take(std::string text, std::string task_key,
+                                  std::chrono::milliseconds start_limit);
   async::Task<> give_back(Taken taken);
   // Replaces an ended process by a fresh one. The place stays reserved: otherwise a waiter for a lease would
   // wait for waiters for an oracle.

@@ -187,9 +187,8 @@ TEST(OraclePool, WhoGaveUpWaitingIsNotGivenAnOracle) {
   world.start_servers();
   engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
   auto taken = run_task(world.loop, [](async::Loop* loop, engine::OraclePool* from) -> async::Task<bool> {
-    auto first = co_await from->take("text", "task", async::Deadline::in(5s));
-    (void)co_await async::within(async::Deadline::in(5ms), nullptr,
-                                 from->take("text", "task", async::Deadline::in(5s)));
+    auto first = co_await from->take("text", "task", 5s);
+    (void)co_await async::within(async::Deadline::in(5ms), nullptr, from->take("text", "task", 5s));
     boost::asio::co_spawn(
         *loop,
         [](auto* pool_of, auto held) -> async::Task<> {
@@ -197,9 +196,28 @@ TEST(OraclePool, WhoGaveUpWaitingIsNotGivenAnOracle) {
           co_await pool_of->give_back(std::move(held));
         }(from, std::move(*first)),
         boost::asio::detached);
-    auto again = co_await async::within(async::Deadline::in(1s), nullptr,
-                                        from->take("text", "task", async::Deadline::in(5s)));
+    auto again = co_await async::within(async::Deadline::in(1s), nullptr, from->take("text", "task", 5s));
     co_return again.value&& again.value->has_value();
+  }(&world.loop, &pool));
+  EXPECT_TRUE(taken);
+}
+
+// A start has a time limit; the wait for a place behind long verdicts has none.
+TEST(OraclePool, WhoWaitsLongForAPlaceHasTheWholeTimeToStart) {
+  VerdictWorld world;
+  world.start_servers();
+  engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
+  auto taken = run_task(world.loop, [](async::Loop* loop, engine::OraclePool* from) -> async::Task<bool> {
+    auto first = co_await from->take("one", "one", 5s);
+    boost::asio::co_spawn(
+        *loop,
+        [](auto* pool_of, auto held) -> async::Task<> {
+          co_await async::sleep_until(async::Deadline::in(700ms));
+          co_await pool_of->give_back(std::move(held));
+        }(from, std::move(*first)),
+        boost::asio::detached);
+    auto second = co_await from->take("two", "two", 600ms);
+    co_return second.has_value();
   }(&world.loop, &pool));
   EXPECT_TRUE(taken);
 }
@@ -209,9 +227,8 @@ TEST(OraclePool, AnOracleThatIsNotGivenBackKeepsNoPlace) {
   world.start_servers();
   engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 1, .limits = {}});
   auto taken = run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
-    (void)co_await from->take("text", "task", async::Deadline::in(5s));  // the taker threw
-    auto again = co_await async::within(async::Deadline::in(2s), nullptr,
-                                        from->take("text", "task", async::Deadline::in(5s)));
+    (void)co_await from->take("text", "task", 5s);  // the taker threw
+    auto again = co_await async::within(async::Deadline::in(2s), nullptr, from->take("text", "task", 5s));
     co_return again.value&& again.value->has_value();
   }(&pool));
   EXPECT_TRUE(taken);
@@ -237,7 +254,7 @@ TEST(OraclePool, KeepsUnusedProcessesForTheirReferences) {
                             {.size = 1, .has_room = [has_room] { return has_room; }, .limits = {}});
     run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
       for (const char* text : {"one", "two", "three", "one"})
-        co_await from->give_back(std::move(*co_await from->take(text, text, async::Deadline::in(5s))));
+        co_await from->give_back(std::move(*co_await from->take(text, text, 5s)));
       co_await from->end();
       co_return true;
     }(&pool));
@@ -250,7 +267,7 @@ std::vector<std::string> served(VerdictWorld& world, engine::OraclePool& pool,
                                 std::vector<std::string> texts) {
   std::vector<std::string> order;
   auto job = [](engine::OraclePool* from, std::string text, std::vector<std::string>* to) -> async::Task<> {
-    auto taken = co_await from->take(text, text, async::Deadline::in(5s));
+    auto taken = co_await from->take(text, text, 5s);
     to->push_back(text);
     co_await async::sleep_until(async::Deadline::in(5ms));
     co_await from->give_back(std::move(*taken));
@@ -291,7 +308,7 @@ TEST(OraclePool, EndsTheSecondOracleOfAReferenceFirst) {
   world.start_servers();
   engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 2, .limits = {}});
   run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
-    const auto take = [from](const char* text) { return from->take(text, text, async::Deadline::in(5s)); };
+    const auto take = [from](const char* text) { return from->take(text, text, 5s); };
     auto one = co_await take("one");
     auto again = co_await take("one");
     co_await from->give_back(std::move(*one));
@@ -319,7 +336,7 @@ TEST(OraclePool, KeepsProcessesReadyForOtherReferences) {
   engine::OraclePool pool(world.loop, world.servers.oracle, {.size = 2, .limits = {}, .spares = 1});
   run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
     for (const char* text : {"one", "two"})
-      co_await from->give_back(std::move(*co_await from->take(text, text, async::Deadline::in(5s))));
+      co_await from->give_back(std::move(*co_await from->take(text, text, 5s)));
     co_await from->end();
     co_return true;
   }(&pool));
@@ -369,7 +386,46 @@ TEST(FullDevice, TheOracleOfABigTaskDoesNotOutliveIt) {
   world.fake.spec.input_bytes = std::uint64_t{1} << 31;
   world.run();
   world.run();
-  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 4);
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
+}
+
+// A task of 2 GiB while another attempt holds one of the four shares of a device.
+struct BigTaskBesideAnother : VerdictWorld {
+  BigTaskBesideAnother() : other(run_task(loop, leases.share())), release(loop, 300ms) {
+    settings.timing_trials = 0;
+    fake.spec.input_bytes = std::uint64_t{1} << 31;
+    release.async_wait([this](const auto&) {
+      oracles_while_held = fake.count("oracle", Body::Spawn);
+      runners_while_held = fake.count("runner", Body::Spawn);
+      other.give_back();
+    });
+  }
+  engine::Lease other;
+  boost::asio::steady_timer release;
+  int oracles_while_held = 0, runners_while_held = 0;
+};
+
+TEST(BigTask, RunsBesideOthersWhereItsMemoryIsFree) {
+  BigTaskBesideAnother world;
+  world.context.device_bytes = std::uint64_t{140} << 30;
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 1);
+  EXPECT_TRUE(world.other);
+}
+
+TEST(BigTask, HoldsNoMemoryWhileItWaitsForIt) {
+  BigTaskBesideAnother world;
+  world.context.device_bytes = std::uint64_t{24} << 30;
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(world.oracles_while_held, 1);
+  EXPECT_EQ(world.runners_while_held, 0);
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
+}
+
+TEST(BigTask, OfADeviceOfUnknownMemoryRunsAlone) {
+  BigTaskBesideAnother world;
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(world.runners_while_held, 0);
 }
 
 TEST(FullDevice, WhoIsAloneAlreadyIsNotDrainedAgain) {

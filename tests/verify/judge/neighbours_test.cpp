@@ -98,7 +98,7 @@ TEST(Alone, ATryWaitsForTheOthersAndEndsUnusedOracles) {
     share.give_back();
   });
   EXPECT_EQ(world.run().status, Status::correct);
-  EXPECT_FALSE(world.leases.has_others());
+  EXPECT_FALSE(world.leases.has_others({}));
   world.job.task.reference_code = "another";
   world.run();
   EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 3);
@@ -200,7 +200,7 @@ struct GuardedWorld : VerdictWorld {
 TEST(MemoryGuard, EndsUnusedOraclesFirst) {
   GuardedWorld world;
   run_task(world.loop, [](engine::OraclePool* from) -> async::Task<bool> {
-    co_await from->give_back(std::move(*co_await from->take("text", "task", async::Deadline::in(5s))));
+    co_await from->give_back(std::move(*co_await from->take("text", "task", 5s)));
     co_return true;
   }(&world.oracles));
   auto runner = world.runner();

@@ -277,6 +277,26 @@ TEST(VariedReplays, GoOnAfterAFault) {
   EXPECT_EQ(trial(world.run(), 2).outcome, FamilyOutcome::held);
 }
 
+// The families come before the times.
+TEST(VariedReplays, ThatFaultAreFollowedByTheTimes) {
+  VariedWorld world(Device::cuda);
+  when_scaled(world, "replayer", Body::Replay, fails("replay", "illegal_memory_access", "a kernel faulted"));
+  EXPECT_FALSE(world.run().timing.kernel_samples_ms.empty());
+}
+
+TEST(VariedReplays, WhoseRecordingsCannotBeLoadedAgainAreTheInfrastructures) {
+  VariedWorld world(Device::cuda);
+  auto broken = std::make_shared<bool>(false);
+  when_scaled(world, "replayer", Body::Replay, [broken](const auto& asked, Reaction& usual) {
+    *broken = true;
+    fails("replay", "illegal_memory_access", "a kernel faulted")(asked, usual);
+  });
+  world.fake.when("replayer", Body::LoadRecording, [broken](const auto& asked, Reaction& usual) {
+    if (*broken) fails("replay", "out_of_memory", "no memory")(asked, usual);
+  });
+  EXPECT_EQ(world.run().fault, Fault::infrastructure);
+}
+
 TEST(VariedReplays, ThatLoseTheReplayerWithoutAReasonProveNothing) {
   VariedWorld world(Device::cuda);
   when_scaled(world, "replayer", Body::Replay, dies(SIGKILL));

@@ -93,11 +93,11 @@ TEST(DeviceLeases, OneShareAloneHasNoOthers) {
   World world;
   world.go([](World* in) -> async::Task<> {
     Lease lease = co_await in->leases.share();
-    in->order += in->leases.has_others() ? 'o' : '-';
+    in->order += in->leases.has_others(lease) ? 'o' : '-';
     Lease second = co_await in->leases.share();
-    in->order += in->leases.has_others() ? 'o' : '-';
+    in->order += in->leases.has_others(lease) ? 'o' : '-';
     second.give_back();
-    in->order += in->leases.has_others() ? 'o' : '-';
+    in->order += in->leases.has_others(lease) ? 'o' : '-';
   }(&world));
   world.loop.run();
   EXPECT_EQ(world.order, "-o-");
@@ -109,10 +109,78 @@ TEST(DeviceLeases, WhoWaitsForAllIsAnother) {
     Lease lease = co_await in->leases.share();
     in->go(in->all('X', 1ms));
     co_await async::sleep_until(async::Deadline::in(1ms));
-    in->order += in->leases.has_others() ? 'o' : '-';
+    in->order += in->leases.has_others(lease) ? 'o' : '-';
   }(&world));
   world.loop.run();
   EXPECT_EQ(world.order, "oX");
+}
+
+// ---- several shares, for a task that needs much memory
+
+struct WideWorld : World {
+  WideWorld() { leases = DeviceLeases(loop, 4); }
+  async::Task<> several(char name, std::size_t number, std::chrono::milliseconds hold) {
+    Lease lease = co_await leases.share();
+    if (!leases.widen(lease, number)) lease = co_await leases.several_instead_of(std::move(lease), number);
+    order += name;
+    most_held = std::max(most_held, held += lease.shares());
+    co_await async::sleep_until(async::Deadline::in(hold));
+    held -= lease.shares();
+  }
+  async::Task<> share_then_all(char name, std::chrono::milliseconds hold) {
+    Lease lease = co_await leases.share();
+    co_await async::sleep_until(async::Deadline::in(hold));
+    lease = co_await leases.all_instead_of(std::move(lease));
+    order += name;
+  }
+  std::size_t held = 0, most_held = 0;
+};
+
+TEST(SeveralShares, AreHeldBesideOthersWhileThereAreEnough) {
+  WideWorld world;
+  world.go(world.several('a', 2, 5ms));
+  world.go(world.several('b', 2, 5ms));
+  world.go(world.several('c', 3, 5ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abc");
+  EXPECT_EQ(world.most_held, 4U);
+}
+
+TEST(SeveralShares, AreAtMostAllOfThem) {
+  WideWorld world;
+  world.go(world.several('a', 99, 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.most_held, 4U);
+}
+
+TEST(SeveralShares, AreNotOvertakenBySingleOnes) {
+  WideWorld world;
+  world.go(world.several('a', 3, 5ms));
+  world.go(world.several('b', 3, 1ms));
+  world.go(world.share('c', 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abc");
+}
+
+// It keeps its memory while it waits.
+TEST(SeveralShares, AreNotGivenBeforeAShareThatBecomesAll) {
+  WideWorld world;
+  world.go(world.several('a', 2, 10ms));
+  world.go(world.share_then_all('X', 2ms));
+  world.go(world.several('b', 4, 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "aXb");
+}
+
+TEST(SeveralShares, OfAHolderAloneAreAll) {
+  WideWorld world;
+  world.go([](WideWorld* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    EXPECT_TRUE(in->leases.widen(lease, 4));
+    EXPECT_EQ(lease.shares(), in->leases.size());
+    EXPECT_FALSE(in->leases.has_others(lease));
+  }(&world));
+  world.loop.run();
 }
 
 // A waiter that gave up does not block others.
@@ -122,7 +190,7 @@ TEST(DeviceLeases, AWaitThatIsCancelledLeavesTheLine) {
     Lease first = co_await in->leases.share();
     auto waited = co_await async::within(async::Deadline::in(2ms), nullptr, in->leases.all());
     EXPECT_FALSE(waited.value);
-    EXPECT_FALSE(in->leases.has_others());
+    EXPECT_FALSE(in->leases.has_others(first));
     auto second = co_await async::within(async::Deadline::in(50ms), nullptr, in->leases.share());
     in->order += second.value ? 's' : '-';
   }(&world));
