@@ -8,7 +8,7 @@ from kernelwright._engine import wire
 from kernelwright._engine.oracle import tf32
 from kernelwright._engine.oracle.bits import all_same_bits
 from kernelwright._engine.oracle.compare import Returned, compare
-from kernelwright._engine.oracle.elements import at_once, difference
+from kernelwright._engine.oracle.elements import at_once, begins_wrong, difference
 from kernelwright._engine.oracle.judge import from_reference
 from kernelwright._engine.oracle.tolerance import Budget, Flat, chosen, exact_of, ulp
 from kernelwright._engine.wire import made
@@ -170,6 +170,25 @@ def test_one_wrong_integer_is_never_passed_at_once():
 def test_what_is_not_a_number_on_both_sides_is_right_at_once():
     strange = torch.where(X > 1.99, math.nan, X)
     assert at_once([(strange, strange.clone(), LIMITS, None)])[0].mismatched == 0
+
+
+@pytest.mark.parametrize("wrong_at, found", [(0, True), (70_000, False)])
+def test_a_wrong_value_among_the_first_ones_is_found_there(wrong_at, found):
+    values = torch.zeros(100_000)
+    wrong = values.clone()
+    wrong[wrong_at] = 1
+    assert begins_wrong(values, wrong, LIMITS) == found
+
+
+def test_an_output_without_values_does_not_begin_wrong():
+    assert not begins_wrong(X[:0], X[:0], LIMITS)
+
+
+def test_the_place_of_the_first_mismatch_is_an_index():
+    wrong = X.clone()
+    wrong[3, 7] += 1
+    found = judged(X, wrong)
+    assert found.first[1] == [3, 7]
 
 
 def test_all_tensors_agree_only_where_each_pair_does():

@@ -54,6 +54,14 @@ def difference(expected, actual, limits, exact=None, stop_early=False):
     return found
 
 
+def begins_wrong(expected, actual, limits, exact=None):
+    """Whether one of the first elements is outside its limits."""
+    with torch.no_grad():
+        for _, parts in _chunks(expected, actual, exact, _CHUNK[expected.device.type], _FIRST_CHUNK):
+            return bool(_measured(*parts, limits)[0].any())
+    return False
+
+
 def at_once(leaves):
     """The Differences of outputs that all lie within their limits; None as soon as one does not.
 
