@@ -47,7 +47,7 @@ class ModelNew(torch.nn.Module):
         return Scale.apply(x, self.w)
 """
 REFERENCE = module("return x * self.w", init="self.w = torch.nn.Parameter(torch.randn(4, 8))")
-WAYS = (Backward.once, Backward.strided, Backward.retained, Backward.partial)
+WAYS = (Backward.once, Backward.strided, Backward.retained, Backward.partial, Backward.expanded)
 WEIGHT = "gradient of parameter w"
 
 
@@ -64,7 +64,7 @@ def world(interpreter, session):
     def called(code, way=Backward.once, reference=REFERENCE, **more):
         _, spec = session.prepare(request(backward=True), reference)
         runner = interpreter.spawn()
-        arena = session.draw(made(wire.DrawT, trial=0, seed=7, slot=0))
+        arena = session.draw(made(wire.DrawT, trial=0, seed=7, slot=0, expanded=way == Backward.expanded))
         task = types.SimpleNamespace(spec=wire.from_bytes("CallSpec", spec), arena=arena)
         answer = runner.load(code, task)
         assert isinstance(answer, wire.LoadedT), vars(answer)
@@ -88,25 +88,26 @@ def test_right_gradients_are_right_in_each_way(world, way, convention):
     assert found.right, text(found.error)
 
 
-@pytest.mark.parametrize("way, launches", list(zip(WAYS, (3, 3, 5, 6))))
+@pytest.mark.parametrize("way, launches", list(zip(WAYS, (3, 3, 5, 6, 3))))
 def test_the_ways_differ_in_their_passes(world, way, launches):
     assert world(scale(RIGHT), way).launches == launches
 
 
 def test_strides_are_other_ones_in_one_way_alone(world):
     assumes = scale("return scaled(given, w), scaled(given, x)")
-    assert [world(assumes, way).right for way in WAYS] == [True, False, True, True]
+    assert [world(assumes, way).right for way in WAYS[:4]] == [True, False, True, True]
+    assert "beyond every tensor" in text(world(assumes, Backward.expanded).error)
 
 
 def test_what_the_first_pass_spoils_shows_in_the_second(world):
     spoils = scale("given = given.contiguous(); found = scaled(given, w), scaled(given, x); ctx.seen = getattr(ctx, 'seen', 0) "
                    "+ 1; return found[0] * ctx.seen, found[1]")
-    assert [world(spoils, way).right for way in WAYS] == [True, True, False, True]
+    assert [world(spoils, way).right for way in WAYS] == [True, True, False, True, True]
 
 
 def test_a_backward_that_needs_all_gradients_at_once_is_wrong_in_part(world):
     hasty = scale("if not all(ctx.needs_input_grad): return None, None\n        " + RIGHT)
-    assert [world(hasty, way).right for way in WAYS] == [True, True, True, False]
+    assert [world(hasty, way).right for way in WAYS] == [True, True, True, False, True]
 
 
 def test_a_call_that_autograd_does_not_see_has_no_gradient(world):
@@ -174,3 +175,13 @@ def test_a_row_that_is_used_twice_has_one_gradient(world):
     reference = module("return x * self.w + x", init="self.w = torch.nn.Parameter(torch.randn(4, 8))")
     code = scale(RIGHT, "\ndef triton_kernel_wrapper(x, w):\n    return Scale.apply(x, w) + x\n")
     assert all(world(code, way, reference).right for way in WAYS)
+
+
+def test_an_expanded_cotangent_has_strides_of_zero(world):
+    strides = scale("raise ValueError(str(given.stride()))")
+    assert "(0, 0)" in text(world(strides, Backward.expanded).error)
+    rows = module("return torch.softmax(x * self.w, -1)", init="self.w = torch.nn.Parameter(torch.randn(4, 8))")
+    code = scale("raise ValueError(str(given.stride()))", "\ndef triton_kernel_wrapper(x, w):\n"
+                 "    return Other.apply(torch.softmax(scaled(x, w), -1), x)\n\nclass Other(Scale):\n    @staticmethod\n"
+                 "    def forward(ctx, x, w):\n        ctx.save_for_backward(x, w)\n        return x.clone()\n")
+    assert "(0, 1)" in text(world(code, Backward.expanded, rows).error)

@@ -7,7 +7,7 @@ import sys
 import torch
 
 from . import convention
-from .backward import differentiated
+from .backward_entry import differentiated
 from .values import from_wire
 
 MODULE = "kernelwright_reference"
@@ -38,7 +38,7 @@ def make(name, entry, spec, arena, message, device):
         # Compile in this process: helpers take longer to start than they save, and count against its limits.
         os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         callee.wrap(torch.compile)
-    return _AsAsked(differentiated(callee, spec), message.tf32)
+    return _AsAsked(differentiated(callee, spec, {}), message.tf32)
 
 
 class _Function:

@@ -8,11 +8,9 @@ _grad, _enable_grad = torch.autograd.grad, torch.enable_grad  # before a candida
 OUTPUT = "output"  # name of the outputs among the results
 # In place of a gradient that there is none of; None: no output has any gradient.
 ABSENT, UNUSED = "absent", "unused"
+NO_PARAMETER, NO_TENSOR = "no parameter", "no tensor"  # of a backward function
 
 
-def differentiated(callee, spec):
-    """The callee itself, or with the backward pass for which this CallSpec has cotangents."""
-    return callee if spec.cotangents is None else Differentiated(callee, spec)
 
 
 class Differentiated:
@@ -29,15 +27,18 @@ class Differentiated:
         """As for other callees."""
         leaves = _Leaves(self._spec, tensor)
         run = self._callee.ready(leaves.tensor)
-        cotangents = [None if each.kind == ValueKind.none else tensor(each.tensor) for each in self._spec.cotangents.items]
-        way = self.way
-        if way == Backward.strided:
-            cotangents = [each if each is None else restrided(each) for each in cotangents]
+        cotangents, way = cotangents_of(self._spec, self.way, tensor), self.way
 
         def once():
             # Only now has the first arena decided which weights the instance has.
             return _called(run, leaves.of(self._callee), cotangents, way, self._spec)
         return once
+
+
+def cotangents_of(spec, way, tensor):
+    """[cotangent or None of each output tensor], as they lie in this way of a backward pass."""
+    change = {Backward.strided: restrided, Backward.expanded: expanded}.get(way, lambda given: given)
+    return [None if each.kind == ValueKind.none else change(tensor(each.tensor)) for each in spec.cotangents.items]
 
 
 class _Leaves:
@@ -83,6 +84,16 @@ def restrided(tensor):
     if tensor.numel() < 2:
         return tensor
     return torch.stack([tensor, torch.zeros_like(tensor)], -1)[..., 0]
+
+
+def expanded(tensor):
+    """The same values with stride 0 along each dimension in which they are equal."""
+    base = tensor
+    for at, size in enumerate(tensor.shape):
+        first = base.narrow(at, 0, min(size, 1))
+        if size > 1 and bool((base == first).all()):
+            base = first
+    return tensor if base is tensor else base.clone(memory_format=torch.contiguous_format).expand(tensor.shape)
 
 
 def _called(run, leaves, cotangents, way, spec):
@@ -138,11 +149,12 @@ def _result(value, gradients, leaves, spec):
     weights = {text(each.name): each.tensor for each in spec.weights or ()}
     for each, gradient, leaf in zip(spec.gradients or (), gradients, leaves):
         if not isinstance(gradient, torch.Tensor) and each.mayLack:
-            gradient = torch.zeros_like(leaf) if leaf is not None else _zeros(weights[text(each.weight)], value)
+            gradient = torch.zeros_like(leaf) if leaf is not None else zeros(weights[text(each.weight)], value)
         found[text(each.name)] = gradient
     return found
 
 
-def _zeros(ref, value):
+def zeros(ref, value):
+    """A gradient of zeros for a TensorT, on the device of a call's outputs."""
     device = next((each.device for each in _outputs(value)), None)
     return torch.zeros(numbers(ref.shape), dtype=dtype_of(ref.dtype), device=device)

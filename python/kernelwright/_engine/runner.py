@@ -13,7 +13,7 @@ import torch
 
 from . import as_reference, convention, errors, packets, recording, seeds, source, timing, wire
 from .arena import open_arena
-from .backward import differentiated
+from .backward_entry import WithEntry, differentiated
 from .cuda_driver import AddressTaken
 from .guard import Guard, Stop
 from .outputs import place_outputs
@@ -101,20 +101,22 @@ class Runner:
         self._loading = True
         name = text(message.fileName) or "candidate.py"
         self._file = as_reference.file_of(name) if message.reference else name
-        name, entry = self._entry(self._imported(message, _contents(fds[0])), message)
+        names = self._imported(message, _contents(fds[0]))
+        name, entry = self._entry(names, message)
         self._stage[0] = CONSTRUCT
         with self._guarding("import"), torch.no_grad(), self._backend.scope():
-            callee = self._callee = self._made(name, entry, message)
+            callee = self._callee = self._made(name, entry, names, message)
         self._backend.log.reset()
         return made(wire.LoadedT, entry=packets.clip(name, 200), convention=callee.convention,
                     arguments=[packets.clip(each, 200) for each in callee.arguments[:64]],
-                    weights=callee.weights, weights_differ=callee.weights_differ)
+                    weights=callee.weights, weights_differ=callee.weights_differ,
+                    backward_entry=isinstance(callee, WithEntry))
 
-    def _made(self, name, entry, message):
+    def _made(self, name, entry, names, message):
         if message.reference:
             return as_reference.make(name, entry, self._spec, self._arena, message, self._torch_device)
         return differentiated(convention.make(name, entry, self._spec, self._arena, message.weights, self._torch_device),
-                              self._spec)
+                              self._spec, names)
 
     def _imported(self, message, data):
         try:

@@ -16,25 +16,22 @@ using async::Deadline;
 
 namespace {
 
-const char* words_for(wire::Backward backward) {
+const char* words_for(wire::Backward backward, bool has_entry) {
   switch (backward) {
     case wire::Backward::once:
       return "";
     case wire::Backward::strided:
       return "with cotangents whose strides are not those of the outputs: ";
     case wire::Backward::retained:
-      return "in a second backward pass over the same graph: ";
+      return has_entry ? "in a second call of triton_kernel_backward: "
+                       : "in a second backward pass over the same graph: ";
     case wire::Backward::partial:
-      return "where every other input and parameter needs no gradient: ";
+      return has_entry ? "where triton_kernel_backward is called before the forward function: "
+                       : "where every other input and parameter needs no gradient: ";
+    case wire::Backward::expanded:
+      return "with expanded cotangents, whose strides are 0 along dimensions in which they are equal: ";
   }
   return "";
-}
-
-// An earlier trial was right with an ordinary backward pass, so the way of this one is part of the error.
-Ended in_backward(Ended ended, wire::Backward backward) {
-  auto* blame = std::get_if<Blame>(&ended);
-  if (blame != nullptr && blame->fault == Fault::kernel) blame->error = words_for(backward) + blame->error;
-  return ended;
 }
 
 }  // namespace
@@ -135,6 +132,7 @@ async::Task<Outcome<>> LiveCalls::load(wire::Mode mode, std::string poison, Evid
   request.tf32 = case_.settings.tf32;
   auto loaded = co_await runner_->load(std::move(request), deadline_.or_in(load_limit));
   if (!loaded) co_return ended(loaded.error(), Stage::import_);
+  has_backward_entry_ = loaded->backward_entry;
   seen.loaded = std::move(*loaded);
   co_return Outcome<>{};
 }
@@ -149,11 +147,19 @@ async::Task<> LiveCalls::end() {
   drawn_.arena.reset();
 }
 
-async::Task<Outcome<>> LiveCalls::draw(std::uint32_t trial) {
-  auto drawn = co_await oracle_.draw(trial);
+async::Task<Outcome<>> LiveCalls::draw(std::uint32_t trial, wire::Backward backward) {
+  auto drawn = co_await oracle_.draw(trial, {}, backward == wire::Backward::expanded);
   if (!drawn) co_return std::unexpected(drawn.error());
   drawn_ = std::move(*drawn);
   co_return Outcome<>{};
+}
+
+// An earlier trial was right with an ordinary backward pass, so the way of this one is part of the error.
+Ended LiveCalls::in_backward(Ended ended, wire::Backward backward) const {
+  auto* blame = std::get_if<Blame>(&ended);
+  if (blame != nullptr && blame->fault == Fault::kernel)
+    blame->error = words_for(backward, has_backward_entry_) + blame->error;
+  return ended;
 }
 
 // The ways of the backward pass in turns, so that several trials meet each of them.
@@ -165,7 +171,7 @@ wire::Backward LiveCalls::backward_of(std::uint32_t trial, const How& how) const
 async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How how,
                                                       std::chrono::milliseconds budget) {
   if (!drawn_.arena)
-    if (auto drawn = co_await draw(trial); !drawn) co_return std::unexpected(drawn.error());
+    if (auto drawn = co_await draw(trial, how.backward); !drawn) co_return std::unexpected(drawn.error());
   Fd arena = std::exchange(drawn_.arena, {});
   StageTimer timer(case_, Stage::run);
   wire::CallT request;

@@ -53,7 +53,7 @@ class LiveCalls {
   async::Task<> end();
 
   // Draws inputs for the next call. A call draws its own inputs if there are none.
-  async::Task<Outcome<>> draw(std::uint32_t trial);
+  async::Task<Outcome<>> draw(std::uint32_t trial, wire::Backward backward = wire::Backward::once);
   async::Task<Outcome<wire::ReturnedT>> call(std::uint32_t trial, How how, std::chrono::milliseconds budget);
   async::Task<Outcome<>> judge(std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
   // One call and its judgement.
@@ -100,6 +100,7 @@ class LiveCalls {
   async::Task<Outcome<>> open(wire::Mode mode, std::string poison);
   Outcome<> take(Result<std::unique_ptr<engine::Worker>> worker, std::shared_ptr<engine::ForkServer> from);
   wire::Backward backward_of(std::uint32_t trial, const How& how) const;
+  Ended in_backward(Ended ended, wire::Backward backward) const;
   std::unexpected<Ended> ended(const engine::WorkerFailure& refusal, Stage stage) const;
   void count(const wire::ReturnedT& returned);
 
@@ -110,7 +111,8 @@ class LiveCalls {
   std::shared_ptr<engine::ForkServer> forked_by_;
   async::Deadline deadline_;
   std::uint32_t calls_of_process_ = 0;
-  OracleSide::Drawn drawn_;  // for the next call, or, without the arena, of the last
+  OracleSide::Drawn drawn_;          // for the next call, or, without the arena, of the last
+  bool has_backward_entry_ = false;  // gradients come from a function of the candidate's own
   std::uint64_t launches_ = 0;
   double shortest_ms_ = 0;
   bool native_code_ = false;

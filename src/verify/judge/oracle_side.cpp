@@ -149,7 +149,8 @@ async::Task<Outcome<wire::CertifiedT>> OracleSide::certify(std::size_t draws) {
   co_return std::move(*certified);
 }
 
-async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, std::string family) {
+async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, std::string family,
+                                                         bool expanded) {
   StageTimer timer(case_, Stage::prepare);
   Drawn drawn;
   drawn.trial = trial;
@@ -160,6 +161,7 @@ async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, st
   request.seed = drawn.seed;
   request.slot = candidate_slot;
   request.family = drawn.family;
+  request.expanded = expanded;
   auto inputs = co_await oracle_->draw(std::move(request), Deadline::in(limit(prepare_limit)));
   if (!inputs) co_return refused_at(Stage::prepare, inputs.error());
   drawn.arena = std::move(inputs->arena);

@@ -45,7 +45,8 @@ class OracleSide {
     std::string family = {};
     wire::DrawnT facts = {};
   };
-  async::Task<Outcome<Drawn>> draw(std::uint32_t trial, std::string family = {});
+  // Where gradients are judged, `expanded` asks for cotangents that are equal along dimensions.
+  async::Task<Outcome<Drawn>> draw(std::uint32_t trial, std::string family = {}, bool expanded = false);
   async::Task<Outcome<wire::JudgedT>> judge(const Drawn& drawn, std::unique_ptr<wire::ValueT> outputs);
   // Judges outputs of any call, without the check for changed inputs. They lie in the arena of `trial`, and
   // are compared with the reference's for the inputs of `seed`.

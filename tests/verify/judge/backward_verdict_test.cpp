@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "verdict_world.h"
@@ -36,15 +37,26 @@ TEST(BackwardVerdict, FewTrialsTakeEveryWay) {
   EXPECT_EQ(world.run().status, Status::correct);
   // The first call is compiled only.
   EXPECT_THAT(world.ways, ElementsAre(Backward::once, Backward::once, Backward::strided, Backward::retained,
-                                      Backward::partial));
+                                      Backward::partial, Backward::expanded));
+}
+
+TEST(BackwardVerdict, CotangentsAreDrawnForTheirWay) {
+  BackwardWorld world;
+  std::vector<bool> drawn;
+  world.fake.when("oracle", Body::Draw, [&](const wire::BodyUnion& asked, Reaction&) {
+    drawn.push_back(asked.AsDraw()->expanded);
+  });
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(std::ranges::count(drawn, true), std::ranges::count(world.ways, Backward::expanded));
 }
 
 TEST(BackwardVerdict, LaterTrialsBeginAgain) {
   BackwardWorld world;
-  world.settings.correctness_trials = 6;
+  world.settings.correctness_trials = 7;
   EXPECT_EQ(world.run().status, Status::correct);
-  EXPECT_THAT(world.ways, ElementsAre(Backward::once, Backward::once, Backward::strided, Backward::retained,
-                                      Backward::partial, Backward::once, Backward::strided));
+  EXPECT_THAT(world.ways,
+              ElementsAre(Backward::once, Backward::once, Backward::strided, Backward::retained,
+                          Backward::partial, Backward::expanded, Backward::once, Backward::strided));
 }
 
 TEST(BackwardVerdict, WithoutGradientsThereIsOneWay) {
@@ -57,15 +69,17 @@ TEST(BackwardVerdict, WithoutGradientsThereIsOneWay) {
 TEST(BackwardVerdict, OnADeviceLiveCallsTakeEveryWay) {
   BackwardWorld world(Device::cuda);
   EXPECT_EQ(world.run().status, Status::correct);
-  for (Backward way : {Backward::once, Backward::strided, Backward::retained, Backward::partial})
+  for (Backward way :
+       {Backward::once, Backward::strided, Backward::retained, Backward::partial, Backward::expanded})
     EXPECT_THAT(world.ways, testing::Contains(way));
 }
 
 TEST(BackwardVerdict, AnErrorNamesItsWay) {
   const char* words[] = {"values differ", "with cotangents whose strides are not those of the outputs: ",
                          "in a second backward pass over the same graph: ",
-                         "where every other input and parameter needs no gradient: "};
-  for (int trial = 0; trial < 4; ++trial) {
+                         "where every other input and parameter needs no gradient: ",
+                         "with expanded cotangents, whose strides are 0"};
+  for (int trial = 0; trial < 5; ++trial) {
     BackwardWorld world;
     world.fake.when("oracle", Body::Judge, judges_wrong(), 1 + trial);
     const Verdict verdict = world.run();
@@ -75,6 +89,18 @@ TEST(BackwardVerdict, AnErrorNamesItsWay) {
     } else {
       EXPECT_THAT(verdict.error.value_or(""), testing::Not(testing::HasSubstr("backward pass")));
     }
+  }
+}
+
+TEST(BackwardVerdict, AnErrorOfABackwardFunctionNamesItsCall) {
+  const char* words[] = {"in a second call of triton_kernel_backward: ",
+                         "where triton_kernel_backward is called before the forward function: "};
+  for (int trial = 2; trial < 4; ++trial) {
+    BackwardWorld world;
+    world.fake.when("runner", Body::Load,
+                    says<wire::LoadedT>([](auto& loaded) { loaded.backward_entry = true; }));
+    world.fake.when("oracle", Body::Judge, judges_wrong(), 1 + trial);
+    EXPECT_THAT(world.run().error.value_or(""), StartsWith(words[trial - 2]));
   }
 }
 

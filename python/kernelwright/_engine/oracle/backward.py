@@ -10,7 +10,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map_only
 
 from .. import wire
-from ..backward import ABSENT, OUTPUT, UNUSED
+from ..backward import ABSENT, NO_PARAMETER, NO_TENSOR, OUTPUT, UNUSED
 from ..values import from_wire, tensors_within, to_wire
 from ..wire import made
 from .compare import names_of
@@ -19,11 +19,17 @@ from .faults import TaskFault, blame
 FEW = 16              # values; so few may all be near zero, and so would be every gradient
 OTHERWISE = "judge this task with --backward off"
 NO_GRADIENT = ("the outputs carry no gradient: the call launches kernels that autograd does not see. Put the launches into a "
-               "torch.autograd.Function whose backward returns the gradients")
+               "torch.autograd.Function whose backward returns the gradients, or define triton_kernel_backward(*cotangents, "
+               "*arguments) that returns them")
 WHY_NONE = {  # by what a runner puts in a gradient's place
     ABSENT: "the candidate has neither a parameter nor an argument of this name that needs a gradient",
     UNUSED: "the backward returns None for it, or no output depends on it",
+    NO_PARAMETER: "triton_kernel_backward has no parameter for it",
+    NO_TENSOR: "triton_kernel_backward returns no tensor for it",
 }
+# Which dimensions of a cotangent have stride 0 in turn: those of a sum over all, over all but the last, over the last alone.
+EXPANSIONS = (lambda at, count: True, lambda at, count: at < count - 1, lambda at, count: at == count - 1)
+LEAST_OF_EXPANDED = 0.05  # of the size of a gradient by independent cotangents: less is what rounding leaves of a zero
 
 
 @dataclass
@@ -62,7 +68,9 @@ class Backward:
         self._facts = [(each.dtype, tuple(each.shape)) for each in roots]
         asked = [*leaves.tensors.values(), *weights.values()]
         with blame("the reference's backward pass raised", file):
-            given = torch.autograd.grad(roots, asked, [torch.ones_like(each) for each in roots], allow_unused=True)
+            given = torch.autograd.grad(roots, asked, [torch.ones_like(each) for each in roots], allow_unused=True,
+                                        retain_graph=True)
+        self._expansion = self._expansion_of(roots, asked)
         for each, tensor in zip(found, given):
             each.lacks = tensor is None
         if all(each.lacks for each in found):
@@ -74,11 +82,29 @@ class Backward:
         """The names of the gradients in verdicts."""
         return [each.name for each in self.gradients]
 
-    def cotangents(self, seed, device):
-        """Random cotangents for this seed, in the shapes of the outputs."""
+    def cotangents(self, seed, device, expanded=False):
+        """Random cotangents for this seed, in the shapes of the outputs; `expanded`: equal along dimensions where sound."""
         digest = hashlib.sha256(b"kernelwright cotangents" + seed.to_bytes(8, "little")).digest()
         generator = torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "little") >> 1)
-        return [_drawn(dtype, shape, generator, device) for dtype, shape in self._facts]
+        expansion = self._expansion if expanded else None
+        return [_drawn(dtype, shape, generator, device, expansion) for dtype, shape in self._facts]
+
+    def _expansion_of(self, roots, asked):
+        """The first of EXPANSIONS in which no gradient vanishes, as that of a softmax does where all cotangents are equal."""
+        if all(each.numel() < 2 for each in roots):
+            return None
+
+        def sizes(expansion):
+            generator = torch.Generator(roots[0].device).manual_seed(0)
+            given = [_drawn(dtype, shape, generator, roots[0].device, expansion) for dtype, shape in self._facts]
+            found = torch.autograd.grad(roots, asked, given, allow_unused=True, retain_graph=True)
+            return [0.0 if each is None else float(torch.linalg.vector_norm(each.abs().float())) for each in found]
+        try:
+            ordinary = sizes(None)
+            return next((each for each in EXPANSIONS
+                         if all(own >= LEAST_OF_EXPANDED * other for own, other in zip(sizes(each), ordinary))), None)
+        except RuntimeError:
+            return None  # a graph of which a reference allows one pass
 
     def run(self, target, inputs):
         """{"output": the outputs, and by its name each gradient}; the last of the inputs are the cotangents."""
@@ -151,7 +177,10 @@ def _names(returned, places):
     return [names[at] for at in places]
 
 
-def _drawn(dtype, shape, generator, device):
+def _drawn(dtype, shape, generator, device, expansion=None):
+    if expansion is not None:
+        base = [1 if expansion(at, len(shape)) else size for at, size in enumerate(shape)]
+        return _drawn(dtype, base, generator, device).expand(shape).contiguous()
     wide = dtype if dtype.is_complex or dtype is torch.float64 else torch.float32
     found = torch.randn(shape, generator=generator, device=device, dtype=wide)
     if found.numel() < FEW:

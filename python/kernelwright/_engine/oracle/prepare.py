@@ -104,10 +104,10 @@ class PreparedTask:
                           empty_answers=list(ANSWERS) if certified else [], passing_answers=passing, families=offered,
                           gradients=[clip(each, NAME_LIMIT) for each in backward.names()[:NAMES]] if backward else [])
 
-    def draw(self, seed):
+    def draw(self, seed, expanded=False):
         """The inputs for this seed; where gradients are judged, cotangents follow as a last one."""
         given, backward = drawing.draw(self.task, seed, self.device, self.precision), self.reference.backward
-        return given if backward is None else [*given, backward.cotangents(seed, self.device)]
+        return given if backward is None else [*given, backward.cotangents(seed, self.device, expanded)]
 
     def _differentiated(self, given, seed):
         """(inputs, outputs) of a call with gradients."""

@@ -36,6 +36,7 @@ class Session:
         self._tasks, self._task = OrderedDict(), None
         self._arenas, self._kept_inputs = OrderedDict(), OrderedDict()
         self._poison_seeds = {}  # of each arena's last draw
+        self._expanded_seeds = set()  # of draws with expanded cotangents
         self._last_inputs = NOTHING  # (slot, seed, inputs) of the last draw
         self._last_varied = None  # (what was drawn, inputs, answer of the reference) of the last draw of a family
 
@@ -57,7 +58,12 @@ class Session:
     def draw(self, request):
         """The arena with this trial's inputs and weights, and poison in all its other memory."""
         task = self._current()
-        return self._filled(task, request, task.draw(request.seed))
+        if request.expanded:
+            self._expanded_seeds.add(request.seed)
+        return self._filled(task, request, self._inputs(task, request.seed))
+
+    def _inputs(self, task, seed):
+        return task.draw(seed, seed in self._expanded_seeds)
 
     def draw_family(self, request):
         """(the arena with inputs of a family, or None, the DrawnT)."""
@@ -125,7 +131,7 @@ class Session:
         if task.unseeded:
             return self._kept_inputs[request.slot, request.trial]
         slot, seed, inputs = self._last_inputs
-        return inputs if (slot, seed) == (request.slot, request.seed) else task.draw(request.seed)
+        return inputs if (slot, seed) == (request.slot, request.seed) else self._inputs(task, request.seed)
 
     def certify(self, request):
         """The CertifiedT of the current task."""
@@ -168,6 +174,7 @@ class Session:
             self._arenas.popitem()[1].close()
         self._kept_inputs.clear()
         self._poison_seeds.clear()
+        self._expanded_seeds.clear()
         self._last_inputs, self._last_varied = NOTHING, None
 
     def _arena_key(self, request):
