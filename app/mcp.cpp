@@ -116,7 +116,7 @@ Result<> Serving::prepare() {
                                           .min_trust = flags.settings.min_trust}));
   if (tasks) {
     offer.tools.push_back(mcp::list_tasks_tool(*tasks));
-    offer.tools.push_back(mcp::get_task_tool(*tasks, flags.style));
+    offer.tools.push_back(mcp::get_task_tool(*tasks, flags.style, flags.settings.backward));
   }
   offer.tools.push_back(mcp::explain_tool());
   if (!flags.quiet) offer.log = log_line;

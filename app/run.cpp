@@ -343,7 +343,7 @@ int run(const RunFlags& flags, const CLI::App& verb) {
 
 int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
   if (auto good = check_trace_files(flags.output); !good) return failed(good.error());
-  auto settings = flags.loop.settings();
+  auto settings = flags.loop.settings(flags.settings.backward);
   if (!settings) return failed(settings.error());
   settings->sampling = flags.model.sampling;
   settings->requests_in_flight = flags.model.batch_size;

@@ -153,7 +153,7 @@ void LoopFlags::add(CLI::App& app) {
       ->group(group);
 }
 
-Result<refine::Settings> LoopFlags::settings() const {
+Result<refine::Settings> LoopFlags::settings(bool gradients) const {
   refine::Settings settings;
   settings.multi_turn = multi_turn;
   settings.max_turns = multi_turn ? max_turns : 1;
@@ -162,8 +162,9 @@ Result<refine::Settings> LoopFlags::settings() const {
   settings.retry_failed = retry_failed;
   settings.samples_per_task = samples_per_task;
   settings.style = style;
+  settings.gradients = gradients;
   if (system_prompt.empty()) {
-    settings.system_prompt = refine::default_system_prompt(style);
+    settings.system_prompt = refine::system_prompt_for(style, gradients);
     return settings;
   }
   auto text = read_text_file(system_prompt, std::size_t{1} << 20);

@@ -45,8 +45,8 @@ struct LoopFlags {
 
   void add(CLI::App& app);
 
-  // Reads the file of the system prompt.
-  Result<refine::Settings> settings() const;
+  // Reads the file of the system prompt. Where gradients are judged, the prompt asks for them.
+  Result<refine::Settings> settings(bool gradients) const;
 };
 
 }  // namespace kw

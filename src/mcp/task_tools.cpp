@@ -149,9 +149,10 @@ class ListTasks : public Tool {
 
 class GetTask : public Tool {
  public:
-  GetTask(TaskCatalog& tasks, refine::PromptStyle style)
+  GetTask(TaskCatalog& tasks, refine::PromptStyle style, bool gradients)
       : tasks_(tasks),
         style_(style),
+        gradients_(gradients),
         arguments_(
             "get_task",
             {{.name = "task_id", .description = "id or key of a task of `list_tasks`", .is_required = true},
@@ -182,9 +183,9 @@ class GetTask : public Tool {
     if (!found.value) co_return std::nullopt;
     if (!*found.value) co_return tool_error(found.value->error());
     const Task& task = ***found.value;
-    std::string text = refine::user_turn(task, style_);
+    std::string text = refine::user_turn(task, style_, gradients_);
     if (bool_at(*arguments, "rules").value_or(false))
-      text = fmt::format("{}\n\n{}", refine::default_system_prompt(style_), text);
+      text = fmt::format("{}\n\n{}", refine::system_prompt_for(style_, gradients_), text);
     json::object facts = facts_of(task);
     facts["entry_point"] = shown(task.entry_point);
     facts["input_shapes"] = shorten(task.input_shapes, most_reference_bytes);
@@ -195,6 +196,7 @@ class GetTask : public Tool {
  private:
   TaskCatalog& tasks_;
   refine::PromptStyle style_;
+  bool gradients_;  // are judged, so the prompt asks for them
   Arguments arguments_;
   Description description_;
 };
@@ -249,8 +251,8 @@ std::unique_ptr<Tool> list_tasks_tool(TaskCatalog& tasks) {
   return std::make_unique<ListTasks>(tasks);
 }
 
-std::unique_ptr<Tool> get_task_tool(TaskCatalog& tasks, refine::PromptStyle style) {
-  return std::make_unique<GetTask>(tasks, style);
+std::unique_ptr<Tool> get_task_tool(TaskCatalog& tasks, refine::PromptStyle style, bool gradients) {
+  return std::make_unique<GetTask>(tasks, style, gradients);
 }
 
 }  // namespace kw::mcp

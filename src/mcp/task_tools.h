@@ -55,6 +55,6 @@ class TaskCatalog {
 };
 
 std::unique_ptr<Tool> list_tasks_tool(TaskCatalog& tasks);
-std::unique_ptr<Tool> get_task_tool(TaskCatalog& tasks, refine::PromptStyle style);
+std::unique_ptr<Tool> get_task_tool(TaskCatalog& tasks, refine::PromptStyle style, bool gradients = false);
 
 }  // namespace kw::mcp

@@ -127,7 +127,8 @@ Answered<ConversationSettings> read_settings(const json::object& fields) {
   settings.loop.min_trust = settings.reward.min_trust;
   settings.loop.retry_failed = false;  // a client opens another conversation
   settings.loop.style = *style;
-  settings.loop.system_prompt = refine::default_system_prompt(*style);
+  settings.loop.gradients = bool_at(settings.options, "backward").value_or(false);
+  settings.loop.system_prompt = refine::system_prompt_for(*style, settings.loop.gradients);
   return settings;
 }
 

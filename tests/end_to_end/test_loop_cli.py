@@ -95,6 +95,17 @@ def test_limit(play, tmp_path):
     assert len(loop.read(output)) == TASKS
 
 
+@pytest.mark.parametrize("words", [(), ("--backward", "on")])
+def test_the_prompt_asks_for_gradients_where_they_are_judged(play, tmp_path, words):
+    output = tmp_path / "x.json"
+    code, _, stderr = play(output, "--limit", 1, *words)
+    assert code == 0, stderr
+    system, user = (each["content"] for each in loop.read(output)[0]["prompt"])
+    for text, part in ((system, "def triton_kernel_backward("), (system, "(torch.autograd.Function):"),
+                       (user, "`triton_kernel_backward` returns them")):
+        assert (part in text) == bool(words), text
+
+
 def test_sample_id_chooses_one_task(play, tmp_path):
     output = tmp_path / "x.json"
     code, _, stderr = play(output, "--sample-id", "sample_quick_3")

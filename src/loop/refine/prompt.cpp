@@ -46,7 +46,20 @@ std::string_view entry_name(PromptStyle style) {
   return style == PromptStyle::wrapper ? "triton_kernel_wrapper" : "ModelNew";
 }
 
-std::string user_turn(const Task& task, PromptStyle style) {
+std::string system_prompt_for(PromptStyle style, bool gradients) {
+  std::string text(default_system_prompt(style));
+  if (!gradients) return text;
+  constexpr std::string_view mark = "{0}";
+  std::string_view rest = gradients_prompt();
+  for (std::size_t at = rest.find(mark); at != std::string_view::npos; at = rest.find(mark)) {
+    text += rest.substr(0, at);
+    text += entry_name(style);
+    rest.remove_prefix(at + mark.size());
+  }
+  return text.append(rest);
+}
+
+std::string user_turn(const Task& task, PromptStyle style, bool gradients) {
   std::string fence = fence_for(task.reference_code);
   std::string text = "The reference:\n\n" + fence + "python\n" + task.reference_code;
   if (!text.ends_with('\n')) text += '\n';
@@ -57,13 +70,20 @@ std::string user_turn(const Task& task, PromptStyle style) {
   text +=
       fmt::format("\nWrite the Triton module that replaces it, with `{}`, between <triton> and </triton>.\n",
                   entry_name(style));
+  if (gradients)
+    text += fmt::format(
+        "\nThe gradients of its inputs and parameters are judged too: `{}` applies a "
+        "`torch.autograd.Function`, "
+        "or `triton_kernel_backward` returns them, called with the cotangents and then the inputs and "
+        "weights.\n",
+        entry_name(style));
   return text;
 }
 
 std::vector<Message> opening_messages(const Task& task, const Settings& settings) {
   std::vector<Message> messages;
   if (!settings.system_prompt.empty()) messages.push_back({"system", settings.system_prompt});
-  messages.push_back({"user", user_turn(task, settings.style)});
+  messages.push_back({"user", user_turn(task, settings.style, settings.gradients)});
   return messages;
 }
 

@@ -18,8 +18,14 @@ namespace kw::refine {
 // that the verifier enforces.
 std::string_view default_system_prompt(PromptStyle style);
 
-// The reference in a fence, its entry point if one is named, and the inputs of a function pair.
-std::string user_turn(const Task& task, PromptStyle style);
+// prompts/gradients.txt at build time, which asks for gradients too; {0} stands for the entry's name.
+std::string_view gradients_prompt();
+// The default system prompt; where gradients are judged, with what asks for them.
+std::string system_prompt_for(PromptStyle style, bool gradients);
+
+// The reference in a fence, its entry point if one is named, and the inputs of a function pair; where
+// gradients are judged, it asks for them.
+std::string user_turn(const Task& task, PromptStyle style, bool gradients = false);
 
 // System message (none if the text is empty) and user turn.
 std::vector<Message> opening_messages(const Task& task, const Settings& settings);

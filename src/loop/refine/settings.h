@@ -26,6 +26,7 @@ struct Settings {
   std::size_t samples_per_task = 1;
   std::size_t check_threads = 2;  // for the checks before verification; 0: the loop's own thread
   PromptStyle style = PromptStyle::wrapper;
+  bool gradients = false;     // gradients are judged, so the prompt asks for them
   std::string system_prompt;  // the text itself; empty: none is sent
   llm::Sampling sampling;
   std::string program_version;  // in the verdicts that the loop gives without the verifier

@@ -94,9 +94,12 @@ Words words_of(ErrorClass error_class) {
       return of_form("It runs, but an output has another dtype than the reference's.",
                      "Allocate the output with the reference's dtype, and convert values before the store.");
     case ErrorClass::no_gradient:
-      return {"It runs, but does not give the gradients of its inputs and parameters, which are judged too.",
-              "Put the launches into a torch.autograd.Function whose backward returns the gradient of each "
-              "input and parameter, and keep the reference's names of parameters."};
+      return {
+          "It runs, but does not give the gradients of its inputs and parameters, which are judged too.",
+          "Put the launches into a torch.autograd.Function whose backward returns the gradient of each "
+          "input and parameter, and keep the reference's names of parameters. Or define a function "
+          "triton_kernel_backward beside the entry: it takes the cotangents, then the inputs and weights, "
+          "and returns their gradients in order."};
     case ErrorClass::wrong_value:
       return for_people("It runs, but the values are wrong.",
                         "Follow the first mismatch through the kernel. Frequent causes: offsets and masks, "

@@ -1,4 +1,5 @@
 // Extracting code from an answer, results that the code alone determines, and the prompt.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +17,9 @@
 namespace kw::refine {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // ---- recorded answers ----
 
@@ -143,6 +146,19 @@ TEST_P(Prompt, ItIsCompactAndPlain) {
   EXPECT_LT(text.size(), 6500U);
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); }));
 }
+TEST_P(Prompt, ItAsksForGradientsWhereTheyAreJudged) {
+  const std::string plain = system_prompt_for(GetParam(), false);
+  const std::string text = system_prompt_for(GetParam(), true);
+  EXPECT_EQ(plain, default_system_prompt(GetParam()));
+  ASSERT_TRUE(text.starts_with(plain));
+  const std::string more = text.substr(plain.size());
+  for (const char* form : {"class Silu(torch.autograd.Function):", "def triton_kernel_backward(given, x):"})
+    EXPECT_THAT(more, HasSubstr(form));
+  EXPECT_THAT(more, HasSubstr(fmt::format("`{}` returns `Silu.apply(x)`", entry_name(GetParam()))));
+  EXPECT_THAT(more, Not(HasSubstr("{0}")));
+  EXPECT_LT(more.size(), 3500U);
+  EXPECT_TRUE(std::ranges::all_of(more, [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); }));
+}
 INSTANTIATE_TEST_SUITE_P(Styles, Prompt, testing::Values(PromptStyle::wrapper, PromptStyle::modelnew));
 
 TEST(UserTurn, HoldsTheReferenceItsEntryAndInputs) {
@@ -154,6 +170,15 @@ TEST(UserTurn, HoldsTheReferenceItsEntryAndInputs) {
   EXPECT_THAT(text, HasSubstr("```python\ndef reference_impl(x): return x\n```\n"));
   EXPECT_THAT(text, HasSubstr("`reference_impl`"));
   EXPECT_THAT(text, HasSubstr("- x: float16 [64,250]\n- y: float32 [2]\n"));
+}
+TEST(UserTurn, AsksForGradientsWhereTheyAreJudged) {
+  Task task;
+  task.reference_code = "def reference_impl(x): return x\n";
+  EXPECT_THAT(user_turn(task, PromptStyle::wrapper), Not(HasSubstr("radient")));
+  EXPECT_THAT(
+      user_turn(task, PromptStyle::modelnew, true),
+      AllOf(HasSubstr("The gradients of its inputs and parameters are judged too: `ModelNew` applies"),
+            HasSubstr("`triton_kernel_backward` returns them")));
 }
 TEST(UserTurn, AFenceInTheReferenceDoesNotEndIt) {
   Task task;

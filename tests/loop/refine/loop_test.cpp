@@ -63,6 +63,18 @@ TEST(Loop, TheSecondRequestHoldsTheFirstAnswerAndItsFeedback) {
   EXPECT_NE(messages[3].content.find("values differ"), std::string::npos);
 }
 
+TEST(Loop, WhereGradientsAreJudgedTheRequestAsksForThem) {
+  for (bool gradients : {false, true}) {
+    FakeLog log;
+    World world(log);
+    world.settings.gradients = gradients;
+    say(world.chat, {"wrong"});
+    ASSERT_TRUE(world.run(1));
+    const std::string& asked = world.chat.requests.at(0).messages.back().content;
+    EXPECT_EQ(asked.contains("`triton_kernel_backward` returns them"), gradients) << asked;
+  }
+}
+
 TEST(Loop, ACapIsACap) {
   FakeLog log;
   MultiTurn world(log);
