@@ -42,6 +42,11 @@ def square(symmetric):
     (lambda: torch.randn(64, 32).double(), NORMAL),
     (lambda: torch.linspace(-3, 3, 100)[torch.arange(100) * 37 % 100], NORMAL),  # it never varies
     (lambda: torch.nn.Parameter(torch.randn(4, 8)), NORMAL),
+    (lambda: torch.randn(64, 32).clamp(-2, 2), WITHIN),
+    (lambda: torch.randn(64, 32).clamp(-2, 2).bfloat16(), WITHIN),
+    (lambda: torch.randn(64, 32).clamp(max=2), NORMAL),  # no bound holds below
+    (lambda: (torch.rand(64, 64) * 2 - 1).bfloat16(), NORMAL),  # rounding repeats all numbers
+    (lambda: torch.tanh(torch.randn(64, 32)), NORMAL),
     (lambda: torch.randn(8), NORMAL),
     (lambda: torch.randn(1, 64).expand(8, 64), NORMAL),
     (lambda: torch.randn(8, 8).T, NORMAL),

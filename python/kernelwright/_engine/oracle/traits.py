@@ -22,6 +22,7 @@ _DATA = (torch.int8, torch.uint8)  # hold numbers, such as quantised weights, an
 FEW_VALUES = 32          # distinct values that make a tensor a choice among levels
 STRUCTURAL_ZEROS = 1 / 256  # share of zeros that are part of a structure, such as a triangle
 NEAR_ZERO = 1 / 1024
+CLIPPED = 4              # values at either end of the range, and as many times the number of the next one, that a bound leaves
 SUM_ERROR = 2e-2         # of rows of probabilities in 16 bit
 # Why values are kept, where they may be integers or a mask.
 NO_REAL, NOT_FINITE, WHOLE, LEVELS = "no real numbers", "values that are not finite", "whole numbers", "few levels"
@@ -44,6 +45,7 @@ class Traits:
     sum_dim: int | None = None
     rows: bool = False       # it has several, along its last dimension
     sides: bool = False      # the reference asks on which side of a bound its values are, and does nothing else with them
+    clipped: bool = False    # between two bounds, at which values lie
     differs: bool = False    # between seeds
     seen: choices.Choices | None = None  # of integers and masks that differ
     fixed: bool = False      # it is kept, and no draw differs
@@ -199,6 +201,16 @@ def _measure(found, draws):
     found.high = max(each.max().item() for each in draws)
     zeros = sum(int((each == 0).sum()) for each in draws)
     found.zeros = zeros >= max(2, STRUCTURAL_ZEROS * count)
+    found.clipped = found.low < found.high and all(_is_clipped(each, found.low, found.high) for each in draws)
+
+
+def _is_clipped(values, low, high):
+    """Whether a bound on either side, and not rounding, gives many values the least and the greatest number."""
+    inner = values[(values > low) & (values < high)]
+    if not inner.numel():
+        return False
+    counts = [[int((values == each).sum()) for each in pair] for pair in ((low, inner.min()), (high, inner.max()))]
+    return all(end >= CLIPPED * max(1, following) for end, following in counts)
 
 
 def _structure(found, draws):
@@ -244,4 +256,4 @@ def _kind(found, count):
     if found.sum_dim is not None:
         return PROBABILITIES
     centred = abs(found.mean) < max(CENTRED, 2.5 / math.sqrt(count)) * found.sigma
-    return NORMAL if centred and found.low < 0 < found.high else WITHIN
+    return NORMAL if centred and found.low < 0 < found.high and not found.clipped else WITHIN
