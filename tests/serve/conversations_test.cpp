@@ -40,6 +40,14 @@ TEST(Conversation, BeginsWithThePromptOfTheTask) {
   EXPECT_EQ(opened.at("task_version"), prompt.at("version"));
 }
 
+TEST(Conversation, ItsPromptAsksForGradientsWhereTheyAreJudged) {
+  TaskWorld world;
+  for (bool backward : {false, true}) {
+    json::object opened = world.open_conversation({{"options", json::object{{"backward", backward}}}});
+    EXPECT_EQ(json::serialize(opened.at("observation")).contains("triton_kernel_backward"), backward);
+  }
+}
+
 TEST(Conversation, AWrongTurnThenARightOne) {
   TaskWorld world;
   std::string id = id_of(world.open_conversation());
