@@ -108,6 +108,15 @@ def triton_kernel_backward(given, x, w):
     assert "list index out of range" in text(world(keeps, Backward.partial).error)
 
 
+def test_the_forward_call_comes_first_where_the_reference_updates_buffers(world):
+    reference = module("self.seen += 1; return x * self.w", init="self.w = torch.nn.Parameter(torch.randn(4, 8)); "
+                       "self.register_buffer('seen', torch.zeros(4))")
+    order = code(RIGHT.replace("    given", "    assert CALLS, 'no forward call'\n    given", 1),
+                 "\nCALLS = []\ndef triton_kernel_wrapper(x, w):\n    CALLS.append(1)\n    return scaled(x, w)\n")
+    assert world(order, Backward.partial, reference).right
+    assert "no forward call" in text(world(order, Backward.partial).error)
+
+
 def test_a_second_call_gives_the_same(world):
     adds = code("""
 SUM = []

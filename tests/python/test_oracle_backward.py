@@ -4,6 +4,7 @@ import torch
 from oracle_world import LINEAR, draw, judge, module, request, session  # noqa: F401
 
 from kernelwright._engine import wire
+from kernelwright._engine.backward import expanded
 from kernelwright._engine.oracle.faults import TaskFault
 from kernelwright._engine.outputs import place_outputs
 from kernelwright._engine.values import from_wire
@@ -74,6 +75,29 @@ def test_a_single_cotangent_is_never_near_zero(session):
     prepared(session, module("return x.mean()"))
     backward = session._task.reference.backward
     assert min(abs(backward.cotangents(seed, torch.device("cpu"))[0].item()) for seed in range(200)) >= 0.5
+
+
+@pytest.mark.parametrize("result, strides", [
+    ("x * 2", (0, 0)), ("torch.softmax(x, -1)", (0, 1)), ("torch.softmax(x, 0)", (1, 0)),
+    ("torch.softmax(x.view(-1), 0)", (1,)), ("x[0].sum(), x * 2", (0, 0))])
+def test_cotangents_are_expanded_where_no_gradient_vanishes(session, result, strides):
+    prepared(session, module(f"return {result}", "[torch.randn(4, 8)]"))
+    backward = session._task.reference.backward
+    assert expanded(backward.cotangents(3, torch.device("cpu"), True)[-1]).stride() == strides
+    assert expanded(backward.cotangents(3, torch.device("cpu"))[-1]).stride() == ((8, 1) if len(strides) == 2 else (1,))
+
+
+def test_expanded_cotangents_are_drawn_again_where_they_are_judged(session):
+    prepared(session, LINEAR)
+    spec = wire.from_bytes("CallSpec", session._task.spec)
+    arena = session.draw(made(wire.DrawT, trial=0, seed=5, slot=0, expanded=True))
+    inputs = [from_wire(each, arena.tensor) for each in spec.inputs.items]
+    weights = {text(each.name): arena.tensor(each.tensor) for each in spec.weights}
+    found = linear(inputs, [arena.tensor(spec.cotangents.items[0].tensor)], weights)
+    outputs = place_outputs(found, arena, spec.outputsOffset)
+    draw(session, trial=1, seed=6)
+    reply = session.judge(made(wire.JudgeT, trial=0, seed=5, outputs=outputs))
+    assert reply.right, text(reply.error)
 
 
 @pytest.mark.parametrize("value, words", [
