@@ -364,7 +364,7 @@ async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& rep
   if (!oracle_.varies_inputs()) co_return varied;
   StageTimer timer(case_, Stage::replay);
   auto found = co_await try_families(
-      oracle_.facts().families, most_families_on_device(moved_bytes()),
+      {oracle_.facts().families, most_families_on_device(moved_bytes()), is_alone_},
       [&](FamilyQuestion asked) { return replay_family(replays, std::move(asked), varied.unreplayed); });
   if (!found) co_return std::unexpected(found.error());
   varied.generality = std::move(*found);

@@ -205,7 +205,7 @@ async::Task<Outcome<>> CpuPath::renew_interpreter(const Evidence& seen) {
 async::Task<Outcome<>> CpuPath::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
   auto found =
-      co_await try_families(oracle_.facts().families, most_families_interpreted(programs_),
+      co_await try_families({oracle_.facts().families, most_families_interpreted(programs_), case_.is_alone},
                             [&](FamilyQuestion asked) { return ask_family(std::move(asked), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);

@@ -78,7 +78,7 @@ async::Task<Outcome<>> InProcess::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
   const std::uint64_t moved_bytes = oracle_.spec().input_bytes + oracle_.spec().output_bytes;
   auto found =
-      co_await try_families(oracle_.facts().families, most_families_on_device(moved_bytes),
+      co_await try_families({oracle_.facts().families, most_families_on_device(moved_bytes), case_.is_alone},
                             [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);
@@ -92,7 +92,7 @@ async::Task<Outcome<Generality>> InProcess::call_on_families(std::vector<std::st
   calls_.restart_clock();
   if (auto started = co_await start(unused); !started) co_return std::unexpected(started.error());
   const std::size_t most = families.size();
-  auto found = co_await try_families(std::move(families), most, [&](FamilyQuestion asked) {
+  auto found = co_await try_families({std::move(families), most, case_.is_alone}, [&](FamilyQuestion asked) {
     return ask_family(std::move(asked.family), unused);
   });
   co_await calls_.end();

@@ -85,25 +85,33 @@ struct Tried {
   bool has_no_end = false;                     // the call did not end on either draw
 };
 
-std::unexpected<Ended> without_a_feature(Blame failure, const std::string& family) {
+std::unexpected<Ended> ended_on(Blame failure, const std::string& family) {
   failure.error = fmt::format("on inputs of the family {}: {}", family, failure.error);
   return std::unexpected<Ended>(std::move(failure));
 }
 
-async::Task<Outcome<Tried>> try_family(FamilyQuestion question, const AskFamily& ask) {
+// Alone on the device, a failure is the candidate's, as on the task's own inputs.
+async::Task<Outcome<FamilyAnswer>> asked(FamilyQuestion question, bool alone, const AskFamily& ask) {
+  auto answer = co_await ask(std::move(question));
+  if (answer && answer->failure && alone) answer->failure->doubt.clear();
+  co_return answer;
+}
+
+async::Task<Outcome<Tried>> try_family(FamilyQuestion question, bool alone, const AskFamily& ask) {
   const std::string family = words_from(question.family);
-  auto answer = co_await ask(question);
+  auto answer = co_await asked(question, alone, ask);
   if (answer && ran_out_of_time(*answer) && !answer->was_patient && !answer->drawn.reported_only) {
     question.fresh = question.patient = true;
-    answer = co_await ask(question);
+    answer = co_await asked(question, alone, ask);
   }
   if (!answer) co_return std::unexpected(answer.error());
-  if (lacks_a_feature(*answer) && !answer->drawn.reported_only)
-    co_return without_a_feature(std::move(*answer->failure), family);
+  const bool is_doubtful = answer->failure && !answer->failure->doubt.empty();
+  if ((lacks_a_feature(*answer) || is_doubtful) && !answer->drawn.reported_only)
+    co_return ended_on(std::move(*answer->failure), family);
   Tried tried{.trial = trial_of(family, *answer), .has_no_end = ran_out_of_time(*answer)};
   if (tried.trial.outcome != FamilyOutcome::failed) co_return tried;
   question.fresh = true;
-  auto again = co_await ask(question);
+  auto again = co_await asked(question, alone, ask);
   if (!again) co_return std::unexpected(again.error());
   FamilyTrial first = tried.trial;
   confirm(tried.trial, trial_of(family, *again));
@@ -114,19 +122,19 @@ async::Task<Outcome<Tried>> try_family(FamilyQuestion question, const AskFamily&
 
 }  // namespace
 
-async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
-                                              AskFamily ask) {
+async::Task<Outcome<Generality>> try_families(FamiliesToTry these, AskFamily ask) {
   Generality found;
+  std::vector<std::string>& families = these.families;
   if (families.size() > most_named) families.resize(most_named);
   std::string why_no_more, wrong_once_on;
   for (const std::string& sent : families) {
     const std::string family = words_from(sent);
-    if (found.families.size() >= most) why_no_more = "a call takes too long to try every family";
+    if (found.families.size() >= these.most) why_no_more = "a call takes too long to try every family";
     if (!why_no_more.empty()) {
       found.families.push_back({.family = family, .why = why_no_more});
       continue;
     }
-    auto tried = co_await try_family({.family = sent}, ask);
+    auto tried = co_await try_family({.family = sent}, these.alone, ask);
     if (!tried) co_return std::unexpected(tried.error());
     // A candidate that answers rightly every second time fails each family once.
     if (tried->wrong_once && !tried->trial.reported_only) {

@@ -37,11 +37,17 @@ struct FamilyQuestion {
 // Draws the family and asks the candidate. An error ends the attempt, so a failure of the candidate is none.
 using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(FamilyQuestion question)>;
 
-// Tries the first `most` of these families in their order. A family fails with two draws on which the
-// candidate is wrong, raises, or does not answer although it has the time; the second family with one such
-// draw fails as well. An unsupported feature ends the attempt, as on the task's own inputs.
-async::Task<Outcome<Generality>> try_families(std::vector<std::string> families, std::size_t most,
-                                              AskFamily ask);
+struct FamiliesToTry {
+  std::vector<std::string> families;
+  std::size_t most = 0;  // of them, in their order
+  bool alone = false;    // no other job uses the device, so a failure is the candidate's
+};
+
+// A family fails with two draws on which the candidate is wrong, raises, or does not answer although it has
+// the time; the second family with one such draw fails as well. Two failures end the attempt, as on the
+// task's own inputs: an unsupported feature, and one that neighbours may have caused, whose doubt has the job
+// judged again alone.
+async::Task<Outcome<Generality>> try_families(FamiliesToTry these, AskFamily ask);
 
 // A text that the oracle sent, as plain text of limited length.
 std::string words_from(const std::string& text);

@@ -257,6 +257,19 @@ TEST(VariedCalls, ThatUseAnUnsupportedFeatureSkipTheCandidate) {
   EXPECT_THAT(verdict.error.value_or(""), testing::HasSubstr("scaled_60"));
 }
 
+// A candidate could hide there: it may bind itself to a CPU that others use.
+TEST(VariedCalls, ThatNeighboursMayHaveBrokenAreMadeAgainAlone) {
+  for (bool alone : {false, true}) {
+    VariedWorld world(Device::cuda);
+    world.settings.replay = false;
+    world.earlier.is_alone = alone;
+    when_scaled(world, "runner", Body::Call, fails("run", "out_of_memory", "CUDA out of memory"));
+    const Verdict verdict = world.run();
+    EXPECT_EQ(world.result.doubt.empty(), alone);
+    if (alone) EXPECT_EQ(verdict.counts_reason, CountsReason::specialised);
+  }
+}
+
 TEST(VariedReplays, ThatBreakTheReplayerOnTwoDrawsMakeAResultNotCount) {
   for (const React& breaks :
        {fails("replay", "illegal_memory_access", "a kernel faulted"), ends(Ending::hangs)}) {
