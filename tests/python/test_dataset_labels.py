@@ -79,8 +79,8 @@ def test_constants_of_the_launch_are_taken(labels):
 
 
 def test_a_certain_signature_that_does_not_compile_fails(labels):
-    answer = labels.judge(TYPED.format(what="no_such_thing"), "typed", given("x", "o", "n", BLOCK="64"))
-    assert answer["compile"] == "fails" and "no_such_thing" in answer["reason"] and "line 4" in answer["reason"]
+    answer = labels.judge(TYPED.format(what="arange"), "typed", given("x", "o", "n", BLOCK="64"))
+    assert answer["compile"] == "fails" and "end" in answer["reason"] and "line 4" in answer["reason"]
 
 
 def test_a_name_that_is_none_at_first_is_not_none_for_certain(labels):
@@ -98,19 +98,36 @@ def test_a_certain_signature_that_compiles_has_no_guess(labels):
 
 def test_one_guess_and_nothing_fails(labels):
     for launch in ([], [given("x", "o", "n", BLOCK="b")], [given("x", "o", "n", "64"), given("x", "o", "n", "b")]):
-        assert labels.judge(TYPED.format(what="nothing"), "typed", *launch)["compile"] == "signature_unknown"
+        assert labels.judge(TYPED.format(what="arange"), "typed", *launch)["compile"] == "signature_unknown"
 
 
 def test_a_launch_of_unseen_arguments_is_no_certain_one(labels):
-    text = TYPED.format(what="nothing").replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr = 64")
+    text = TYPED.format(what="arange").replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr = 64")
     assert labels.judge(text, "typed", given("x", "o", "n"))["compile"] == "fails"
     assert labels.judge(text, "typed", given("*everything"))["compile"] == "signature_unknown"
     assert labels.judge(text, "typed", given("x", "o", "n", "**more"))["compile"] == "signature_unknown"
 
 
 def test_something_missing_and_nothing_fails(labels):
-    answer = labels.judge(TYPED.format(what="nothing"), "typed", given("x", "o", "n", BLOCK="64"), missing=["other"])
+    answer = labels.judge(TYPED.format(what="arange"), "typed", given("x", "o", "n", BLOCK="64"), missing=["other"])
     assert answer["compile"] == "signature_unknown"
+
+
+def test_a_name_that_the_language_lacks_fails_whatever_the_arguments(labels):
+    for launch in ([], [given("x", "o", "n", BLOCK="b")]):
+        answer = labels.judge(TYPED.format(what="cidv"), "typed", *launch)
+        assert (answer["compile"], answer["reason"]) == ("fails", "triton.language has no cidv, in typed")
+    helper = "@triton.jit\ndef multiple(a, b):\n    return tl.cidv(a, b) * b\n"
+    assert labels.judge(helper, "multiple")["compile"] == "fails"
+    answer = labels.judge(ADD.replace("+ 1", "+ multiple(n, 2)"), "add", context=CONTEXT + helper)
+    assert (answer["compile"], answer["reason"]) == ("fails", "triton.language has no cidv, in multiple")
+
+
+def test_a_name_that_only_a_branch_uses_does_not_fail(labels):
+    for line in ("    if BLOCK > 4096:\n        n = tl.cidv(n, 2)\n", "    n = tl.cidv(n, 2) if BLOCK > 4096 else n\n",
+                 "    for i in tl.static_range(0):\n        n = tl.cidv(n, 2)\n"):
+        text = ADD.replace("    i = ", line + "    i = ")
+        assert labels.judge(text, "add", given("x", "o", "n", BLOCK="256"))["compile"] == "compilable", line
 
 
 def test_a_syntax_error_fails(labels):

@@ -19,7 +19,7 @@ def prepare():
     from .._engine.launches import LaunchLog
     compile_only.install(LaunchLog())
     compile_only.warm()
-    from . import attempts, caller, device_function, kernel_module, signature, usage  # noqa: F401
+    from . import attempts, caller, device_function, kernel_module, language_names, signature, usage  # noqa: F401
 
 
 def serve(data, into, folder, options):
@@ -52,7 +52,7 @@ def needed(names):
 def triton_kernel(job, folder, options, deadline):
     """Load the module, infer signatures, compile until one does."""
     from .._engine.cpu.compile_only import candidate_scope
-    from . import device_function, kernel_module
+    from . import device_function, kernel_module, language_names
     from .usage import Usage
     text = kernel_module.dedented(job["text"])
     try:
@@ -70,6 +70,8 @@ def triton_kernel(job, folder, options, deadline):
         if function is None:
             why = module.failures.get(job["name"])
             return outcome("not_tried", f"its definition cannot be executed: {why}" if why else "no jitted function")
+        if why := language_names.lacking(function):
+            return outcome("fails", why)
         if missing := kernel_module.needs(function):
             return outcome("not_tried", needed(missing))
         usage = Usage(function)

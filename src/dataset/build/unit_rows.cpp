@@ -7,12 +7,14 @@
 #include <chrono>
 #include <expected>
 #include <filesystem>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/core/json.h"
 #include "dataset/build/ordered.h"
 #include "dataset/build/sources.h"
+#include "dataset/labels/labels.h"
 #include "dataset/licence/licence.h"
 #include "dataset/pairs/pairs.h"
 #include "dataset/units/row.h"
@@ -24,6 +26,7 @@ namespace kw::dataset {
 namespace {
 
 constexpr std::size_t at_once = 2'048;
+constexpr std::string_view no_such_name = "it uses a name that Triton's language does not have";
 
 }  // namespace
 
@@ -106,6 +109,10 @@ class PairMaker {
   PairTally tally;
 
   Result<> add(const FoundPair& pair, bool cuda) {
+    if (labels::lacks_language_name(world_.units.cards()[pair.to].labels)) {
+      sink_.leave_out(fmt::format("pair: the rewrite: {}", no_such_name));
+      return {};
+    }
     auto from = world_.units.at(pair.from);
     if (!from) return std::unexpected(from.error());
     auto to = world_.units.at(pair.to);
@@ -260,6 +267,10 @@ Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& se
         auto unit = world.units.at(number);
         if (!unit) return std::unexpected(unit.error());
         MadeRows made{number, unit->id, pairs::fim_rows(*unit, settings.fim, *occurrences)};
+        if (labels::lacks_language_name(world.units.cards()[number].labels)) {
+          made.fim.left_out = {{std::string(no_such_name), made.fim.rows.size()}};
+          made.fim.rows.clear();
+        }
         for (Row& row : made.fim.rows) {
           mark(world, number, row);
           row.generator = unit->generator;

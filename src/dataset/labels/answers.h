@@ -15,7 +15,7 @@
 namespace kw::labels {
 
 // Increase it when the label of an unchanged kernel may change.
-inline constexpr std::string_view label_version = "2";
+inline constexpr std::string_view label_version = "3";
 
 struct Answer {
   corpus::CompileLabel label = corpus::CompileLabel::not_tried;

@@ -194,6 +194,12 @@ bool clear_shapes(const Unit& unit, Syntax syntax) {
 
 }  // namespace
 
+bool lacks_language_name(const corpus::Labels& labels) {
+  // As python/kernelwright/_dataset/language_names.py begins its reason.
+  return labels.compile == corpus::CompileLabel::fails &&
+         labels.compile_reason.starts_with("triton.language has no ");
+}
+
 corpus::Labels read_labels(const Unit& unit) {
   corpus::Labels labels;
   Syntax syntax = is_cuda(unit) ? Syntax::cuda : Syntax::python;

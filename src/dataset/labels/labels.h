@@ -19,6 +19,10 @@ namespace kw::labels {
 // shapes.
 corpus::Labels read_labels(const corpus::Unit& unit);
 
+// Whether the compile label says that the kernel uses a name which Triton's language does not have, whatever
+// its arguments are.
+bool lacks_language_name(const corpus::Labels& labels);
+
 struct CompileOptions {
   std::string python;                    // with Triton
   std::vector<std::string> python_path;  // where our package lies

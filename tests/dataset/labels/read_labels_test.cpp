@@ -125,6 +125,15 @@ TEST(ReadLabels, CudaIncludesOfItsTreeAreNotSelfContained) {
   EXPECT_FALSE(read_labels(unit).self_contained);
 }
 
+TEST(LacksLanguageName, SaysTheReasonOfAFailure) {
+  corpus::Labels labels;
+  labels.compile = corpus::CompileLabel::fails;
+  labels.compile_reason = "triton.language has no cidv, in next_multiple_of";
+  EXPECT_TRUE(lacks_language_name(labels));
+  labels.compile_reason = "line 3: arange() missing 1 required argument";
+  EXPECT_FALSE(lacks_language_name(labels));
+}
+
 TEST(CodeText, KeepsTheLengthWhateverIsUnfinished) {
   for (std::string_view text : {"'abc", "\"\"\"abc", "'a\\", "/* x", "# \n x", "\"\"", "f(x, '''"}) {
     EXPECT_EQ(without_words(text, Syntax::python).size(), text.size()) << text;
