@@ -1,13 +1,13 @@
 #include "dataset/pairs/row_code.h"
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <set>
 #include <tuple>
 
 #include "base/core/text.h"
 #include "dataset/pairs/code_text.h"
+#include "dataset/pairs/context_choice.h"
 #include "dataset/pairs/token_estimate.h"
 #include "dataset/units/code_words.h"
 
@@ -17,7 +17,6 @@ namespace {
 using corpus::Span;
 using corpus::Unit;
 using harvest::CodePart;
-using harvest::CodeParts;
 using NameSet = std::set<std::string, std::less<>>;
 
 std::string_view piece(std::string_view text, Span span) {
@@ -76,7 +75,7 @@ std::optional<KernelCode> kernel_code(const Unit& unit) {
   Dedented dedented = without_indent(unit.text, indent);
   kernel.text = std::move(dedented.text);
   kernel.removed = std::move(dedented.removed);
-  CodeParts parts = harvest::code_parts(kernel.text, language);
+  harvest::CodeParts parts = harvest::code_parts(kernel.text, language);
   if (!parts.parses || parts.parts.empty()) return {};
   if (language == harvest::Language::python && parts.parts.size() != 1) return {};
   kernel.part = std::move(parts.parts.front());
@@ -87,12 +86,6 @@ std::optional<KernelCode> kernel_code(const Unit& unit) {
 
 namespace {
 
-// A decorator that says that the function is a kernel. It is shown also where a piece of a document imports
-// nothing, because the code is no kernel without it.
-bool is_jit(std::string_view decorator) {
-  return decorator.find("jit") != decorator.npos && decorator.size() < 200;
-}
-
 class Composer {
  public:
   Composer(const Unit& unit, const KernelCode& kernel, const Wanted& wanted)
@@ -100,9 +93,7 @@ class Composer {
         kernel_(kernel),
         wanted_(wanted),
         language_(language_of(unit.kind)),
-        context_(harvest::code_parts(unit.context, language_)),
-        chosen_(context_.parts.size(), false),
-        signed_(context_.parts.size(), false),
+        context_(unit, language_),
         decorators_(kernel.part.decorators.size(), false) {}
 
   std::expected<Surroundings, std::string_view> run() {
@@ -113,15 +104,13 @@ class Composer {
     shown_.assign(spare_.size(), false);
     if (!pay(bare_cost())) return std::unexpected(long_signature);
     for (std::size_t i = 0; i < decorators_.size(); ++i)
-      if (is_jit(decorator(i)) && take_decorator(i)) use(kernel_.part.decorators[i].uses, true);
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-      if (context_.parts[i].is_import && context_.parts[i].defines.empty() &&
-          pay(estimated_tokens(piece(unit_.context, context_.parts[i].span))))
-        choose(i);
-    use(kernel_.part.uses, true);
+      if (is_jit(decorator(i)) && take_decorator(i))
+        context_.take_imports(kernel_.part.decorators[i].uses, left_);
+    context_.take_stars(left_);
+    context_.take_imports(kernel_.part.uses, left_);
     use_in_hole();
     show_statements();
-    use(kernel_.part.uses, false);
+    context_.take(kernel_.part.uses, left_);
     for (std::size_t i = 0; i < decorators_.size(); ++i)
       if (!decorators_[i]) add_decorator(i);
     return compose();
@@ -140,13 +129,16 @@ class Composer {
 
   // A decorator with all that it needs, or neither.
   void add_decorator(std::size_t i) {
-    auto before = std::tuple(chosen_, defined_, left_);
-    use(kernel_.part.decorators[i].uses, false);
-    if (!known(kernel_.part.decorators[i].uses) || !take_decorator(i))
-      std::tie(chosen_, defined_, left_) = std::move(before);
+    ContextChoice::State before = context_.state();
+    const std::size_t left = left_;
+    context_.take(kernel_.part.decorators[i].uses, left_);
+    if (context_.knows(kernel_.part.decorators[i].uses) && take_decorator(i)) return;
+    context_.go_back(std::move(before));
+    left_ = left;
   }
 
-  // Definitions that the hole itself uses, for up to a third of what is left.
+  // Definitions that the hole itself uses, for up to a third of what is left. A statement whose own needs
+  // cannot be met stands alone, because the hole needs its name.
   void use_in_hole() {
     const std::string_view hole = piece(kernel_.text, wanted_.hole);
     std::vector<std::string> names;
@@ -154,43 +146,13 @@ class Composer {
       if (holds_word(hole, name)) names.push_back(name);
     const std::size_t kept = left_ - left_ / 3;
     left_ -= kept;
-    use(names, false);
+    context_.take(names, left_);
     left_ += kept;
-    for (const std::string& name : names) use_signature(name);
-  }
-
-  // The signature of a helper that does not fit, so that the reader knows how to call it.
-  void use_signature(const std::string& name) {
-    if (language_ != harvest::Language::python || defined_.contains(name)) return;
-    for (std::size_t i = context_.parts.size(); i-- > 0;) {
-      if (chosen_[i] || signed_[i] || !defines(context_.parts[i], name)) continue;
-      const std::string text = signature(context_.parts[i]);
-      signed_[i] = !text.empty() && pay(estimated_tokens(text) + 2);
-      if (signed_[i]) return;
+    for (const std::string& name : names) {
+      if (context_.take_signature(name, left_)) continue;
+      context_.take({name}, left_);
+      context_.take_alone(name, left_);
     }
-  }
-
-  // "@triton.jit", "def f(x):" and a body of dots; empty for a part that is no function.
-  std::string signature(const CodePart& part) const {
-    std::size_t begin = part.span.begin;
-    std::string text;
-    for (const auto& each : part.decorators) {
-      begin = std::max(begin, each.span.end);
-      const std::string_view line = piece(unit_.context, each.span);
-      if (is_jit(line) && known(each.uses)) text += line;
-    }
-    const std::string_view definition = piece(unit_.context, {begin, part.span.end});
-    if (!definition.starts_with("def ")) return {};
-    const std::string code = corpus::without_words(definition, corpus::Syntax::python);
-    int depth = 0;
-    for (std::size_t at = 0; at < code.size(); ++at) {
-      if (std::string_view("([{").contains(code[at])) ++depth;
-      if (std::string_view(")]}").contains(code[at])) --depth;
-      if (code[at] != ':' || depth > 0) continue;
-      text += definition.substr(0, at + 1);
-      return text + "\n    ...\n";
-    }
-    return {};
   }
 
   // Statements that bind a name of the hole, where they fit; then all from the hole outwards, up to the first
@@ -256,41 +218,6 @@ class Composer {
     return whole - std::min(whole, spared) + (spare_.empty() ? 0 : tokens_of_marks);
   }
 
-  // Chooses the parts of the context that define these names, then what those need. With `imports_only`, the
-  // imports among the direct ones.
-  void use(const std::vector<std::string>& names, bool imports_only) {
-    std::deque<std::string> open(names.begin(), names.end());
-    NameSet seen;
-    for (; !open.empty(); open.pop_front()) {
-      if (!seen.insert(open.front()).second) continue;
-      for (std::size_t i = 0; i < context_.parts.size(); ++i) {
-        const CodePart& part = context_.parts[i];
-        if ((imports_only && !part.is_import) || !defines(part, open.front())) continue;
-        if (!chosen_[i] && pay(estimated_tokens(piece(unit_.context, part.span)) + 2)) choose(i);
-        if (chosen_[i] && !imports_only) {
-          open.insert(open.end(), part.uses.begin(), part.uses.end());
-          for (const auto& each : part.decorators)
-            open.insert(open.end(), each.uses.begin(), each.uses.end());
-        }
-      }
-    }
-  }
-
-  static bool defines(const CodePart& part, const std::string& name) {
-    return std::ranges::find(part.defines, name) != part.defines.end();
-  }
-
-  void choose(std::size_t i) {
-    chosen_[i] = true;
-    defined_.insert(context_.parts[i].defines.begin(), context_.parts[i].defines.end());
-  }
-
-  bool known(const std::vector<std::string>& names) const {
-    return std::ranges::all_of(names, [&](const std::string& name) {
-      return defined_.contains(name) || harvest::is_builtin_name(name);
-    });
-  }
-
   // The text of the kernel between two positions, with marks in place of spare parts that are not shown.
   std::string shown(Span span) const {
     std::vector<const harvest::SparePart*> hidden;
@@ -312,52 +239,26 @@ class Composer {
     return text + std::string(piece(kernel_.text, {at, span.end}));
   }
 
-  std::string imports() const {
-    std::string text;
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-      if (chosen_[i] && context_.parts[i].is_import) {
-        text += trim(piece(unit_.context, context_.parts[i].span));
-        text += '\n';
-      }
-    return text;
-  }
-
-  // Definitions, without decorators that nothing in the row defines.
-  std::string definitions() const {
-    std::string text;
-    for (std::size_t i = 0; i < chosen_.size(); ++i) {
-      const CodePart& part = context_.parts[i];
-      const bool only_signed = signed_[i] && !chosen_[i];
-      if ((!chosen_[i] && !only_signed) || part.is_import) continue;
-      if (!text.empty()) text += '\n';
-      if (only_signed) {
-        text += signature(part);
-        continue;
-      }
-      std::size_t at = part.span.begin;
-      for (const auto& each : part.decorators) {
-        if (known(each.uses)) continue;
-        text += piece(unit_.context, {at, std::max(at, each.span.begin)});
-        at = each.span.end;
-      }
-      text += piece(unit_.context, {at, part.span.end});
-      if (!text.ends_with('\n')) text += '\n';
-    }
-    return text;
-  }
-
   Surroundings compose() {
     std::string head;
     for (std::size_t i = 0; i < decorators_.size(); ++i)
-      if (decorators_[i] && (is_jit(decorator(i)) || known(kernel_.part.decorators[i].uses)))
+      if (decorators_[i] && (is_jit(decorator(i)) || context_.knows(kernel_.part.decorators[i].uses)))
         head += decorator(i);
     head += shown({kernel_.definition, wanted_.hole.begin});
     Surroundings around;
-    around.before = joined({imports(), definitions(), head});
+    around.before = joined({context_.imports(), context_.definitions(), head});
     if (wanted_.ends_with_hole) return around;
     around.after = shown({wanted_.hole.end, kernel_.text.size()});
     if (wanted_.with_launcher) add_launcher(around);
     return around;
+  }
+
+  // A launcher that hides its kernel: other code gave the kernel another name before.
+  bool defines_kernel_name(std::string_view launcher) const {
+    return std::ranges::any_of(harvest::code_parts(launcher, language_).parts, [&](const CodePart& part) {
+      return language_ == harvest::Language::python &&
+             std::ranges::find(part.defines, unit_.name) != part.defines.end();
+    });
   }
 
   // The launcher stands alone: its own needs are not shown. A file ends with a newline.
@@ -365,6 +266,7 @@ class Composer {
     if (!around.after.ends_with('\n')) around.after += '\n';
     const std::string& launcher = unit_.launcher.text;
     if (launcher.empty() || around.before.find(launcher) != std::string::npos) return;
+    if (defines_kernel_name(launcher)) return;
     if (!harvest::parses(launcher, language_) || !pay(estimated_tokens(launcher) + 2)) return;
     around.after += "\n\n" + launcher + "\n";
   }
@@ -373,14 +275,11 @@ class Composer {
   const KernelCode& kernel_;
   const Wanted& wanted_;
   harvest::Language language_;
-  CodeParts context_;
-  std::vector<bool> chosen_;      // parts of the context
-  std::vector<bool> signed_;      // parts of which the signature is shown where they are not chosen
+  ContextChoice context_;
   std::vector<bool> decorators_;  // of the kernel
   std::vector<harvest::SparePart> spare_;
   std::vector<bool> shown_;  // of spare_
-  NameSet defined_;
-  std::size_t left_ = 0;  // tokens
+  std::size_t left_ = 0;     // tokens
 };
 
 }  // namespace

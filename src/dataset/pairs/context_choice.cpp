@@ -1,0 +1,253 @@
+#include "dataset/pairs/context_choice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/core/text.h"
+#include "dataset/pairs/token_estimate.h"
+#include "dataset/units/code_words.h"
+
+namespace kw::pairs {
+
+using harvest::CodePart;
+using harvest::Language;
+
+namespace {
+
+constexpr std::size_t tokens_between = 2;  // blank lines
+
+// Pieces of documents often import nothing; these two mean the same in all of them.
+bool is_triton(std::string_view name) {
+  return name == "tl" || name == "triton";
+}
+
+}  // namespace
+
+bool is_jit(std::string_view decorator) {
+  return decorator.find("jit") != decorator.npos && decorator.size() < 200;
+}
+
+ContextChoice::ContextChoice(const corpus::Unit& unit, Language language)
+    : unit_(unit), language_(language), context_(harvest::code_parts(unit.context, language)) {
+  state_.chosen.assign(context_.parts.size(), false);
+  state_.signed_only.assign(context_.parts.size(), false);
+  state_.defined.insert(unit.name);
+  // A launcher may have its kernel's name, which then has two meanings.
+  for (std::size_t i = 0; i < context_.parts.size(); ++i)
+    for (const std::string& name : context_.parts[i].defines)
+      if (language == Language::cuda || name != unit.name) by_name_[name].push_back(i);
+  signatures_.reserve(context_.parts.size());
+  for (std::size_t i = 0; i < context_.parts.size(); ++i) signatures_.push_back(signature_of(i));
+}
+
+std::string_view ContextChoice::text_of(corpus::Span span) const {
+  return std::string_view(unit_.context).substr(span.begin, span.end - span.begin);
+}
+
+ContextChoice::Signature ContextChoice::signature_of(std::size_t part) const {
+  if (language_ != Language::python) return {};
+  std::size_t begin = context_.parts[part].span.begin;
+  Signature signature;
+  for (const auto& each : context_.parts[part].decorators) {
+    begin = std::max(begin, each.span.end);
+    if (is_jit(text_of(each.span))) signature.text += text_of(each.span);
+  }
+  const std::string_view definition = text_of({begin, context_.parts[part].span.end});
+  if (!definition.starts_with("def ")) return {};
+  const std::string code = corpus::without_words(definition, corpus::Syntax::python);
+  int depth = 0;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    if (std::string_view("([{").contains(code[at])) ++depth;
+    if (std::string_view(")]}").contains(code[at])) --depth;
+    if (code[at] != ':' || depth > 0) continue;
+    signature.text += definition.substr(0, at + 1);
+    signature.text += "\n    ...\n";
+    for (const CodePart& each : harvest::code_parts(signature.text, language_).parts) {
+      signature.uses = each.uses;
+      for (const auto& decorator : each.decorators)
+        signature.uses.insert(signature.uses.end(), decorator.uses.begin(), decorator.uses.end());
+    }
+    return signature;
+  }
+  return {};
+}
+
+const std::vector<std::size_t>* ContextChoice::defining(std::string_view name) const {
+  auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &found->second;
+}
+
+// Headers of CUDA define names that no text shows.
+bool ContextChoice::may_come_from_elsewhere(std::string_view name) const {
+  return language_ != Language::python || state_.has_star || is_triton(name);
+}
+
+bool ContextChoice::is_defined(std::string_view name) const {
+  return state_.defined.contains(name) || harvest::is_builtin_name(name);
+}
+
+bool ContextChoice::knows(const std::vector<std::string>& names) const {
+  return std::ranges::all_of(names, [&](const std::string& name) { return is_defined(name); });
+}
+
+std::size_t ContextChoice::cost(std::size_t part) const {
+  return estimated_tokens(text_of(context_.parts[part].span)) + tokens_between;
+}
+
+void ContextChoice::choose(std::size_t part) {
+  state_.chosen[part] = true;
+  state_.defined.insert(context_.parts[part].defines.begin(), context_.parts[part].defines.end());
+}
+
+void ContextChoice::take_stars(std::size_t& left) {
+  for (std::size_t i = 0; i < context_.parts.size(); ++i) {
+    if (!context_.parts[i].is_import || !context_.parts[i].defines.empty()) continue;
+    if (cost(i) > left) continue;
+    left -= cost(i);
+    choose(i);
+    state_.has_star = state_.has_star || text_of(context_.parts[i].span).contains('*');
+  }
+}
+
+void ContextChoice::take_imports(const std::vector<std::string>& names, std::size_t& left) {
+  for (const std::string& name : names) {
+    const auto* parts = is_defined(name) ? nullptr : defining(name);
+    if (parts == nullptr) continue;
+    for (std::size_t part : *parts)
+      if (context_.parts[part].is_import && !state_.chosen[part] && cost(part) <= left) {
+        left -= cost(part);
+        choose(part);
+      }
+  }
+}
+
+void ContextChoice::add_part(std::size_t part, Extent extent, Plan& plan,
+                             std::deque<std::string>& open) const {
+  if (state_.chosen[part] || !plan.whole.insert(part).second) return;
+  plan.tokens += cost(part);
+  const CodePart& code = context_.parts[part];
+  open.insert(open.end(), code.uses.begin(), code.uses.end());
+  for (const auto& each : code.decorators) {
+    if (extent != Extent::all && !is_jit(text_of(each.span))) continue;
+    // One that nothing defines is not shown.
+    const bool may_be_shown = std::ranges::all_of(
+        each.uses, [&](const std::string& name) { return is_defined(name) || defining(name) != nullptr; });
+    if (may_be_shown) open.insert(open.end(), each.uses.begin(), each.uses.end());
+  }
+}
+
+ContextChoice::Plan ContextChoice::plan(const std::string& name, Extent extent) const {
+  Plan plan;
+  NameSet seen;
+  for (std::deque<std::string> open{name}; !open.empty(); open.pop_front()) {
+    const std::string& needed = open.front();
+    if (is_defined(needed) || !seen.insert(needed).second) continue;
+    const auto* parts = defining(needed);
+    if (parts == nullptr) {
+      plan.is_complete = plan.is_complete && may_come_from_elsewhere(needed);
+      continue;
+    }
+    for (std::size_t part : *parts) {
+      const bool is_short = extent == Extent::signatures && needed != name && !signatures_[part].text.empty();
+      if (!is_short) {
+        add_part(part, extent, plan, open);
+      } else if (!state_.chosen[part] && !state_.signed_only[part] && plan.signatures.insert(part).second) {
+        plan.tokens += estimated_tokens(signatures_[part].text) + tokens_between;
+        open.insert(open.end(), signatures_[part].uses.begin(), signatures_[part].uses.end());
+      }
+    }
+  }
+  return plan;
+}
+
+bool ContextChoice::adopt(const Plan& plan, std::size_t& left) {
+  if (!plan.is_complete || plan.tokens > left) return false;
+  left -= plan.tokens;
+  for (std::size_t part : plan.whole) choose(part);
+  for (std::size_t part : plan.signatures) state_.signed_only[part] = true;
+  return true;
+}
+
+bool ContextChoice::take_one(const std::string& name, std::size_t& left) {
+  if (is_defined(name) || defining(name) == nullptr) return true;
+  for (Extent extent : {Extent::all, Extent::no_decorators, Extent::signatures}) {
+    if (language_ != Language::python && extent != Extent::all) break;
+    if (adopt(plan(name, extent), left)) return true;
+  }
+  return false;
+}
+
+void ContextChoice::take(const std::vector<std::string>& names, std::size_t& left) {
+  for (const std::string& name : names) take_one(name, left);
+}
+
+bool ContextChoice::take_signature(const std::string& name, std::size_t& left) {
+  const auto* parts = is_defined(name) ? nullptr : defining(name);
+  if (parts == nullptr) return false;
+  for (std::size_t i = parts->size(); i-- > 0;) {
+    const std::size_t part = (*parts)[i];
+    if (state_.signed_only[part]) return true;
+    if (signatures_[part].text.empty()) continue;
+    State before = state_;
+    std::size_t rest = left;
+    take(signatures_[part].uses, rest);
+    const std::size_t tokens = estimated_tokens(signatures_[part].text) + tokens_between;
+    const bool is_whole = std::ranges::all_of(signatures_[part].uses, [&](const std::string& use) {
+      return is_defined(use) || may_come_from_elsewhere(use);
+    });
+    if (!is_whole || tokens > rest) {
+      state_ = std::move(before);
+      continue;
+    }
+    left = rest - tokens;
+    state_.signed_only[part] = true;
+    return true;
+  }
+  return false;
+}
+
+void ContextChoice::take_alone(const std::string& name, std::size_t& left) {
+  const auto* parts = is_defined(name) ? nullptr : defining(name);
+  if (parts == nullptr) return;
+  for (std::size_t part : *parts) {
+    if (state_.chosen[part] || state_.signed_only[part] || cost(part) > left) continue;
+    left -= cost(part);
+    choose(part);
+    for (const std::string& use : context_.parts[part].uses)
+      if (!take_one(use, left)) take_signature(use, left);
+  }
+}
+
+std::string ContextChoice::imports() const {
+  std::string text;
+  for (std::size_t i = 0; i < context_.parts.size(); ++i)
+    if (state_.chosen[i] && context_.parts[i].is_import) {
+      text += trim(text_of(context_.parts[i].span));
+      text += '\n';
+    }
+  return text;
+}
+
+std::string ContextChoice::definitions() const {
+  std::string text;
+  for (std::size_t i = 0; i < context_.parts.size(); ++i) {
+    const CodePart& part = context_.parts[i];
+    if ((!state_.chosen[i] && !state_.signed_only[i]) || part.is_import) continue;
+    if (!text.empty()) text += '\n';
+    if (!state_.chosen[i]) {
+      text += signatures_[i].text;
+      continue;
+    }
+    std::size_t at = part.span.begin;
+    for (const auto& each : part.decorators) {
+      if (knows(each.uses)) continue;
+      text += text_of({at, std::max(at, each.span.begin)});
+      at = each.span.end;
+    }
+    text += text_of({at, part.span.end});
+    if (!text.ends_with('\n')) text += '\n';
+  }
+  return text;
+}
+
+}  // namespace kw::pairs
