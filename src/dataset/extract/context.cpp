@@ -53,13 +53,21 @@ std::string import_line(const Import& import, std::string_view local) {
                                 : fmt::format("import {} as {}", import.module, local);
 }
 
+// The object that an import binds: "triton.language" for `from triton import language as tl` too.
+std::string meaning_of(const Import& import) {
+  if (!import.submodule.empty()) return import.submodule;
+  return import.name.empty() ? import.module : fmt::format("{}.{}", import.module, import.name);
+}
+
 struct Gathered {
   std::deque<Piece> pieces;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;  // file, begin → piece
   std::map<std::string, std::size_t, std::less<>> named;             // root → piece that names
   std::map<std::string, std::map<std::string, std::string>> names;   // root → path → name
-  std::map<std::string, std::size_t> meanings;                       // name → file
-  std::set<std::string> imports, helpers, missing;
+  std::map<std::string, std::string> meanings;                       // name → its object, or its file
+  // Local name and object → the lines that say so.
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> imports;
+  std::set<std::string> helpers, missing;
   std::size_t bytes = 0;
   bool uses_kernels = false;
 };
@@ -139,12 +147,18 @@ class ContextBuilder {
     if (!is_known_module(found.import.module)) got_.missing.insert(found.import.module);
     std::string prefix = known_part(need.path, found);
     if (found.parts == 1) {
-      got_.imports.insert(import_line(found.import, local));
+      bring(found.import, local);
       return;
     }
     std::string member = prefix.substr(prefix.rfind('.') + 1);
-    got_.imports.insert(import_line(found.import, member));
+    bring(found.import, member);
     give_name(need, prefix, member, {});
+  }
+
+  void bring(const Import& import, std::string_view local) {
+    const std::string object = meaning_of(import);
+    got_.imports[{std::string(local), object}].insert(import_line(import, local));
+    if (import.submodule.empty()) meaning(std::string(local), object);
   }
 
   void defined(const Need& need, const Found& found) {
@@ -167,15 +181,15 @@ class ContextBuilder {
     }
     if (need.of_piece) got_.pieces[need.piece].needs.insert(pieces.begin(), pieces.end());
     if (own || pieces.empty()) return;
-    meaning(found);
+    meaning(found.name, fmt::format("file {}", found.file));
     std::string prefix = known_part(need.path, found);
     if (prefix != found.name) give_name(need, prefix, found.name, pieces);
   }
 
   // Of two definitions of one name, the later one would hide the other.
-  void meaning(const Found& found) {
-    auto [at, fresh] = got_.meanings.emplace(found.name, found.file);
-    if (!fresh && at->second != found.file) got_.missing.insert(found.name + " (two meanings)");
+  void meaning(const std::string& name, const std::string& what) {
+    auto [at, fresh] = got_.meanings.emplace(name, what);
+    if (!fresh && at->second != what) got_.missing.insert(name + " (two meanings)");
   }
 
   // Whether the statement is not inside an if or try.
@@ -249,7 +263,7 @@ class ContextBuilder {
       for (std::size_t dot = prefix.find('.'); dot != prefix.npos; dot = prefix.find('.', dot + 1)) {
         std::string module = prefix.substr(0, dot);
         if (!modules.insert(module).second) continue;
-        got_.imports.insert("import types");
+        got_.imports[{"types", "types"}].insert("import types");
         text += fmt::format("{0} = types.ModuleType(\"{0}\")\n", module);
       }
       text += fmt::format("{} = {}\n", prefix, name);
@@ -258,10 +272,19 @@ class ContextBuilder {
     return text;
   }
 
+  // `import a.b as c` rather than `from a import b as c`.
+  static std::string plainest(const std::set<std::string>& lines) {
+    auto plain =
+        std::ranges::find_if(lines, [](const std::string& line) { return line.starts_with("import "); });
+    return plain == lines.end() ? *lines.begin() : *plain;
+  }
+
   Context write() {
     for (const auto& [root, piece] : got_.named) got_.pieces[piece].text = naming(root);
     Context context;
-    for (const std::string& line : got_.imports) context.text += line + "\n";
+    std::set<std::string> imports;
+    for (const auto& [name, lines] : got_.imports) imports.insert(plainest(lines));
+    for (const std::string& line : imports) context.text += line + "\n";
     std::set<std::string> licences;
     for (std::size_t piece : ordered()) {
       std::size_t file = got_.pieces[piece].file;

@@ -48,6 +48,27 @@ TEST(Context, MakesAModuleOfWhatIsUsedOfOne) {
   EXPECT_THAT(unit.context, HasSubstr("\nt = types.ModuleType(\"t\")\nt.half = half\n"));
 }
 
+TEST(Context, OneObjectIsImportedOnce) {
+  auto units =
+      units_of({{"pkg/__init__.py", ""},
+                {"pkg/ops.py", imports_with_os + "from .tools import half\n@triton.jit\ndef f(x):\n    "
+                                                 "tl.store(x, half(x))\n"},
+                {"pkg/tools.py",
+                 "import triton\nfrom triton import language as tl\n@triton.jit\ndef half(x):\n    "
+                 "return tl.exp(x)\n"}});
+  EXPECT_THAT(named(units, "f").context,
+              testing::StartsWith("import triton\nimport triton.language as tl\n\n@triton.jit"));
+}
+
+TEST(Context, AnImportThatTwoFilesMeanDifferentlyHasTwoMeanings) {
+  auto units = units_of(
+      {{"pkg/__init__.py", ""},
+       {"pkg/ops.py", imports_with_os + "import math as m\nfrom .tools import half\n@triton.jit\ndef "
+                                        "f(x):\n    tl.store(x, half(x) * m.pi)\n"},
+       {"pkg/tools.py", "import triton\nimport torch as m\n@triton.jit\ndef half(x):\n    return m.pi\n"}});
+  EXPECT_THAT(named(units, "f").missing, ElementsAre("m (two meanings)"));
+}
+
 TEST(Context, TakesGuardedDefinitionsWhole) {
   std::string guard =
       "try:\n    from triton.language.extra import libdevice\nexcept ImportError as e:\n    libdevice = "
