@@ -8,6 +8,7 @@
 #include "code/syntax/tree.h"
 #include "dataset/extract/cuda_parse.h"
 #include "dataset/extract/modules.h"
+#include "dataset/extract/parsed_file.h"
 #include "dataset/extract/python_definition.h"
 #include "dataset/extract/source_walk.h"
 
@@ -101,6 +102,96 @@ CodeParts code_parts(std::string_view code, Language language) {
   syntax::Tree tree(code, grammar_of(language));
   if (tree.is_null()) return {};
   return language == Language::python ? python_parts(tree, code) : cuda_parts(tree, code);
+}
+
+namespace {
+
+std::string object_of(const Import& import) {
+  return import.name.empty() ? import.module : import.module + "." + import.name;
+}
+
+bool is_none(Node statement) {
+  const auto parts = statement.named_children();
+  return parts.size() == 1 && parts.front().is("assignment") && parts.front().field("right").is("none");
+}
+
+void add_bindings(Node node, std::string_view code, std::set<std::string>& was_none,
+                  std::vector<Binding>& all) {
+  const Node definition = definition_of(node);
+  const Names names = names_of(definition, code);
+  for (const Import& import : names.imports)
+    if (!import.local.empty())
+      all.push_back({.name = import.local, .meaning = object_of(import), .is_import = true});
+  if (is_python_import(node)) return;
+  const std::vector<std::string> used = roots(names.uses);
+  const bool is_assignment = node.is("expression_statement");
+  for (const std::string& name : names.defines) {
+    const bool continues =
+        is_assignment && (was_none.contains(name) || std::ranges::find(used, name) != used.end());
+    was_none.erase(name);
+    if (is_assignment && is_none(node)) was_none.insert(name);
+    all.push_back({.name = name, .meaning = std::string(node.text()), .continues = continues});
+  }
+}
+
+}  // namespace
+
+std::vector<Binding> bindings(std::string_view python) {
+  syntax::Tree tree(python, syntax::Grammar::python);
+  std::vector<Binding> all;
+  if (tree.is_null()) return all;
+  std::set<std::string> was_none;
+  for (Node node : tree.root().named_children())
+    if (is_python_import(node) || is_one_of(node.type(), {"expression_statement", "function_definition",
+                                                          "class_definition", "decorated_definition"}))
+      add_bindings(node, python, was_none, all);
+  return all;
+}
+
+namespace {
+
+constexpr std::size_t deepest_value = 16;  // conditions in a returned value
+
+// How many values an expression has; a call, a member and an item may be tuples.
+void add_count(Node value, std::set<std::size_t>& counts, std::size_t depth = 0) {
+  if (value.is("expression_list") || value.is("tuple")) {
+    counts.insert(value.named_children().size());
+  } else if (value.is("parenthesized_expression") && depth < deepest_value) {
+    for (const Node& child : value.named_children()) add_count(child, counts, depth + 1);
+  } else if (value.is("conditional_expression") && depth < deepest_value) {
+    const auto parts = value.named_children();  // value, condition, other value
+    if (parts.size() == 3) add_count(parts.front(), counts, depth + 1);
+    if (parts.size() == 3) add_count(parts.back(), counts, depth + 1);
+  } else {
+    counts.insert(is_one_of(value.type(), {"identifier", "binary_operator", "unary_operator"}) ? 1 : 0);
+  }
+}
+
+std::vector<std::size_t> returned_by(Node body, std::string_view code) {
+  std::set<std::size_t> counts;
+  Walk walk(body, code);
+  bool into = true;
+  do {
+    const Node node = walk.node();
+    into = !is_one_of(node.type(), {"function_definition", "class_definition", "lambda"});
+    if (!node.is("return_statement")) continue;
+    for (const Node& value : node.named_children()) add_count(value, counts);
+  } while (walk.next(into));
+  return {counts.begin(), counts.end()};
+}
+
+}  // namespace
+
+std::optional<CallShape> call_shape(std::string_view python) {
+  syntax::Tree tree(python, syntax::Grammar::python);
+  if (tree.is_null()) return {};
+  for (Node node : tree.root().named_children()) {
+    const Node definition = definition_of(node);
+    if (!definition.is("function_definition")) continue;
+    return CallShape{.parameters = python_definition(node, python).unit.parameters,
+                     .returned = returned_by(definition.field("body"), python)};
+  }
+  return {};
 }
 
 bool is_builtin_name(std::string_view name) {

@@ -2,6 +2,8 @@
 // place in it can do without.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,27 @@ CodeParts code_parts(std::string_view code, Language language);
 
 // A name that Python itself defines.
 bool is_builtin_name(std::string_view name);
+
+// What a statement at module level binds a name to.
+struct Binding {
+  std::string name;
+  std::string meaning;  // the object of an import ("triton.language"), else the statement
+  bool is_import = false;
+  bool continues = false;  // made from the name's earlier value, or the first after None
+};
+
+// Of imports, definitions and assignments, in the order of the code; not of those under a condition.
+std::vector<Binding> bindings(std::string_view python);
+
+// How a function of Python is called, and how many values it returns.
+struct CallShape {
+  std::vector<corpus::Parameter> parameters;
+  // The numbers of values of its return statements, sorted; 0: not known.
+  std::vector<std::size_t> returned;
+};
+
+// Of the first function in the code; nothing without one.
+std::optional<CallShape> call_shape(std::string_view python);
 
 // Whether the whole text is valid code.
 bool parses(std::string_view code, Language language);

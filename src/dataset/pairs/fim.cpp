@@ -8,6 +8,7 @@
 #include "base/core/text.h"
 #include "code/similarity/code_tokens.h"
 #include "dataset/pairs/code_text.h"
+#include "dataset/pairs/meanings.h"
 #include "dataset/pairs/pairs.h"
 #include "dataset/pairs/profile.h"
 #include "dataset/pairs/row_code.h"
@@ -144,6 +145,8 @@ class RowMaker {
   void keep(const Cut& cut, Text text) {
     if (!harvest::parses(text.whole, language_)) return leave_out(does_not_parse);
     if (uses_unknown_name(text)) return leave_out(unknown_name);
+    if (language_ == harvest::Language::python && !name_of_two_things(text.whole).empty())
+      return leave_out(two_meanings);
     Row row;
     row.id = corpus::row_key(text.prompt, text.completion);
     row.kind = corpus::RowKind::fim;

@@ -17,7 +17,9 @@
 #include "dataset/extract/code_parts.h"
 #include "dataset/licence/licence.h"
 #include "dataset/pairs/code_text.h"
+#include "dataset/pairs/meanings.h"
 #include "dataset/pairs/row_code.h"
+#include "dataset/pairs/same_call.h"
 #include "dataset/units/code_words.h"
 #include "dataset/units/row.h"
 
@@ -40,7 +42,9 @@ std::string lacks(std::string_view code) {
   for (std::string_view path : {"importlib.import_module", "__file__"})
     if (holds_word(bare, path)) return fmt::format("it uses {}", path);
   const auto names = harvest::undefined_names(code);
-  return names.empty() ? "" : fmt::format("nothing defines {}", shorten(names.front(), 80));
+  if (!names.empty()) return fmt::format("nothing defines {}", shorten(names.front(), 80));
+  const std::string name = name_of_two_things(code);
+  return name.empty() ? "" : fmt::format("{} has two meanings", shorten(name, 80));
 }
 
 // The kernel, its launcher and all that the two need.
@@ -67,6 +71,19 @@ std::expected<std::string, std::string> reference_of(const corpus::Unit& unit) {
   return code;
 }
 
+// Why the two do not compute the same for the same arguments; empty where no reason is seen.
+std::string difference(const corpus::Unit& reference, const corpus::Unit& rewrite) {
+  const std::string own = flat_text(reference);
+  if (std::string why = call_difference(own, rewrite.launcher.text); !why.empty()) return why;
+  if (clamps_alone(own, rewrite.text)) return "it limits values, and the reference does not";
+  // A fallback. Kernel or launcher may have the reference's name.
+  const std::string launcher = corpus::without_words(rewrite.launcher.text, corpus::Syntax::python);
+  const bool same_name =
+      rewrite.name == reference.name || launcher.contains(fmt::format("def {}(", reference.name));
+  if (!same_name && holds_word(launcher, reference.name)) return "it calls the reference";
+  return {};
+}
+
 }  // namespace
 
 std::string cuda_prompt(std::string_view code) {
@@ -87,8 +104,12 @@ std::expected<corpus::Row, std::string> pair_row(const corpus::Unit& from, const
   if (!reference) return std::unexpected(reference.error());
   auto program = program_of(to);
   if (!program) return std::unexpected(program.error());
-  corpus::Row row;
   bool cuda = from.kind != corpus::UnitKind::torch;
+  if (const std::string name = cuda ? "" : name_of_two_things(*reference, *program); !name.empty())
+    return std::unexpected(fmt::format("{} means another thing on the other side", shorten(name, 80)));
+  if (const std::string why = cuda ? "" : difference(from, to); !why.empty())
+    return std::unexpected("the rewrite: " + why);
+  corpus::Row row;
   row.kind = cuda ? corpus::RowKind::cu2triton : corpus::RowKind::torch2triton;
   row.prompt = cuda ? cuda_prompt(*reference) : torch_prompt(*reference);
   row.completion = std::move(*program);

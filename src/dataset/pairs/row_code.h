@@ -33,6 +33,7 @@ inline constexpr std::string_view long_completion = "the completion alone is lon
 inline constexpr std::string_view long_signature = "signature and completion are longer than --max-tokens";
 inline constexpr std::string_view special_token = "it contains a special token";
 inline constexpr std::string_view unknown_name = "the completion uses a name that the prompt does not have";
+inline constexpr std::string_view two_meanings = "a name has two meanings in it";
 inline constexpr std::string_view common_hole = "more than 4 functions have an equal hole";
 inline constexpr std::string_view no_code = "its body has no code, or is shorter than --shortest-completion";
 

@@ -77,6 +77,44 @@ TEST(PairRow, CodeThatNeedsItsOwnPackageIsNoPair) {
       pair_row(original(UnitKind::cuda_kernel), rewrite("def call():\n    k(__file__)\n"), {}).has_value());
 }
 
+Unit torch_original() {
+  Unit unit = original(UnitKind::torch);
+  unit.name = "k_ref";
+  unit.text = "def k_ref(x):\n    return x + x\n";
+  unit.signature_bytes = 14;
+  return unit;
+}
+
+std::string refusal(const std::string& launcher) {
+  auto row = pair_row(torch_original(), rewrite(launcher), {});
+  return row ? "" : row.error();
+}
+
+TEST(PairRow, ARewriteThatCannotBeCalledAsItsReferenceIsNoPair) {
+  EXPECT_EQ(refusal("def call(x):\n    k[(1,)](x)\n    return x\n"), "");
+  EXPECT_EQ(refusal("def call(x, rstd):\n    k[(1,)](x)\n    return x\n"),
+            "the rewrite: it needs rstd, which the reference does not have");
+}
+
+TEST(PairRow, ARewriteThatFallsBackToItsReferenceIsNoPair) {
+  Unit unit = rewrite("def call(x):\n    if x.is_cuda:\n        k[(1,)](x)\n    return k_ref(x)\n");
+  unit.launcher.context += "\ndef k_ref(x):\n    return x + x\n";
+  auto row = pair_row(torch_original(), unit, {});
+  ASSERT_FALSE(row.has_value());
+  EXPECT_EQ(row.error(), "the rewrite: it calls the reference");
+}
+
+TEST(PairRow, ANameWithAnotherMeaningOnTheOtherSideIsNoPair) {
+  Unit torch = torch_original();
+  torch.context = "import torch.nn.functional as F\n";
+  torch.text = "def k_ref(x):\n    return F.relu(x)\n";
+  Unit unit = rewrite("def call(x):\n    k[(F,)](x)\n    return x\n");
+  unit.launcher.context += "F = 4\n";
+  auto row = pair_row(torch, unit, {});
+  ASSERT_FALSE(row.has_value());
+  EXPECT_EQ(row.error(), "F means another thing on the other side");
+}
+
 TEST(PairRow, AReferenceThatIsNotWholeIsNoPair) {
   Unit torch = original(UnitKind::torch);
   torch.text = "def k(x):\n    return helper(x)\n";
@@ -99,7 +137,7 @@ TEST(PairRow, AReferenceInPyTorchIsFencedAsPython) {
   Unit torch = original(UnitKind::torch);
   torch.text = "def k(x):\n    return x + x\n";
   torch.signature_bytes = 10;
-  auto row = pair_row(torch, rewrite(), {});
+  auto row = pair_row(torch, rewrite("def call(x):\n    k[(1,)](x)\n    return x\n"), {});
   ASSERT_TRUE(row.has_value()) << row.error();
   EXPECT_EQ(row->kind, corpus::RowKind::torch2triton);
   EXPECT_THAT(row->prompt, testing::HasSubstr("```python\n"));

@@ -97,5 +97,12 @@ TEST(RowContext, ALauncherWithItsKernelsNameIsNotShown) {
   EXPECT_THAT(prompt, Not(HasSubstr("f_kernel")));
 }
 
+TEST(RowContext, ANameWithTwoMeaningsLeavesTheRowOutAndIsCounted) {
+  const std::string other = "scale = 2.0\n\nscale = 3.0\n";
+  FimRows made = fim_rows(kernel(other + std::string(inner) + std::string(helper)), {});
+  EXPECT_GT(made.left_out[std::string(two_meanings)], 0U);
+  EXPECT_TRUE(made.rows.empty());
+}
+
 }  // namespace
 }  // namespace kw::pairs
