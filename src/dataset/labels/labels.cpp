@@ -1,5 +1,7 @@
 #include "dataset/labels/labels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -130,12 +132,22 @@ void read_memory_calls(std::string_view code, corpus::Labels& labels) {
   }
 }
 
+// `tl.gather(...)`, or `gather(...)` after `gather = tl.gather` in the context.
+bool calls_of_triton(const Unit& unit, std::string_view code, std::string_view name) {
+  if (code.contains(fmt::format(".{}(", name))) return true;
+  const std::string call = fmt::format("{}(", name);
+  for (std::size_t at = code.find(call); at != code.npos; at = code.find(call, at + 1))
+    if (at == 0 || !is_word(code[at - 1])) return unit.context.contains(fmt::format("{0} = tl.{0}", name));
+  return false;
+}
+
 void read_triton(const Unit& unit, const std::string& code, corpus::Labels& labels) {
   read_memory_calls(code, labels);
   labels.atomics = code.contains(".atomic_");
-  for (std::string_view word : {".dot(", ".dot_scaled(", ".sort(", ".associative_scan(", ".cumsum(",
-                                ".cumprod(", ".histogram(", ".gather(", "allocate_shared_memory("})
-    labels.shared_memory = labels.shared_memory || code.contains(word);
+  labels.shared_memory = code.contains("allocate_shared_memory(");
+  for (std::string_view word :
+       {"dot", "dot_scaled", "sort", "associative_scan", "cumsum", "cumprod", "histogram", "gather"})
+    labels.shared_memory = labels.shared_memory || calls_of_triton(unit, code, word);
   labels.autotune = std::ranges::any_of(
       unit.decorators, [](const std::string& decorator) { return corpus::is_tuner(decorator); });
 }

@@ -82,8 +82,9 @@ bool ContextChoice::may_come_from_elsewhere(std::string_view name) const {
   return language_ != Language::python || state_.has_star || is_triton(name);
 }
 
+// A definition of the context hides a name of Python.
 bool ContextChoice::is_defined(std::string_view name) const {
-  return state_.defined.contains(name) || harvest::is_builtin_name(name);
+  return state_.defined.contains(name) || (harvest::is_builtin_name(name) && defining(name) == nullptr);
 }
 
 bool ContextChoice::knows(const std::vector<std::string>& names) const {

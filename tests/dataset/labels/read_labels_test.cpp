@@ -125,6 +125,13 @@ TEST(ReadLabels, CudaIncludesOfItsTreeAreNotSelfContained) {
   EXPECT_FALSE(read_labels(unit).self_contained);
 }
 
+TEST(ReadLabels, AnotherNameOfAFunctionOfTritonCounts) {
+  corpus::Unit unit = triton("y = gather(x, i, axis=0)");
+  EXPECT_FALSE(read_labels(unit).shared_memory);
+  unit.context += "\ngather = tl.gather\n";
+  EXPECT_TRUE(read_labels(unit).shared_memory);
+}
+
 TEST(LacksLanguageName, SaysTheReasonOfAFailure) {
   corpus::Labels labels;
   labels.compile = corpus::CompileLabel::fails;

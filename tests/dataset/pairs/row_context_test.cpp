@@ -88,6 +88,12 @@ TEST(RowContext, ADecoratorWhoseNeedsAreNotMetIsLeftOutAndItsHelperStays) {
   EXPECT_THAT(prompt, Not(HasSubstr("shim")));
 }
 
+TEST(RowContext, ADefinitionThatHidesANameOfPythonIsShown) {
+  Unit unit = kernel("pow = tl.math.pow\n");
+  unit.text = "@triton.jit\ndef f(x_ptr, n):\n    tl.store(x_ptr, pow(tl.load(x_ptr + n), 2.0) + 1.0)\n";
+  EXPECT_THAT(prompt_of(unit, "body"), HasSubstr("\npow = tl.math.pow\n"));
+}
+
 TEST(RowContext, ALauncherWithItsKernelsNameIsNotShown) {
   Unit unit = kernel("scale = 2.0\n" + std::string(inner) + std::string(helper));
   unit.launcher.text = "def f(x):\n    f_kernel[(1,)](x, 1)\n";
