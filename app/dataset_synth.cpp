@@ -14,7 +14,9 @@
 #include "base/async/workbench.h"
 #include "base/core/display.h"
 #include "base/core/json.h"
+#include "dataset/licence/licence.h"
 #include "dataset/synth/drafting.h"
+#include "dataset/synth/named.h"
 #include "dataset/synth/synth_folder.h"
 #include "dataset_host.h"
 #include "pipeline.h"
@@ -107,17 +109,25 @@ json::object line_of(const Sides& sides, std::uint64_t seed) {
                     {"reference_code", draft.reference},
                     {"kernel_code", draft.kernel},
                     {"verdict", short_verdict(*sides.triton)}};
+  if (!draft.origin.empty()) {
+    line["triton_licence"] = draft.licence;
+    line["origin"] = draft.origin;
+  }
   if (sides.cuda) add_cuda_side(line, draft, *sides.cuda);
   return line;
 }
 
 class Synth {
  public:
-  Synth(Session& session, const DatasetSynthFlags& flags, synth::SynthFolder& folder, EvaluatorPlan plan)
+  Synth(Session& session, const DatasetSynthFlags& flags, synth::SynthFolder& folder, EvaluatorPlan plan,
+        std::vector<synth::Draft> named)
       : session_(session),
         flags_(flags),
         folder_(folder),
         plan_(std::move(plan)),
+        named_(std::move(named)),
+        count_(flags.source == synth::Source::named ? std::min<std::uint64_t>(flags.count, named_.size())
+                                                    : flags.count),
         watch_(watch_of(flags.quiet)) {}
 
   async::Task<int> run(PythonChild python) {
@@ -127,7 +137,7 @@ class Synth {
       ended = co_await draft(&python);
       std::vector<synth::Draft> open = folder_.take_open();
       if (!ended || session_.stop.requested() || open.empty()) {
-        if (folder_.next_number() >= flags_.count) break;
+        if (folder_.next_number() >= count_) break;
         continue;
       }
       ended = co_await judge(std::move(open));
@@ -151,8 +161,13 @@ class Synth {
 
   async::Task<Result<>> draft(const PythonChild* python) {
     const std::uint64_t first = folder_.next_number();
-    if (first >= flags_.count) co_return Result<>();
-    std::vector<std::uint64_t> numbers(std::min(sources_at_a_time, flags_.count - first));
+    if (first >= count_) co_return Result<>();
+    if (flags_.source == synth::Source::named) {
+      const auto begin = named_.begin() + static_cast<std::ptrdiff_t>(first);
+      co_return folder_.add(
+          std::vector<synth::Draft>(begin, named_.begin() + static_cast<std::ptrdiff_t>(count_)));
+    }
+    std::vector<std::uint64_t> numbers(std::min(sources_at_a_time, count_ - first));
     std::iota(numbers.begin(), numbers.end(), first);
     synth::DraftOptions options = draft_options(*python);
     auto drafts = co_await bench_.result_of<Result<std::vector<synth::Draft>>>(
@@ -235,6 +250,8 @@ class Synth {
   const DatasetSynthFlags& flags_;
   synth::SynthFolder& folder_;
   EvaluatorPlan plan_;
+  std::vector<synth::Draft> named_;  // all of them, of --source named
+  std::uint64_t count_;
   dataset::Watch watch_;
   async::Workbench bench_;
   std::unique_ptr<VerifierSource> verifier_;
@@ -287,16 +304,42 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::S
 
 }  // namespace
 
+namespace {
+
+Result<synth::NamedDrafts> named_drafts_of(const DatasetSynthFlags& flags) {
+  if (flags.source != synth::Source::named) return {};
+  return synth::read_named({.paths = flags.from,
+                            .families = flags.families,
+                            .licences = licence::permissive(),
+                            .seed = flags.seed});
+}
+
+Result<> check_from(const DatasetSynthFlags& flags) {
+  const bool named = flags.source == synth::Source::named;
+  if (named == !flags.from.empty()) return {};
+  return named ? fail("--source named needs kernels", "name a package or a folder with --from")
+               : fail("--from is for --source named", "add --source named, or leave out --from");
+}
+
+}  // namespace
+
 int dataset_synth(const DatasetSynthFlags& flags) {
+  if (auto from = check_from(flags); !from) {
+    complain(from.error());
+    return exit_usage;
+  }
   if (auto known = check_families(flags.source, flags.families); !known) {
     complain(known.error());
     return exit_usage;
   }
   synth::SynthSettings settings{
-      .source = flags.source, .seed = flags.seed, .families = flags.families, .near = {}};
+      .source = flags.source, .seed = flags.seed, .families = flags.families, .near = {}, .sources = {}};
   std::ranges::sort(settings.families);
   settings.near.threshold = flags.near.threshold;
   settings.near.shingle_tokens = static_cast<unsigned>(flags.near.shingle_tokens);
+  auto named = named_drafts_of(flags);
+  if (!named) return failed(named.error());
+  settings.sources = std::move(named->identities);
   auto folder = synth::SynthFolder::open(flags.out, settings);
   if (!folder) return failed(folder.error());
   auto plan = plan_evaluator({}, flags.settings, {});
@@ -306,7 +349,7 @@ int dataset_synth(const DatasetSynthFlags& flags) {
   if (auto owner = own_processes(); !owner) return failed(owner.error());
   const auto begin = SynthClock::now();
   Session session;
-  Synth synth(session, flags, *folder, std::move(*plan));
+  Synth synth(session, flags, *folder, std::move(*plan), std::move(named->drafts));
   int status = session.run([&] { return synth.run(std::move(*python)); }, [] {});
   const double seconds = std::chrono::duration<double>(SynthClock::now() - begin).count();
   if (!flags.quiet) print_yields(*folder, synth, flags.source, seconds, flags.out);

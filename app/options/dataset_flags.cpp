@@ -326,16 +326,22 @@ void DatasetSynthFlags::add(CLI::App& app) {
   add_parsed<std::uint64_t>(app, "--seed", seed, whole(0, ~std::uint64_t{0} >> 12U),
                             "seed of the sources [0]")
       ->type_name("N");
-  add_word<synth::Source>(app, "--source", source,
-                          "what Triton rewrites: PyTorch functions, or CUDA kernels [pytorch]");
+  add_word<synth::Source>(
+      app, "--source", source,
+      "what Triton rewrites: PyTorch functions, CUDA kernels, or operations of PyTorch that kernels "
+      "of --from are named after [pytorch]");
+  app.add_option("--from", from, "folders, checkouts and archives with kernels, for --source named")
+      ->type_name("PATH");
   std::vector<std::string> known = synth::families_of(synth::Source::pytorch);
-  std::ranges::copy(synth::families_of(synth::Source::cuda), std::back_inserter(known));
+  for (synth::Source each : {synth::Source::cuda, synth::Source::named})
+    std::ranges::copy(synth::families_of(each), std::back_inserter(known));
   std::ranges::sort(known);
   known.erase(std::unique(known.begin(), known.end()), known.end());
   limit_to(app.add_option("--families", families,
-                          fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}",
+                          fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}; named: {}",
                                       fmt::join(synth::families_of(synth::Source::pytorch), ", "),
-                                      fmt::join(synth::families_of(synth::Source::cuda), ", "))),
+                                      fmt::join(synth::families_of(synth::Source::cuda), ", "),
+                                      fmt::join(synth::families_of(synth::Source::named), ", "))),
            known)
       ->type_name("WORD");
   app.add_flag("--quiet,-q", quiet, "print errors only");

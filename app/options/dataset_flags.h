@@ -150,6 +150,7 @@ struct DatasetSynthFlags {
   std::uint64_t count = 100;
   std::uint64_t seed = 0;
   synth::Source source = synth::Source::pytorch;
+  std::vector<std::string> from;
   std::vector<std::string> families;
   bool quiet = false;
   NearFlags near;

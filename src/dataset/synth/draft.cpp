@@ -21,6 +21,8 @@ const std::vector<std::string>& families_of(Source source) {
       "row_reduce",    "scan",           "scatter_add", "similarity",    "softmax",
       "stencil_1d",    "stencil_2d",     "ternary",     "transpose",     "unary",
       "upsample"};
+  static const std::vector<std::string> named{"binary", "loss", "matrix", "row", "unary"};
+  if (source == Source::named) return named;
   return source == Source::cuda ? cuda : pytorch;
 }
 
@@ -29,6 +31,10 @@ json::object to_json(const Draft& draft) {
                       {"name", draft.name},         {"stage", draft.stage},
                       {"reason", draft.reason},     {"reference_code", draft.reference},
                       {"kernel_code", draft.kernel}};
+  if (!draft.origin.empty()) {
+    object["licence"] = draft.licence;
+    object["origin"] = draft.origin;
+  }
   if (draft.cuda.empty()) return object;
   object["cuda_code"] = draft.cuda;
   object["cuda_candidate"] = draft.cuda_candidate;
@@ -47,6 +53,8 @@ std::optional<Draft> draft_from(const json::object& object) {
                .kernel = string_at(object, "kernel_code").value_or(""),
                .cuda = string_at(object, "cuda_code").value_or(""),
                .cuda_candidate = string_at(object, "cuda_candidate").value_or(""),
+               .licence = string_at(object, "licence").value_or(""),
+               .origin = string_at(object, "origin").value_or(""),
                .compared = string_at(object, "compared_text").value_or(""),
                .stage = string_at(object, "stage").value_or(""),
                .reason = string_at(object, "reason").value_or("")};
@@ -77,7 +85,8 @@ Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_
 }
 
 std::string id_of(std::uint64_t seed, const Draft& draft) {
-  return fmt::format("synth-{}{}-{}", draft.cuda.empty() ? "" : "cuda-", seed, draft.number);
+  const std::string_view kind = !draft.origin.empty() ? "named-" : draft.cuda.empty() ? "" : "cuda-";
+  return fmt::format("synth-{}{}-{}", kind, seed, draft.number);
 }
 
 std::string comparable_text(const Draft& draft) {

@@ -22,6 +22,7 @@ namespace {
 // Increase it with GRAMMAR in python/kernelwright/_dataset/synth/grammar.py, and in cuda_pairs/draft.py.
 constexpr int grammar_version = 1;
 constexpr int cuda_grammar_version = 1;
+constexpr int named_version = 1;  // of operations.cpp
 
 json::object identity_of(const SynthSettings& settings) {
   json::object identity{{"grammar", grammar_version},
@@ -31,7 +32,9 @@ json::object identity_of(const SynthSettings& settings) {
                         {"shingle_tokens", settings.near.shingle_tokens}};
   if (settings.source == Source::pytorch) return identity;
   identity["source"] = to_string(settings.source);
-  identity["grammar"] = cuda_grammar_version;
+  identity["grammar"] = settings.source == Source::cuda ? cuda_grammar_version : named_version;
+  if (settings.source == Source::named)
+    identity["from"] = json::array(settings.sources.begin(), settings.sources.end());
   return identity;
 }
 

@@ -1,0 +1,25 @@
+// Operations of PyTorch whose names kernels have, with the way to call them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kw::synth {
+
+struct Operation {
+  std::string_view name;  // "relu"
+  std::string_view family;
+  std::string_view parameters;  // "x, y"
+  std::string_view expression;  // "torch.maximum(x, y)"; empty: torch.NAME(parameters)
+  std::string_view inputs;      // "torch.randn(SHAPE), torch.randn(SHAPE)"
+};
+
+// The operation of this name.
+std::optional<Operation> operation_of(std::string_view name);
+
+// A module with a function of the operation's name and its `get_inputs`. Seed and name choose the shape.
+std::string reference_of(const Operation& operation, std::uint64_t seed);
+
+}  // namespace kw::synth
