@@ -136,6 +136,56 @@ def test_build_makes_cuda_rows(cuda, scratch, run):
     assert "CUDA side of 3 rows was not run" in (out / "README.md").read_text(encoding="utf-8")
 
 
+NAMED = """# SPDX-License-Identifier: MIT
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, o, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    {body}
+
+
+def {name}(x):
+    o = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 256),)](x, o, x.numel(), BLOCK=256)
+    return o
+"""
+
+
+# Of another text than the right kernel, so that it is no near copy of it.
+WRONG = """value = tl.load(x + i, mask=i < n, other=0.0).to(tl.float32)
+    half = value * 0.5 + 0.25 - tl.exp(value) * 0.125
+    other = tl.where(value > 0, half, value - half)
+    tl.store(o + i, tl.maximum(other, half) + tl.minimum(other, value), mask=i < n)"""
+
+
+def test_a_kernel_is_judged_by_the_operation_of_its_name(scratch, run):
+    source, folder = scratch / "named_source", scratch / "named"
+    source.mkdir()
+    right = "tl.store(o + i, -tl.load(x + i, mask=i < n), mask=i < n)"
+    for name, body in (("neg", right), ("deg2rad", WRONG)):
+        (source / f"{name}.py").write_text(NAMED.format(name=name, body=body), encoding="utf-8")
+    call = ("dataset", "synth", "--source", "named", "--from", source, "--output", folder, "--device", "cpu", "--python",
+            sys.executable)
+    code, _, stderr = run(*call)
+    assert code == 0, stderr
+    (pair,), (repair,) = lines_of(folder / "pairs.jsonl"), lines_of(folder / "repair.jsonl")
+    assert pair["name"] == "neg" and pair["triton_licence"] == "MIT" and pair["origin"] == "named_source: neg.py"
+    assert repair["name"] == "deg2rad" and repair["verdict"]["reason"] == "wrong_value"
+    code, stdout, stderr = run(*call)
+    assert code == 0 and "judged now" not in stdout, stderr
+
+
+def test_named_kernels_and_their_sources_go_together(scratch, run):
+    for more in (("--source", "named"), ("--from", scratch)):
+        code, _, stderr = run("dataset", "synth", "--output", scratch / "alone", *more)
+        assert code == 2 and "--source named" in stderr
+    assert not (scratch / "alone").exists()
+
+
 def test_a_family_of_another_source_is_refused(scratch, run):
     code, _, stderr = run("dataset", "synth", "--output", scratch / "refused", "--families", "rotary", "--device", "cpu",
                           "--python", sys.executable)
