@@ -446,6 +446,14 @@ def test_a_set_without_rows_names_the_flag_for_its_licence(world, run):
     assert code == 0 and "warning: the dataset has no rows" in stderr and "--licence-of FOLDER=ID" in stderr
 
 
+def test_a_kernel_with_a_name_that_triton_lacks_gives_no_rows(world, run):
+    source, out = world / "misspelt/code", world / "misspelt/out"
+    dataset.write(source, {"scale.py": dataset.SCALE.replace("tl.arange(", "tl.arrange(")})
+    code, _, stderr = run("dataset", "build", source, "--out", out, "--any-licence", "--no-tokens", "-q", *OPTIONS)
+    assert code == 0 and "the dataset has no rows" in stderr
+    assert "it uses a name that Triton's language does not have" in (out / "skipped.jsonl").read_text(encoding="utf-8")
+
+
 def test_a_folder_of_others_is_left_alone(world, run):
     own = world / "own-folder"
     files = {"data/mine.txt": "1", "figs/mine.png": "2", "tokenizer.json": "{}", "README.md": "# mine\n"}
