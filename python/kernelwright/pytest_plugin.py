@@ -59,8 +59,9 @@ class KernelAssertion:
         inputs. `dtypes` is one or several dtypes of the inputs for which a mapping names none: every shape is judged with
         every dtype, in one run. `options` are further arguments of `kernelwright verify`; the others are those of judge().
 
-        Raises AssertionError where a kernel is wrong, broken, or right without proving anything. Skips the test where no
-        verdict is held against the kernel, and one says nothing about it."""
+        Raises AssertionError where a kernel is wrong, broken, or right without proving anything, and where the test itself is
+        at fault: its reference or its shapes do not work. Skips the test where neither holds, and a verdict says nothing about
+        the kernel."""
         __tracebackhide__ = True
         from .judging import judge_shapes
         from .words import explained, in_short
@@ -68,7 +69,7 @@ class KernelAssertion:
         verdicts = judge_shapes(reference, kernel, cases, entry_point=entry_point, kernel_entry=kernel_entry,
                                 evaluator=self._evaluator, options=[*self._options, *map(str, options)])
         open_ones = [each for each in verdicts if not each.correct]
-        blamed = [each for each in open_ones if each.blames_kernel]
+        blamed = [each for each in open_ones if each.blames_kernel or each.fault == "task"]
         if blamed or (open_ones and self._is_strict):
             raise AssertionError(explained(open_ones))
         if open_ones:

@@ -24,6 +24,7 @@ RIGHT = {"status": "correct", "counts": True, "error_class": None, "fault": None
 WRONG = {"status": "incorrect", "counts": None, "error_class": "wrong_value", "fault": "kernel", "error": "differs"}
 EMPTY = {"status": "correct", "counts": False, "counts_reason": "library_only", "error_class": None, "fault": None}
 UNKNOWN = {"status": "skipped", "counts": None, "error_class": "unsupported_candidate", "fault": None, "error": "no GPU\x1b[2J"}
+TASKLESS = {"status": "error", "counts": None, "error_class": "task_invalid", "fault": "task", "error": "no input y"}
 BROKEN = {"status": "error", "counts": None, "error_class": "infrastructure", "fault": "infrastructure", "error": "no memory"}
 
 

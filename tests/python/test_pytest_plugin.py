@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from stand_in import BROKEN, EMPTY, RIGHT, UNKNOWN, WRONG, StandIn
+from stand_in import BROKEN, EMPTY, RIGHT, TASKLESS, UNKNOWN, WRONG, StandIn
 
 pytest_plugins = ["pytester"]
 
@@ -48,7 +48,7 @@ def test_a_right_kernel_passes(session, stand_in):
     assert len(stand_in.calls) == 1
 
 
-@pytest.mark.parametrize("answer", [WRONG, EMPTY], ids=["wrong", "proves nothing"])
+@pytest.mark.parametrize("answer", [WRONG, EMPTY, TASKLESS], ids=["wrong", "proves nothing", "misspelt input"])
 def test_a_wrong_kernel_fails_with_the_words_of_the_terminal(session, stand_in, answer):
     stand_in.answer(RIGHT, answer)
     found = session(shapes='[{"x": (4, 5)}, {"x": 7}]')
