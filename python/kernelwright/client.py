@@ -85,7 +85,7 @@ class Client(ConversationCalls):
     def as_completed(self, requests: Iterable[AnyRequest]) -> Iterator[tuple[int, Evaluation]]:
         """Submits all, and yields the number and the evaluation of each as they end. Evaluations that exceed the service's
         capacity wait here. Closing the iterator early cancels the submitted ones."""
-        asked = [with_id(each) for each in requests]
+        asked = [with_id(each, f"requests[{number}]") for number, each in enumerate(requests)]
         if not asked:
             return
         batch = Batch(self._wire, asked, *self._batch_limits())
@@ -103,7 +103,7 @@ class Client(ConversationCalls):
 
     async def evaluate_many_async(self, requests: Iterable[AnyRequest]) -> list[Evaluation]:
         """As evaluate_many(), on a separate thread. Cancelling the task cancels the evaluations."""
-        asked = [with_id(each) for each in requests]
+        asked = [with_id(each, f"requests[{number}]") for number, each in enumerate(requests)]
         return await self.on_thread([each["id"] for each in asked], lambda: self.evaluate_many(asked))
 
     def submit(self, request: AnyRequest | None = None, /, **fields: Any) -> str:

@@ -83,7 +83,8 @@ class Batch:
             return refused
         number = self._numbers[chunk[int(place.group(1))]][0]
         field = _PLACE.sub(f"requests[{number}]", refused.field or "")
-        return Refused(f"requests[{number}]: {refused}", refused.status, refused.error_class, field)
+        what = str(refused).replace(f"{place.group(0)}.", "")  # its number within this part
+        return Refused(f"requests[{number}]: {what}", refused.status, refused.error_class, field)
 
     def _ended(self) -> list[Evaluation]:
         until_try = max(0.0, self._next_try - time.monotonic()) if self._waiting else POLL_S

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
+from ._fields import NoText, check_fields
+from .client_http import Refused
 from .verdict import Verdict
 
+BAD_REQUEST = 400
 State = Literal["queued", "running", "done", "cancelled", "unknown"]
 
 
@@ -99,9 +102,17 @@ class Evaluation:
         return None if self.verdict is None else self.verdict.speedup
 
 
-def with_id(request: AnyRequest) -> dict[str, Any]:
+def with_id(request: AnyRequest, place: str = "") -> dict[str, Any]:
+    """The request without absent fields, with an id. `place` names it in errors, such as "requests[3]"."""
+    if not isinstance(request, Mapping):
+        kind = type(request).__name__
+        raise TypeError(f"{place or 'the request'} is of the type {kind}: give a mapping of the fields of Request")
     asked = {name: value for name, value in request.items() if value is not None}
     asked.setdefault("id", f"py-{uuid.uuid4().hex}")
+    try:
+        check_fields(asked, place)
+    except NoText as error:  # a service refuses the whole body, and could not say which request it is
+        raise Refused(str(error), BAD_REQUEST, "invalid", f"{place}.{error.field}" if place else error.field) from None
     return asked
 
 

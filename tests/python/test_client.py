@@ -236,9 +236,27 @@ def test_ids_may_hold_anything(evaluator, service):
 
 
 def test_numbers_that_json_does_not_know_are_refused_here(evaluator, service):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="deadline_s"):
         evaluator.submit(reference_code="r", kernel_code="k", deadline_s=float("nan"))
     assert service.calls == []
+
+
+@pytest.mark.parametrize("value, error, words", [
+    ("x = '\ud800'", Refused, "contains half a surrogate pair, '\\\\ud800', at character 5"),
+    (b"k", TypeError, "is of the type bytes"),
+    ({"a": [1, "\udfff"]}, Refused, "half a surrogate pair"),
+])
+def test_what_json_cannot_hold_is_named_by_number_and_field(evaluator, service, value, error, words):
+    requests = asked(5)
+    requests[3]["kernel_code"] = value
+    with pytest.raises(error, match=r"requests\[3\]: kernel_code.*" + words):
+        evaluator.evaluate_many(requests)
+    assert service.calls == []
+
+
+def test_a_request_that_is_no_mapping_is_named(evaluator):
+    with pytest.raises(TypeError, match=r"requests\[1\] is of the type str"):
+        evaluator.evaluate_many([*asked(1), "code"])
 
 
 def deleted(service):
