@@ -4,6 +4,7 @@ This process imports neither PyTorch nor the judged code.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from ._fields import check_fields
 from .program import VerifierError, find_program
 from .verdict import Verdict
 
@@ -19,6 +21,7 @@ N_CORRECTNESS, N_TRIALS, N_WARMUP = 5, 100, 10
 KERNEL_NAME = "generated_kernel"
 TOLERANCE = 1e-4
 DTYPE = "float32"
+DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "int16", "int8", "uint8", "bool")
 MESSAGE_LINES = 20
 
 # The name of each field → its accepted names in a row of a batch.
@@ -68,6 +71,8 @@ def benchmark_batch(kernels, *, evaluator=None, options=()):
     kernels = list(kernels)
     found, groups = [None] * len(kernels), {}
     for number, kernel in enumerate(kernels):
+        if not isinstance(kernel, Mapping):
+            raise TypeError(f"kernels[{number}] is of the type {type(kernel).__name__}: give a dict")
         settings = {name: default if kernel.get(name) is None else kernel[name]
                     for name, default in _SETTINGS.items()}
         groups.setdefault(_options(**settings), []).append(number)
@@ -83,12 +88,12 @@ def normalised_shapes(shapes: Any, reference_code: str | None = None) -> dict[st
     if shapes is None:
         return None
     if isinstance(shapes, dict):
-        return {str(name): _shape(each) for name, each in shapes.items()}
+        return {str(name): _shape(str(name), each) for name, each in shapes.items()}
     if isinstance(shapes, (list, tuple)):
         if all(isinstance(each, int) for each in shapes):
             shapes = [shapes]
         names = _parameter_names(reference_code, len(shapes))
-        return {name: _shape(each) for name, each in zip(names, shapes, strict=True)}
+        return {name: _shape(name, each) for name, each in zip(names, shapes, strict=True)}
     raise TypeError(f"input_shapes is a {type(shapes).__name__}: give a dict, or a list of shapes")
 
 
@@ -102,16 +107,35 @@ def _is_dtype(value):
     return isinstance(value, str) or str(value).startswith("torch.") or kind.__module__.partition(".")[0] == "numpy"
 
 
-def _shape(value):
+def _shape(name, value):
     if hasattr(value, "shape") and hasattr(value, "dtype"):  # a tensor or an array, whose values are not used
-        return {"shape": [int(each) for each in value.shape], "dtype": _dtype(value.dtype)}
+        return _described(name, value.shape, value.dtype)
     if isinstance(value, dict):
-        return {**value, "shape": [int(each) for each in value["shape"]], "dtype": _dtype(value.get("dtype", DTYPE))}
-    if isinstance(value, int):
-        return {"shape": [value], "dtype": DTYPE}
-    if len(value) == 2 and _is_dtype(value[1]) and not isinstance(value[0], str):
-        return {"shape": [int(each) for each in value[0]], "dtype": _dtype(value[1])}
-    return {"shape": [int(each) for each in value], "dtype": DTYPE}
+        if "shape" not in value:
+            raise ValueError(f"the input {name!r} has no shape: {value!r}")
+        return {**value, **_described(name, value["shape"], value.get("dtype", DTYPE))}
+    if isinstance(value, (tuple, list)) and len(value) == 2 and _is_dtype(value[1]):
+        return _described(name, *value)
+    return _described(name, value, DTYPE)
+
+
+def _described(name, shape, dtype):
+    sizes = list(shape) if isinstance(shape, Iterable) and not isinstance(shape, (str, bytes)) else [shape]
+    if not all(_is_size(each) for each in sizes):
+        raise ValueError(f"the input {name!r} has the shape {shape!r}: give whole numbers from 0, such as (64, 250)")
+    if _dtype(dtype) not in DTYPES:
+        raise ValueError(f"the input {name!r} has the dtype {_dtype(dtype)!r}, which is none of {', '.join(DTYPES)}")
+    return {"shape": [int(each) for each in sizes], "dtype": _dtype(dtype)}
+
+
+def _is_size(value):
+    """Whether it is a whole number. A table of numbers may have made it a float."""
+    if isinstance(value, (bool, str, bytes)):
+        return False
+    try:
+        return int(value) == value >= 0
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _parameter_names(code, count):
@@ -146,11 +170,17 @@ def _row_of(kernel, number):
     for what in ("reference", "kernel"):
         if row[f"{what}_path"] is not None:
             row[f"{what}_path"] = os.path.abspath(row[f"{what}_path"])
+        elif isinstance(row[f"{what}_code"], (bytes, bytearray)):
+            raise TypeError(f"kernels[{number}]: {what}_code is of the type bytes: decode it")
         elif not isinstance(row[f"{what}_code"], str):
             raise ValueError(f"kernels[{number}] has no {what}_code (a string) and no {what}_path")
     row["kernel_name"] = row["kernel_name"] or KERNEL_NAME
-    row["input_shapes"] = normalised_shapes(row["input_shapes"], row["reference_code"])
+    try:
+        row["input_shapes"] = normalised_shapes(row["input_shapes"], row["reference_code"])
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"kernels[{number}]: {error}") from error
     row["id"] = str(row.get("id") or f"kernel-{number}")
+    check_fields(row, f"kernels[{number}]")
     return row
 
 
@@ -177,18 +207,23 @@ def verify_rows(rows: Iterable[Mapping[str, Any]], words: Sequence[str], evaluat
     """The verdicts on the rows of a batch, in their order, from one run. `words` are arguments before `options`."""
     rows = [{"id": f"kernel-{number}", **{name: value for name, value in row.items() if value is not None}}
             for number, row in enumerate(rows)]
+    for row in rows:
+        check_fields(row, row["id"] if len(rows) > 1 else "")
     with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as folder:
         batch = Path(folder) / "batch.jsonl"
         batch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         verdicts, done = _run(["--batch", str(batch), *words], Path(folder), evaluator, options)
     missing = [row["id"] for row in rows if row["id"] not in verdicts]
     if done.returncode not in (0, 1) or missing:
-        raise VerifierError(_message(done, missing))
+        message = re.sub(re.escape(str(batch)) + r", row (\d+)", lambda row: str(rows[int(row[1]) - 1]["id"]),
+                         _message(done, missing))
+        raise VerifierError(message)
     return [Verdict(verdicts[row["id"]], judged=row) for row in rows]
 
 
 def verify_pair(row: Mapping[str, Any], evaluator: str | None, options: Sequence[str]) -> Verdict:
     """The verdict on one row, whose entries the program finds by their names, as in `kernelwright verify REFERENCE KERNEL`."""
+    check_fields(row)
     with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as name:
         folder = Path(name)
         files = [row.get(f"{what}_path") or _written(folder / f"{what}.py", row[f"{what}_code"])
@@ -201,7 +236,10 @@ def verify_pair(row: Mapping[str, Any], evaluator: str | None, options: Sequence
             words += ["--input-shapes", f"@{_written(folder / 'shapes.json', json.dumps(row['input_shapes']))}"]
         verdicts, done = _run([*files, *words], folder, evaluator, options)
         if done.returncode not in (0, 1) or len(verdicts) != 1:
-            raise VerifierError(_message(done, []))
+            message = _message(done, [])
+            for what in ("reference", "kernel"):
+                message = message.replace(str(folder / f"{what}.py"), f"the {what}")
+            raise VerifierError(message)
     return Verdict(next(iter(verdicts.values())), judged=row)
 
 

@@ -142,6 +142,7 @@ REFERENCE = "def helper(a): pass\ndef reference_impl(x, y): return x + y\n"
     ({"x": (2, 3), "y": [4]}, {"x": ([2, 3], "float32"), "y": ([4], "float32")}),
     ({"x": ((2, 3), "bool")}, {"x": ([2, 3], "bool")}),
     ({"x": ()}, {"x": ([], "float32")}),
+    ({"x": (2.0, 3)}, {"x": ([2, 3], "float32")}),
     ([(2, 3), ([4], "float16")], {"x": ([2, 3], "float32"), "y": ([4], "float16")}),
     ((8, 9), {"x": ([8, 9], "float32")}),
     (None, None),
@@ -159,10 +160,40 @@ def test_odd_input_shapes(given, code):
         api.normalised_shapes(given, code)
 
 
+@pytest.mark.parametrize("given, words", [
+    ((2.5, 3), "'x' has the shape (2.5, 3)"), ("ab", "'x' has the shape 'ab'"), (-1, "whole numbers from 0"),
+    (None, "the shape None"), (True, "the shape True"), (((2, (3,)), "float32"), "the shape (2, (3,))"),
+    ({"dtype": "float32"}, "'x' has no shape"), (((4,), "float33"), "the dtype 'float33', which is none of float32"),
+])
+def test_a_wrong_shape_names_its_input(given, words):
+    with pytest.raises(ValueError) as error:
+        api.normalised_shapes({"x": given})
+    assert words in str(error.value)
+
+
 @pytest.mark.parametrize("settings", [{"n_correctness": 0}, {"n_trials": -1}, {"n_warmup": "10"}])
 def test_odd_settings(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         kernelwright.benchmark_batch([{"kernel_code": "k", "reference_code": "r", **settings}])
+
+
+@pytest.mark.parametrize("change, error, words", [
+    ({"kernel_code": "x = '\ud800'"}, ValueError, "kernel_code contains half a surrogate pair"),
+    ({"kernel_code": b"k"}, TypeError, "kernel_code is of the type bytes"), ({"note": float("nan")}, ValueError, "note is nan"),
+    ({"input_shapes": {"x": 2.5}}, ValueError, "the input 'x' has the shape 2.5"),
+])
+def test_a_bad_field_names_the_kernel(change, error, words):
+    good = {"kernel_code": "k", "reference_code": "r"}
+    with pytest.raises(error) as found:
+        kernelwright.benchmark_batch([good, {**good, **change}])
+    assert str(found.value).startswith("kernels[1]: ") and words in str(found.value)
+
+
+def test_a_row_of_the_batch_is_named_by_its_id(stand_in):
+    stand_in('echo "error: $(sed -n 3p "$(dirname "$0")/words"), row 2: no such thing" >&2; exit 1')
+    good = {"kernel_code": "k", "reference_code": "r"}
+    with pytest.raises(kernelwright.VerifierError, match="^error: b: no such thing$"):
+        kernelwright.benchmark_batch([{**good, "id": "a"}, {**good, "id": "b"}])
 
 
 @pytest.mark.parametrize("kernel, missing", [({"kernel_code": "k"}, "reference"), ({"reference_code": "r"}, "kernel")])
