@@ -2,6 +2,7 @@
 
 This process imports neither PyTorch nor the judged code.
 """
+import errno
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -209,10 +211,10 @@ def verify_rows(rows: Iterable[Mapping[str, Any]], words: Sequence[str], evaluat
             for number, row in enumerate(rows)]
     for row in rows:
         check_fields(row, row["id"] if len(rows) > 1 else "")
-    with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as folder:
-        batch = Path(folder) / "batch.jsonl"
+    with _temporary_folder() as folder:
+        batch = folder / "batch.jsonl"
         batch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        verdicts, done = _run(["--batch", str(batch), *words], Path(folder), evaluator, options)
+        verdicts, done = _run(["--batch", str(batch), *words], folder, evaluator, options)
     missing = [row["id"] for row in rows if row["id"] not in verdicts]
     if done.returncode not in (0, 1) or missing:
         message = re.sub(re.escape(str(batch)) + r", row (\d+)", lambda row: str(rows[int(row[1]) - 1]["id"]),
@@ -224,8 +226,7 @@ def verify_rows(rows: Iterable[Mapping[str, Any]], words: Sequence[str], evaluat
 def verify_pair(row: Mapping[str, Any], evaluator: str | None, options: Sequence[str]) -> Verdict:
     """The verdict on one row, whose entries the program finds by their names, as in `kernelwright verify REFERENCE KERNEL`."""
     check_fields(row)
-    with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as name:
-        folder = Path(name)
+    with _temporary_folder() as folder:
         files = [row.get(f"{what}_path") or _written(folder / f"{what}.py", row[f"{what}_code"])
                  for what in ("reference", "kernel")]
         words: list[str] = []
@@ -241,6 +242,18 @@ def verify_pair(row: Mapping[str, Any], evaluator: str | None, options: Sequence
                 message = message.replace(str(folder / f"{what}.py"), f"the {what}")
             raise VerifierError(message)
     return Verdict(next(iter(verdicts.values())), judged=row)
+
+
+@contextmanager
+def _temporary_folder():
+    try:
+        with tempfile.TemporaryDirectory(prefix="kernelwright-api-") as name:
+            yield Path(name)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise VerifierError(f"the temporary folder {tempfile.gettempdir()} is full: free some space, or set TMPDIR to another "
+                            "folder") from error
 
 
 def _written(path, text):

@@ -1,4 +1,5 @@
 """The Python API, with the program behind it."""
+import errno
 import json
 import os
 import stat
@@ -125,6 +126,14 @@ def test_no_verdict_is_an_error(stand_in, script, message):
 def test_a_missing_program_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("KERNELWRIGHT", str(tmp_path / "nowhere"))
     with pytest.raises(kernelwright.VerifierError, match="nowhere"):
+        kernelwright.benchmark_batch([{"kernel_code": "k", "reference_code": "r"}])
+
+
+def test_a_full_temporary_folder_has_a_remedy(monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(api.Path, "write_text", full)
+    with pytest.raises(kernelwright.VerifierError, match="is full.*TMPDIR"):
         kernelwright.benchmark_batch([{"kernel_code": "k", "reference_code": "r"}])
 
 
