@@ -141,7 +141,12 @@ json::object Seconds::schema() const {
 }
 
 Result<std::uint64_t> Bytes::parse(const std::string& text) const {
-  return parse_bytes(text);
+  auto value = parse_bytes(text);
+  if (value && *value < least) return fail(fmt::format("\"{}\" is less than {}", text, this->text(least)));
+  return value;
+}
+std::string Bytes::values() const {
+  return fmt::format("bytes, or a number with K, M, G or T; {} or more", text(least));
 }
 std::string Bytes::text(std::uint64_t value) const {
   constexpr std::string_view units = "KMGT";

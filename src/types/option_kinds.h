@@ -62,10 +62,12 @@ struct Seconds {
 };
 
 struct Bytes {
+  std::uint64_t least;
+
   Result<std::uint64_t> parse(const std::string& text) const;
   std::string text(std::uint64_t value) const;
   boost::json::value to_json(std::uint64_t value) const { return value; }
-  std::string values() const { return "bytes, or a number with K, M, G or T"; }
+  std::string values() const;
   std::vector<std::string> words() const { return {}; }
 };
 

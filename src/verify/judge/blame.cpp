@@ -63,12 +63,19 @@ Blame blame_death(const Lost& lost, const RunnerLoss& where) {
       fmt::format("the candidate's process {} before it had answered{}", how, last_words(where.printed)));
 }
 
+// "in time", or the limit that the user can raise.
+std::string in_time(std::optional<std::chrono::milliseconds> timeout) {
+  if (!timeout) return "in time";
+  return fmt::format("within the limit of --timeout, {} s", static_cast<double>(timeout->count()) / 1000);
+}
+
 Blame blame_deadline(const RunnerLoss& where) {
   if (where.device == Device::cpu && where.in_launch)
     return skipped(where.stage, ErrorClass::too_large,
-                   "the interpreter did not get through one launch in time");
-  return of_kernel(where.stage, ErrorClass::timeout,
-                   where.in_launch ? "a launch did not end in time" : "the candidate did not return in time");
+                   "the interpreter did not get through one launch " + in_time(where.timeout));
+  return of_kernel(
+      where.stage, ErrorClass::timeout,
+      (where.in_launch ? "a launch did not end " : "the candidate did not return ") + in_time(where.timeout));
 }
 
 // The runner reports the fault. From the import on the candidate may hold the channel, so the report cannot
@@ -145,7 +152,8 @@ Blame blame_for(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
   return of_kernel(where.stage, ErrorClass::process_died, "the candidate's process closed its channel to us");
 }
 
-Blame blame_of_oracle(const engine::WorkerFailure& refusal, Stage stage) {
+Blame blame_of_oracle(const engine::WorkerFailure& refusal, Stage stage,
+                      std::optional<std::chrono::milliseconds> timeout) {
   if (refusal.failed) {
     const ErrorClass error_class = class_of(*refusal.failed);
     const std::string error = to_plain_text(refusal.failed->error);
@@ -158,7 +166,9 @@ Blame blame_of_oracle(const engine::WorkerFailure& refusal, Stage stage) {
   }
   const Lost& lost = *refusal.lost;
   if (lost.why == Lost::Why::deadline)
-    return {stage, Status::error, Fault::task, ErrorClass::task_invalid, "the reference did not end in time"};
+    return {stage, Status::error, Fault::task, ErrorClass::task_invalid,
+            fmt::format("the reference did not end {}{}", in_time(timeout),
+                        timeout ? ": raise it, or give the task smaller inputs" : "")};
   std::string how = lost.exit.signal() != 0 ? fmt::format(" ({})", ::strsignal(lost.exit.signal())) : "";
   return blame_infrastructure(stage, Error{fmt::format("the oracle was lost{}: {}", how, lost.detail), ""});
 }
@@ -172,8 +182,9 @@ Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& wh
   return blame;
 }
 
-Blame blame_task(const engine::WorkerFailure& refusal, Stage stage) {
-  Blame blame = blame_of_oracle(refusal, stage);
+Blame blame_task(const engine::WorkerFailure& refusal, Stage stage,
+                 std::optional<std::chrono::milliseconds> timeout) {
+  Blame blame = blame_of_oracle(refusal, stage, timeout);
   blame.doubt = doubt_about(refusal);
   return blame;
 }

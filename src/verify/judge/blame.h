@@ -2,6 +2,7 @@
 // with whose fault it is. Only the verdict writer turns them into a verdict.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <optional>
 #include <string>
@@ -41,15 +42,18 @@ struct RunnerLoss {
   Stage stage = Stage::run;
   Device device = Device::cpu;
   bool in_launch = false;
-  std::string printed;      // the end of its output
-  std::string_view source;  // of the candidate
+  std::string printed;                                    // the end of its output
+  std::string_view source;                                // of the candidate
+  std::optional<std::chrono::milliseconds> timeout = {};  // the option's limit, if it has passed
 };
 // The kernel's fault, whatever its process says: it may speak for the candidate from the import on. A missing
 // feature that the source may use, and the interpreter's deadline, end as `skipped` without a fault.
 Blame blame_candidate(const engine::WorkerFailure& refusal, const RunnerLoss& where);
 
-// An oracle failed or was lost: the fault of the task or of the infrastructure.
-Blame blame_task(const engine::WorkerFailure& refusal, Stage stage);
+// An oracle failed or was lost: the fault of the task or of the infrastructure. `timeout` is the option's
+// limit, if it was the one of this step: the user can raise it.
+Blame blame_task(const engine::WorkerFailure& refusal, Stage stage,
+                 std::optional<std::chrono::milliseconds> timeout = {});
 
 Blame blame_infrastructure(Stage stage, const Error& error);
 // A process could not be started: a fault of the infrastructure, unless a stop was requested.

@@ -100,8 +100,10 @@ std::unexpected<Ended> LiveCalls::ended(const engine::WorkerFailure& refusal, St
   if (refusal.lost && forked_by_ && !forked_by_->alive())
     return std::unexpected<Ended>(
         blame_infrastructure(stage, Error{"the fork server of its process died", ""}));
-  return std::unexpected<Ended>(blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(),
-                                                          runner_->printed(), case_.job.candidate.code}));
+  const auto timeout = is_out_of_time() ? std::optional(case_.settings.timeout) : std::nullopt;
+  return std::unexpected<Ended>(
+      blame_candidate(refusal, {stage, case_.settings.device, runner_->in_launch(), runner_->printed(),
+                                case_.job.candidate.code, timeout}));
 }
 
 // The candidate's code is not in the process yet, so no failure is the candidate's, and the candidate's

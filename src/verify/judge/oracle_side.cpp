@@ -20,10 +20,6 @@ constexpr std::uint32_t certificate_sets = 5;
 constexpr std::uint32_t halvings_for_memory = 4, most_halvings_for_memory = 16;
 constexpr std::chrono::seconds version_limit{30};  // a reference may not end at sizes that its task never has
 
-std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refusal) {
-  return std::unexpected<Ended>(blame_task(refusal, stage));
-}
-
 }  // namespace
 
 std::uint64_t call_seed(std::uint64_t inputs_seed) {
@@ -38,6 +34,13 @@ std::uint64_t call_seed(std::uint64_t inputs_seed) {
 
 std::chrono::milliseconds OracleSide::limit(std::chrono::milliseconds at_most) const {
   return std::min(at_most, case_.settings.timeout);
+}
+
+std::unexpected<Ended> OracleSide::refused_at(Stage stage, const engine::WorkerFailure& refusal,
+                                              std::chrono::milliseconds at_most) const {
+  const bool by_option = case_.settings.timeout < at_most;
+  return std::unexpected<Ended>(
+      blame_task(refusal, stage, by_option ? std::optional(case_.settings.timeout) : std::nullopt));
 }
 
 std::string OracleSide::key() const {
@@ -102,7 +105,7 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
   auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
                                         Deadline::in(limit(prepare_limit)));
   lacked_memory_ = !task && !doubt_about(task.error()).empty();
-  if (!task) co_return refused_at(Stage::prepare, task.error());
+  if (!task) co_return refused_at(Stage::prepare, task.error(), prepare_limit);
   call_spec_ = std::move(task->call_spec);
   auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
   auto spec = bytes ? wire::decode_call_spec(*bytes) : std::unexpected(bytes.error());
@@ -116,10 +119,16 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
 async::Task<Outcome<>> OracleSide::prepare_on_cpu() {
   const bool may_reduce = case_.settings.reduce_shapes;
   auto prepared = co_await prepare(may_reduce ? cpu_max_bytes : 0, 0);
+  const Blame* first = prepared ? nullptr : std::get_if<Blame>(&prepared.error());
+  const bool lacked_memory = first != nullptr && first->doubt.contains("no memory");
   for (std::uint32_t halvings = halvings_for_memory;
        !prepared && lacked_memory_ && may_reduce && oracle_->alive() && halvings <= most_halvings_for_memory;
        halvings += halvings_for_memory)
     prepared = co_await prepare(cpu_max_bytes, halvings);
+  if (lacked_memory && !prepared)
+    if (Blame* blame = std::get_if<Blame>(&prepared.error()))
+      blame->error = fmt::format("the reference finds no memory within --memory, {} MiB: {}",
+                                 case_.settings.memory_bytes >> 20, blame->error);
   co_return prepared;
 }
 
@@ -134,7 +143,7 @@ async::Task<Outcome<wire::PreparedT>> OracleSide::prepare_version(std::string ve
   oracle_->kept.reset();              // a replayer has the arena mapped that ends now
   auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
                                         Deadline::in(limit(version_limit)));
-  if (!task) co_return refused_at(Stage::prepare, task.error());
+  if (!task) co_return refused_at(Stage::prepare, task.error(), version_limit);
   call_spec_ = std::move(task->call_spec);
   co_return std::move(task->facts);
 }
@@ -145,7 +154,7 @@ async::Task<Outcome<wire::CertifiedT>> OracleSide::certify(std::size_t draws) {
   for (std::size_t at = 0; at < draws; ++at) request.seeds.push_back(case_.context.seeds.next());
   // The oracle limits its own time; the time limit of a candidate is not its.
   auto certified = co_await oracle_->certify(std::move(request), Deadline::in(prepare_limit));
-  if (!certified) co_return refused_at(Stage::judge, certified.error());
+  if (!certified) co_return refused_at(Stage::judge, certified.error(), {});
   co_return std::move(*certified);
 }
 
@@ -163,7 +172,7 @@ async::Task<Outcome<OracleSide::Drawn>> OracleSide::draw(std::uint32_t trial, st
   request.family = drawn.family;
   request.expanded = expanded;
   auto inputs = co_await oracle_->draw(std::move(request), Deadline::in(limit(prepare_limit)));
-  if (!inputs) co_return refused_at(Stage::prepare, inputs.error());
+  if (!inputs) co_return refused_at(Stage::prepare, inputs.error(), prepare_limit);
   drawn.arena = std::move(inputs->arena);
   drawn.facts = std::move(inputs->facts);
   co_return drawn;
@@ -178,7 +187,7 @@ async::Task<Outcome<wire::JudgedT>> OracleSide::judge(const Drawn& drawn,
   request.family = drawn.family;
   request.outputs = std::move(outputs);
   auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
-  if (!judged) co_return refused_at(Stage::judge, judged.error());
+  if (!judged) co_return refused_at(Stage::judge, judged.error(), judge_limit);
   co_return std::move(*judged);
 }
 
@@ -191,14 +200,14 @@ async::Task<Outcome<wire::JudgedT>> OracleSide::judge_outputs(std::uint32_t tria
   request.outputs = std::move(outputs);
   request.outputs_only = true;
   auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
-  if (!judged) co_return refused_at(Stage::judge, judged.error());
+  if (!judged) co_return refused_at(Stage::judge, judged.error(), judge_limit);
   co_return std::move(*judged);
 }
 
 async::Task<Outcome<wire::TimedT>> OracleSide::time_reference(wire::TimeReferenceT request,
                                                               std::chrono::milliseconds at_most) {
   auto timed = co_await oracle_->time_reference(std::move(request), Deadline::in(limit(at_most)));
-  if (!timed) co_return refused_at(Stage::time, timed.error());
+  if (!timed) co_return refused_at(Stage::time, timed.error(), at_most);
   co_return std::move(*timed);
 }
 

@@ -57,6 +57,9 @@ class OracleSide {
 
   // An oracle's work is not the candidate's time.
   std::chrono::milliseconds limit(std::chrono::milliseconds at_most) const;
+  // A step ended without a result; `at_most` is its own limit, which the option may have lowered.
+  std::unexpected<Ended> refused_at(Stage stage, const engine::WorkerFailure& refusal,
+                                    std::chrono::milliseconds at_most) const;
   std::string key() const;  // task_key
   const wire::PreparedT& facts() const { return facts_; }
   const wire::CallSpecT& spec() const { return spec_; }

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{{"--tolerance", "rtol=1"}, "rtol=R,atol=A"}, Bad{{"--precision", "fp8"}, "bf16"},
                     Bad{{"--tf32", "yes"}, "on, off"}, Bad{{"--weights", "heavy"}, "constructor"},
                     Bad{{"--min-trust", "interpreter"}, "replay"}, Bad{{"--memory", "lots"}, "size"},
-                    Bad{{"--input-shapes", "[1]"}, "input_shapes"},
+                    Bad{{"--memory", "1M"}, "less than 64M"}, Bad{{"--input-shapes", "[1]"}, "input_shapes"},
                     Bad{{"--input-shapes", "@/no/such"}, "/no/such"}));
 
 TEST(Flags, FreshNeedsAnOutput) {

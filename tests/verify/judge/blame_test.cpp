@@ -53,6 +53,13 @@ TEST(Blame, AnOomKillIsNamed) {
   EXPECT_EQ(blamed(died(SIGKILL, 1)).error_class, ErrorClass::out_of_memory);
 }
 
+TEST(Blame, ADeadlineOfTheOptionIsNamed) {
+  const Blame blame =
+      blame_candidate(lost(engine::Lost::Why::deadline),
+                      {.printed = "", .source = "", .timeout = std::chrono::milliseconds(1500)});
+  EXPECT_EQ(blame.error, "the candidate did not return within the limit of --timeout, 1.5 s");
+}
+
 TEST(Blame, TheInterpretersDeadlineInALaunchIsNoFailure) {
   Blame blame = blamed(lost(engine::Lost::Why::deadline), true);
   EXPECT_EQ(blame.status, Status::skipped);

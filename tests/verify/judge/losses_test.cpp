@@ -102,7 +102,17 @@ TEST(OracleLoss, AReferenceThatDoesNotEndIsTheTasks) {
   world.fake.when("oracle", Body::Prepare, ends(Ending::hangs));
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.fault, Fault::task);
-  EXPECT_EQ(verdict.error, "the reference did not end in time");
+  EXPECT_EQ(
+      verdict.error,
+      "the reference did not end within the limit of --timeout, 0.2 s: raise it, or give the task smaller "
+      "inputs");
+}
+
+TEST(OracleLoss, AReferenceWithoutMemoryNamesTheOption) {
+  VerdictWorld world;
+  world.settings.memory_bytes = std::uint64_t{64} << 20;
+  world.fake.when("oracle", Body::Prepare, fails("prepare", "out_of_memory", "out of memory"));
+  EXPECT_EQ(world.run().error, "the reference finds no memory within --memory, 64 MiB: out of memory");
 }
 
 TEST(OracleLoss, ACallThatCannotBeReadIsOurs) {
