@@ -266,6 +266,7 @@ int read_review(const ScoreFlags& flags) {
   const std::string& path = flags.source.paths.front();
   auto result = scoring::read_result(path);
   if (!result) return failed(result.error());
+  if (auto ours = check_report(fs::path(path).replace_extension(".md")); !ours) return failed(ours.error());
   if (auto taken = scoring::take_review(flags.read_review, *result); !taken) return failed(taken.error());
   if (auto written = write_both(*result, path); !written) return failed(written.error());
   scoring::View review = scoring::View(*result)["review"];
@@ -288,20 +289,33 @@ bool nothing_judged(const ScoreWorld& world) {
   return judged == 0 && unknown > 0;
 }
 
+// The number of rows that are in no figure.
+std::size_t name_left_out(const ScoreWorld& world) {
+  std::size_t count = 0;
+  for (const scoring::OutputSet* set : {&world.set, world.before ? &*world.before : nullptr}) {
+    if (set == nullptr) continue;
+    for (const RowError& error : set->bad_rows) fmt::print(stderr, "left out: {}\n", describe(error));
+    count += set->bad_rows.size();
+  }
+  return count;
+}
+
 int go_on(ScoreWorld& world) {
   if (auto owner = own_processes(); !owner) return failed(owner.error());
   if (world.flags().asks_a_model())
     if (int status = ask_model(world); status != 0) return status;
-  if (world.set.outputs.empty())
+  if (world.set.outputs.empty()) {
+    name_left_out(world);
     return failed({"the input has no outputs to score", "check that it is the right file"});
+  }
   if (int status = judge_outputs(world); status != 0) return status;
   measure_all(world);
   if (auto compiled = compile_some(world); !compiled) return failed(compiled.error());
   json::object result = make_result(world);
   if (auto written = write_result(world, result); !written) return failed(written.error());
-  for (const RowError& error : world.set.bad_rows) fmt::print(stderr, "left out: {}\n", describe(error));
+  const std::size_t left_out = name_left_out(world);
   say(world.flags(), result, world.flags().output);
-  if (!nothing_judged(world)) return 0;
+  if (!nothing_judged(world)) return left_out == 0 ? 0 : exit_failure;
   return failed({"no answer could be judged", "the result and `kernelwright doctor` have the reason"});
 }
 

@@ -83,6 +83,10 @@ bool is_report(const fs::path& path) {
 
 }  // namespace
 
+Result<> check_report(const fs::path& path) {
+  return check_ours(path, "a report of `score`", is_report);
+}
+
 Result<> check_written(const ScoreFlags& flags) {
   std::error_code ignored;
   for (const fs::path& path : written_by(flags))
@@ -92,8 +96,7 @@ Result<> check_written(const ScoreFlags& flags) {
                     "give another --output");
   fs::path output = flags.output;
   if (auto ours = check_ours(output, "a result of `score`", scoring::is_result); !ours) return ours;
-  auto report = check_ours(flags.beside(".md"), "a report of `score`", is_report);
-  if (!report) return report;
+  if (auto report = check_report(flags.beside(".md")); !report) return report;
   fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     return fail(fmt::format("--output {}: cannot create files in {}", flags.output, folder.string()),

@@ -78,6 +78,9 @@ boost::json::object made_facts();
 // program, and each folder is writable. The error names the file.
 Result<> check_written(const ScoreFlags& flags);
 
+// Whether a report may be written to this path: it is free, or has an earlier report.
+Result<> check_report(const std::filesystem::path& path);
+
 // Renames sheets and results with human labels (score.review.1.csv) and prints a note.
 Result<> keep_labels(const ScoreFlags& flags);
 

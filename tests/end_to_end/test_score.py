@@ -182,6 +182,14 @@ def test_recorded_verdicts_are_labelled(score, tmp_path, validator):
     assert complaints(validator, result) == []
 
 
+def test_rows_that_are_left_out_are_named_and_are_a_failure(score, tmp_path):
+    rows = [json.dumps(each) for each in [judged(each, True) for each in sample("sample_rowsum")]]
+    (tmp_path / "a.jsonl").write_text("\n".join([*rows, "no row"]))
+    result = score(tmp_path / "a.jsonl", "--recorded", output=tmp_path / "score.json")
+    assert result["code"] == 1 and "left out: " in result["stderr"] and "a.jsonl, row 2" in result["stderr"]
+    assert result["verdicts"]["recorded"] == 1
+
+
 def test_what_was_trained_on_is_refused(score, tmp_path):
     answers = loop.write(tmp_path / "a.json", [judged(each, True) for each in sample("sample_rowsum", "sample_half_scale")])
     trained = manifest(tmp_path / "training_manifest.json", ["sample/rowsum"])
@@ -261,6 +269,11 @@ def test_a_review_goes_out_and_comes_back(score, run, tmp_path, validator):
     assert fill(tmp_path / "score.review.csv", lambda target: "good" if "rowsum" in target else "goood") == 5
     code, stdout, stderr = run("score", "--read-review", tmp_path / "score.review.csv", tmp_path / "score.json")
     assert code == 0 and "goood" in stderr, stderr
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/score.json").write_bytes((tmp_path / "score.json").read_bytes())
+    (tmp_path / "notes/score.md").write_text("my notes")
+    code, _, stderr = run("score", "--read-review", tmp_path / "score.review.csv", tmp_path / "notes/score.json")
+    assert code == 1 and "score.md" in stderr and (tmp_path / "notes/score.md").read_text() == "my notes"
     after = json.loads((tmp_path / "score.json").read_text(encoding="utf-8"))
     reader = after["review"]["reviewers"][0]
     assert reader["reviewer"] == "r1" and reader["labels"] == {"good": len(after["review"]["reviews"])}
