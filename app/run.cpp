@@ -341,6 +341,30 @@ int run(const RunFlags& flags, const CLI::App& verb) {
   return run_tasks(flags, verb, std::move(*source));
 }
 
+namespace {
+
+// Reads up to the first task: an input without one leaves no run, and replaces none.
+Result<SourcePtr> with_a_task(SourcePtr source) {
+  std::vector<JobOrError> first;
+  while (first.empty() || std::holds_alternative<RowError>(first.back())) {
+    auto next = source->next();
+    if (!next) return std::unexpected(next.error());
+    if (!*next) break;
+    first.push_back(std::move(**next));
+  }
+  if (!first.empty() && std::holds_alternative<RowError>(first.back())) {
+    for (const JobOrError& each : first)
+      fmt::print(stderr, "error: {}\n", describe(std::get<RowError>(each)));
+    return fail("no task can be read, so there is no run", "correct the rows that are named above");
+  }
+  std::vector<SourcePtr> parts;
+  parts.push_back(job_list(std::move(first)));
+  parts.push_back(std::move(source));
+  return join(std::move(parts));
+}
+
+}  // namespace
+
 int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
   if (auto good = check_trace_files(flags.output); !good) return failed(good.error());
   auto settings = flags.loop.settings(flags.settings.backward);
@@ -364,9 +388,11 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
   info.git_revision = kw_revision;
   auto total = source->total();
   if (total) *total *= settings->samples_per_task;
+  auto tasks = with_a_task(std::move(source));
+  if (!tasks) return failed(tasks.error());
   RunWorld world{flags,
                  std::move(*settings),
-                 std::move(source),
+                 std::move(*tasks),
                  std::move(*plan),
                  std::move(info),
                  RunReport(flags.output, total),

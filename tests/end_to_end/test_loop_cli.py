@@ -80,6 +80,14 @@ def test_traces_that_are_not_there_are_named(play, tmp_path):
     assert not loop.folder_of(tmp_path / "x.json").exists()
 
 
+@pytest.mark.parametrize("text, words", [("", "no rows"), ('{"a": ', "row 1"), ('[{"foo": 1}]', "pytorch_code")])
+def test_a_file_without_a_task_leaves_no_run(play, tmp_path, text, words):
+    (tmp_path / "bad.json").write_text(text)
+    code, _, stderr = play(tmp_path / "x.json", traces=tmp_path / "bad.json")
+    assert code == 1 and words in stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["bad.json"]
+
+
 def test_dry_run_lists_the_tasks_and_touches_nothing(play, tmp_path):
     code, stdout, stderr = play(tmp_path / "x.json", "--dry-run")
     assert code == 0, stderr
