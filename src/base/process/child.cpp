@@ -148,7 +148,8 @@ Result<> Helper::finish() {
   std::string why = to_utf8(last_line(errors_));
   if (!why.empty()) return fail(why);
   if (WIFSIGNALED(status)) return fail(fmt::format("the helper was ended by signal {}", WTERMSIG(status)));
-  return fail(fmt::format("the helper ended with status {}", WEXITSTATUS(status)));
+  return fail(fmt::format("the helper ended with status {}, without a word", WEXITSTATUS(status)),
+              "`kernelwright doctor` checks this Python; --python names another");
 }
 
 Result<std::pair<Fd, Fd>> make_pipe() {

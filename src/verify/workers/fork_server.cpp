@@ -11,6 +11,7 @@
 #include "base/async/loop.h"
 #include "base/async/wait.h"
 #include "base/core/files.h"
+#include "base/core/text.h"
 #include "base/process/child.h"
 
 namespace kw::engine {
@@ -103,6 +104,14 @@ std::string_view row_group(ServerMode mode) {
   return "processes";
 }
 
+// Why a server ended before it was ready. The last line of a traceback is its error.
+std::string why_not_started(const std::string& output) {
+  const std::string_view text = trim(output);
+  if (text.empty()) return "it ended without a word";
+  return to_plain_text(text.contains("Traceback (most recent call last)") ? text.substr(text.rfind('\n') + 1)
+                                                                          : text);
+}
+
 std::uint32_t next_slot() {
   static std::atomic<std::uint32_t> slot{0};
   return slot++;
@@ -144,7 +153,7 @@ async::Task<Result<std::shared_ptr<ForkServer>>> ForkServer::start(async::Loop& 
   command.inherited = channel->second.get();
   command.output = output->second.get();
   auto child = process::Child::start(command);
-  if (!child) co_return std::unexpected(child.error());
+  if (!child) co_return fail(child.error().what, "name a python that has torch and triton with --python");
   channel->second.reset();
   output->second.reset();
   auto server =
@@ -195,13 +204,17 @@ async::Task<Result<>> ForkServer::wait_until_ready(async::Deadline deadline) {
   auto waited = co_await async::within(deadline, options_.stop, control_.receive());
   if (!waited.value)
     co_return fail(fmt::format("the {} fork server was not ready in time", to_string(options_.mode)));
-  std::string remedy = fmt::format("`kernelwright doctor` checks {}", arguments(options_).front());
+  std::string remedy =
+      options_.mode == ServerMode::replayer
+          ? "`kernelwright doctor` says what this machine lacks"
+          : fmt::format("`kernelwright doctor --python {}` says what it lacks; --python names another",
+                        arguments(options_).front());
   if (!*waited.value) {
     *alive_ = false;
     co_await async::sleep_until(async::Deadline::in(std::chrono::milliseconds(100)));  // for its output
-    co_return fail(
-        fmt::format("the {} fork server did not start: {}", to_string(options_.mode), output_->text()),
-        remedy);
+    co_return fail(fmt::format("{} does not start as the {} fork server: {}", arguments(options_).front(),
+                               to_string(options_.mode), why_not_started(output_->text())),
+                   remedy);
   }
   auto body = wire::decode((*waited.value)->bytes);
   if (!body || body->AsReady() == nullptr) co_return fail("the fork server sent a foreign message", remedy);

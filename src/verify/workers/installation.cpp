@@ -65,9 +65,12 @@ Result<Python> find_python(const std::string& asked, const Installation& install
   if (!asked.empty()) {
     fs::path path = asked.find('/') == std::string::npos ? on_path(asked) : fs::absolute(asked);
     if (fs::is_directory(path)) path /= "bin/python";
-    if (path.empty() || !runs(path))
-      return fail(fmt::format("--python {}: no such program", asked),
-                  "name a python that has torch and triton");
+    std::error_code ignored;
+    const bool is_there = !path.empty() && fs::exists(path, ignored);
+    if (!is_there || !runs(path))
+      return fail(
+          fmt::format("--python {}: {}", asked, is_there ? "not an executable file" : "no such program"),
+          "name a python that has torch and triton");
     return Python{path, "--python"};
   }
   if (const char* active = std::getenv("VIRTUAL_ENV");

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "base/async/loop.h"
 #include "base/process/child.h"
 #include "support/run_task.h"
+#include "support/world.h"
 #include "verify/messages/message.h"
 
 namespace kw::engine {
@@ -71,6 +73,32 @@ TEST(ForkServer, IsTheProcessThatItsZygoteForked) {
   auto server = servers.attached(ServerMode::oracle, 0, family.child, zygote);
   ASSERT_TRUE(server) << server.error().what;
   EXPECT_TRUE((*server)->alive());
+}
+
+// The error of a server whose Python is a shell script.
+std::string refusal_of(const std::string& script) {
+  Folder folder;
+  Servers servers;
+  ForkServer::Options options;
+  options.mode = ServerMode::zygote;
+  options.python.path = folder.write("python", "#!/bin/sh\n" + script);
+  std::filesystem::permissions(options.python.path, std::filesystem::perms::owner_all);
+  options.stop = &servers.stop;
+  auto server =
+      test::run_task(servers.loop, ForkServer::start(servers.loop, options, async::Deadline::in(10s)));
+  return server ? "it started" : server.error().what;
+}
+
+TEST(ForkServer, ThatIsNoPythonIsNamedWithAReason) {
+  EXPECT_TRUE(refusal_of("exit 3\n")
+                  .ends_with("/python does not start as the zygote fork server: it ended without a word"));
+}
+
+TEST(ForkServer, WithoutAPackageSaysTheErrorAndNoTraceback) {
+  EXPECT_TRUE(
+      refusal_of(
+          "echo 'Traceback (most recent call last):\n  File x\nModuleNotFoundError: No module named y'\n")
+          .ends_with("fork server: ModuleNotFoundError: No module named y"));
 }
 
 TEST(ForkServer, IsNoForeignProcessThatItNames) {
