@@ -93,6 +93,8 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
   if (bytes && !is_utf8(*bytes))
     return fail(fmt::format("{} is not UTF-8 text", path.string()),
                 "convert it to UTF-8, or name another file");
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (bytes && bytes->starts_with(mark)) bytes->erase(0, mark.size());
   return bytes;
 }
 

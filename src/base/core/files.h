@@ -56,7 +56,7 @@ Result<std::string> read_memory_file(const Fd& fd, std::size_t max_bytes);
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t max_bytes = std::size_t{1} << 30);
 
-// As read_file; an error with the offset of the first bad byte unless the bytes are UTF-8.
+// As read_file, without the byte order mark of some editors; an error unless the bytes are UTF-8.
 Result<std::string> read_text_file(const std::filesystem::path& path,
                                    std::size_t max_bytes = std::size_t{1} << 30);
 

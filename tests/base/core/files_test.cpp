@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <string>
 
+#include "support/world.h"
+
 namespace kw {
 namespace {
 
@@ -31,6 +33,11 @@ TEST(ReadAt, IsEmptyWhereNothingCanBeRead) {
   std::string bytes(4, '\0');
   EXPECT_EQ(read_at(-1, 0, bytes), std::nullopt);
   EXPECT_EQ(errno, EBADF);
+}
+
+TEST(ReadTextFile, LeavesOutTheByteOrderMark) {
+  Folder folder;
+  EXPECT_EQ(read_text_file(folder.write("a.py", "\xEF\xBB\xBFx = 1\n")).value(), "x = 1\n");
 }
 
 }  // namespace
