@@ -95,14 +95,19 @@ Result<report::Drawer> drawer(const std::string& chosen_python) {
   return fail("kernelwright/_figures/report.py is not installed", "install the program again");
 }
 
+// The message, after the name of its source where it has none.
+std::string with_name(const std::string& name, const std::string& message) {
+  return visible_line(message.contains(name) ? message : name + ": " + message);
+}
+
 // What could not be read goes to standard error; false if there is any.
 bool tell_damage(const report::Index& index) {
   bool is_whole = true;
   for (const report::SourceFacts& source : index.sources) {
     if (source.state == report::SourceState::damaged) is_whole = false;
     for (const std::string& message : source.messages)
-      fmt::print(stderr, "{}: {}: {}\n", source.state == report::SourceState::damaged ? "error" : "note",
-                 visible_line(source.name), visible_line(message));
+      fmt::print(stderr, "{}: {}\n", source.state == report::SourceState::damaged ? "error" : "note",
+                 with_name(source.name, message));
   }
   return is_whole;
 }

@@ -12,6 +12,7 @@ namespace kw {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{1} << 30;
+constexpr std::string_view copies = "/proc/self/fd/";
 
 Result<Fd> copy_of_standard_input() {
   std::string bytes;
@@ -34,7 +35,18 @@ Result<std::string> standard_input() {
   // A process has one standard input, which can be read once.
   static const Result<Fd> copy = copy_of_standard_input();
   if (!copy) return std::unexpected(copy.error());
-  return fmt::format("/proc/self/fd/{}", copy->get());
+  return fmt::format("{}{}", copies, copy->get());
+}
+
+std::string shown_path(std::string_view path) {
+  return is_standard_input(path) || path.starts_with(copies) ? "standard input" : std::string(path);
+}
+
+Error about_standard_input(Error error, std::string_view copy) {
+  if (shown_path(copy) == copy) return error;
+  for (auto at = error.what.find(copy); at != std::string::npos; at = error.what.find(copy))
+    error.what.replace(at, copy.size(), shown_path(copy));
+  return error;
 }
 
 }  // namespace kw

@@ -70,13 +70,13 @@ Result<LineReader> open_lines(const std::string& path, std::size_t max_bytes) {
   struct stat info{};
   if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode))
     return fail(fmt::format("cannot read {}: it is a directory", path), "name a file in it");
-  return LineReader(std::move(fd), path, max_bytes);
+  return LineReader(std::move(fd), shown_path(path), max_bytes);
 }
 
 namespace json = boost::json;
 
 std::string describe(const RowError& error) {
-  std::string text = error.file;
+  std::string text = shown_path(error.file);
   if (error.row > 0) text += fmt::format("{}row {}", text.empty() ? "" : ", ", error.row);
   if (!text.empty()) text += ": ";
   text += error.what;
@@ -217,7 +217,8 @@ class NotEmpty : public RowReader {
 
   Result<std::optional<RowOrError>> next() override {
     auto row = rows_->next();
-    if (row && !*row && !any_) return fail(fmt::format("{} has no rows", file()), "is it the right file?");
+    if (row && !*row && !any_)
+      return fail(fmt::format("{} has no rows", shown_path(file())), "is it the right file?");
     any_ = true;
     return row;
   }
@@ -244,13 +245,14 @@ Result<std::unique_ptr<RowReader>> read_json_list(const std::string& path) {
   auto file = is_standard_input(path) ? standard_input() : path;
   if (!file) return std::unexpected(file.error());
   auto text = read_text_file(*file);
-  if (!text) return std::unexpected(text.error());
-  auto value = parse_json(without_mark(*text));
+  if (!text) return std::unexpected(about_standard_input(text.error(), *file));
+  auto value = parse_json(*text);
   if (!value)
-    return fail(fmt::format("{} is {}", path, value.error().what),
+    return fail(fmt::format("{} is {}", shown_path(path), value.error().what),
                 "is the file whole? A JSON list is expected");
   if (!value->is_array())
-    return fail(fmt::format("{} is JSON, but no list", path), "a list of recorded traces is expected");
+    return fail(fmt::format("{} is JSON, but no list", shown_path(path)),
+                "a list of recorded traces is expected");
   return std::make_unique<ListReader>(path, std::move(value->get_array()));
 }
 
@@ -268,6 +270,10 @@ Result<std::unique_ptr<RowReader>> read_parquet(const std::string& path, const P
 
 Result<std::unique_ptr<RowReader>> open_rows(const std::string& path, const ParquetHelper& helper,
                                              const std::string& columns) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode))
+    return fail(fmt::format("{} is a pipe, which can be read only once", path),
+                "give it as standard input, with - as the path");
   auto parquet = is_parquet(path);
   if (!parquet) return std::unexpected(parquet.error());
   if (*parquet && is_standard_input(path))

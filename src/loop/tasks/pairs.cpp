@@ -104,7 +104,9 @@ Result<std::string> read_source(const std::string& path) {
   if (!is_standard_input(path)) return read_text_file(path);
   auto copy = standard_input();
   if (!copy) return std::unexpected(copy.error());
-  return read_text_file(*copy);
+  auto text = read_text_file(*copy);
+  if (!text) return std::unexpected(about_standard_input(text.error(), *copy));
+  return text;
 }
 
 // The name that a file gives to its kernel or task.
@@ -113,7 +115,7 @@ std::string name_of(const std::string& path) {
 }
 
 std::string shown_name(const std::string& path) {
-  return is_standard_input(path) ? "standard input" : fs::path(path).filename().string();
+  return is_standard_input(path) ? shown_path(path) : fs::path(path).filename().string();
 }
 
 // The file that describes a reference's inputs; empty: none.

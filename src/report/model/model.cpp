@@ -40,7 +40,7 @@ std::unique_ptr<Source> open(SourceParts parts) {
 
 // "traces.run" of "out/traces.run/", "x.run" of "x.run/run.db".
 std::string name_of(const std::string& path) {
-  if (path.starts_with("/proc/self/fd/")) return "standard input";
+  if (shown_path(path) != path) return shown_path(path);
   fs::path clean = fs::path(path).lexically_normal();
   if (clean.filename().empty()) clean = clean.parent_path();
   if (clean.filename() == "run.db" && clean.has_parent_path()) clean = clean.parent_path();

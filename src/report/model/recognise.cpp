@@ -159,7 +159,7 @@ Result<std::vector<Found>> recognise_inputs(const std::string& path) {
     auto copy = standard_input();
     if (!copy) return std::unexpected(copy.error());
     auto kind = kind_of_file(*copy);
-    if (!kind) return std::unexpected(kind.error());
+    if (!kind) return std::unexpected(about_standard_input(kind.error(), *copy));
     return std::vector{Found{*copy, *kind}};
   }
   if (!fs::is_directory(path, error)) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/core/json.h"
+#include "base/core/standard_input.h"
 #include "base/core/text.h"
 #include "base/rows/rows.h"
 #include "code/answers/extraction.h"
@@ -211,6 +212,8 @@ Result<> collect_recorded(const std::string& path, KernelBenchVerdicts found, Co
 // Reads a folder as the input kind that the verifier recognises.
 Result<> collect(const std::string& path, Collector& to) {
   std::error_code error;
+  if (is_standard_input(path))
+    return fail("standard input cannot be scored", "write it to a file, and name the file");
   if (!fs::exists(path, error)) return fail(fmt::format("{} does not exist", path), "check the path");
   if (is_result(path))
     return fail(fmt::format("{} is the result of an earlier score, not a file of answers", path),

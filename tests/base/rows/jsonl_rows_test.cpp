@@ -1,8 +1,11 @@
 // JSON lines and JSON lists as rows.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <thread>
 
+#include "base/core/standard_input.h"
+#include "base/rows/row_reader.h"
 #include "rows_world.h"
 
 namespace kw::table {
@@ -48,6 +51,21 @@ TEST_F(Jsonl, WhatIsNoRowIsBadAndTheNextIsRead) {
   EXPECT_THAT(seen.bad[2].what, HasSubstr("no column completion"));
   EXPECT_THAT(seen.bad[4].what, HasSubstr("UTF-8"));
   EXPECT_EQ(seen.good.size(), 1U);
+}
+
+TEST_F(Jsonl, StandardInputIsNamedInWords) {
+  EXPECT_EQ(kw::describe(RowError{"-", 2, "not UTF-8", ""}), "standard input, row 2: not UTF-8");
+  EXPECT_EQ(about_standard_input({"/proc/self/fd/3 is no list", ""}, "/proc/self/fd/3").what,
+            "standard input is no list");
+  EXPECT_EQ(about_standard_input({"a.json is no list", ""}, "a.json").what, "a.json is no list");
+}
+
+TEST_F(Jsonl, APipeIsRefusedWhichIsReadTwice) {
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  auto rows = kw::open_rows(pipe, {});
+  ASSERT_FALSE(rows);
+  EXPECT_THAT(rows.error().what, HasSubstr("is a pipe"));
 }
 
 TEST_F(Jsonl, DeepNestingIsABadRow) {
