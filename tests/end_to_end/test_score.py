@@ -183,11 +183,12 @@ def test_recorded_verdicts_are_labelled(score, tmp_path, validator):
 
 
 def test_rows_that_are_left_out_are_named_and_are_a_failure(score, tmp_path):
-    rows = [json.dumps(each) for each in [judged(each, True) for each in sample("sample_rowsum")]]
-    (tmp_path / "a.jsonl").write_text("\n".join([*rows, "no row"]))
-    result = score(tmp_path / "a.jsonl", "--recorded", output=tmp_path / "score.json")
-    assert result["code"] == 1 and "left out: " in result["stderr"] and "a.jsonl, row 2" in result["stderr"]
-    assert result["verdicts"]["recorded"] == 1
+    rows = program.write_rows(tmp_path / "rows.jsonl", [{"id": "a", "prompt": "p", "output": "x", "completion": "y"}])
+    with rows.open("a", encoding="utf-8") as file:
+        file.write("no row\n")
+    result = score(rows, output=tmp_path / "score.json")
+    assert result["code"] == 1 and f"left out: {rows}, row 2" in result["stderr"]
+    assert [each["target"] for each in result["outputs"]] == ["a"]
 
 
 def test_what_was_trained_on_is_refused(score, tmp_path):

@@ -109,7 +109,7 @@ TEST(OracleLoss, AReferenceThatDoesNotEndIsTheTasks) {
 }
 
 TEST(OracleLoss, AReferenceWithoutMemoryNamesTheOption) {
-  VerdictWorld world;
+  VerdictWorld world(Device::cpu);
   world.settings.memory_bytes = std::uint64_t{64} << 20;
   world.fake.when("oracle", Body::Prepare, fails("prepare", "out_of_memory", "out of memory"));
   EXPECT_EQ(world.run().error, "the reference finds no memory within --memory, 64 MiB: out of memory");
