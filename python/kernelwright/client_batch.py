@@ -83,7 +83,7 @@ class Batch:
             return refused
         number = self._numbers[chunk[int(place.group(1))]][0]
         field = _PLACE.sub(f"requests[{number}]", refused.field or "")
-        what = str(refused).replace(f"{place.group(0)}.", "")  # its number within this part
+        what = str(refused).removeprefix(f"{place.group(0)}: ")  # its number within this part
         return Refused(f"requests[{number}]: {what}", refused.status, refused.error_class, field)
 
     def _ended(self) -> list[Evaluation]:

@@ -94,8 +94,9 @@ class FakeService:
             return 413, {"error": {"class": "too_many", "message": "too many", "field": "evaluations"}}
         bad = [place for place, each in enumerate(evaluations) if not each["kernel_code"]]
         if bad:
-            field = f"evaluations[{bad[0]}].kernel_code"
-            return 400, {"error": {"class": "invalid", "message": "kernel_code is empty", "field": field}}
+            place = f"evaluations[{bad[0]}]"
+            error = {"class": "invalid", "message": f"{place}: kernel_code is empty", "field": f"{place}.kernel_code"}
+            return 400, {"error": error}
         if len(evaluations) > self.room:
             return 429, {"error": {"class": "queue_full", "message": "no room", "field": None}}
         self.known.update({each["id"]: each for each in evaluations})

@@ -155,6 +155,7 @@ def test_a_bad_one_of_many_is_named_by_its_number(evaluator, service):
     with pytest.raises(Refused) as refused:
         evaluator.evaluate_many(requests)
     assert refused.value.field == "requests[6].kernel_code"
+    assert str(refused.value) == "requests[6]: kernel_code is empty"
 
 
 def test_what_was_begun_is_cancelled_when_nobody_wants_it(evaluator, service):
