@@ -211,16 +211,20 @@ def verify_rows(rows: Iterable[Mapping[str, Any]], words: Sequence[str], evaluat
             for number, row in enumerate(rows)]
     for row in rows:
         check_fields(row, row["id"] if len(rows) > 1 else "")
+    given = [row["id"] for row in rows]
+    if len(set(given)) < len(given):  # the output has verdicts by their ids
+        rows = [{**row, "id": f"kernel-{number}"} for number, row in enumerate(rows)]
     with _temporary_folder() as folder:
         batch = folder / "batch.jsonl"
         batch.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         verdicts, done = _run(["--batch", str(batch), *words], folder, evaluator, options)
     missing = [row["id"] for row in rows if row["id"] not in verdicts]
     if done.returncode not in (0, 1) or missing:
-        message = re.sub(re.escape(str(batch)) + r", row (\d+)", lambda row: str(rows[int(row[1]) - 1]["id"]),
+        message = re.sub(re.escape(str(batch)) + r", row (\d+)", lambda row: str(given[int(row[1]) - 1]),
                          _message(done, missing))
         raise VerifierError(message)
-    return [Verdict(verdicts[row["id"]], judged=row) for row in rows]
+    return [Verdict({**verdicts[row["id"]], "id": name}, judged={**row, "id": name})
+            for name, row in zip(given, rows, strict=True)]
 
 
 def verify_pair(row: Mapping[str, Any], evaluator: str | None, options: Sequence[str]) -> Verdict:

@@ -198,6 +198,13 @@ def test_a_bad_field_names_the_kernel(change, error, words):
     assert str(found.value).startswith("kernels[1]: ") and words in str(found.value)
 
 
+def test_equal_ids_have_verdicts_of_their_own(stand_in):
+    verdict = r's/.*"id": "\([^"]*\)".*"kernel_code": "\([^"]*\)".*/{"id": "\1", "status": "\2"}/p'
+    stand_in(f"""sed -n '{verdict}' "$(dirname "$0")/batch" > "$out" """)
+    rows = [{"id": "a", "kernel_code": each, "reference_code": "r"} for each in ("correct", "failed")]
+    assert [(each.id, each.status) for each in kernelwright.benchmark_batch(rows)] == [("a", "correct"), ("a", "failed")]
+
+
 def test_a_row_of_the_batch_is_named_by_its_id(stand_in):
     stand_in('echo "error: $(sed -n 3p "$(dirname "$0")/words"), row 2: no such thing" >&2; exit 1')
     good = {"kernel_code": "k", "reference_code": "r"}
