@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <optional>
 
 #include "base/core/display.h"
@@ -103,11 +104,18 @@ Result<> Serving::prepare() {
     if (!folder) return std::unexpected(folder.error());
     root.emplace(std::move(*folder));
   }
-  if (!flags.tasks.empty())
+  if (!flags.tasks.empty()) {
+    TaskSelection selection = tasks_of(flags.tasks);
+    // The tasks are read at their first use, when the client alone would see that a path is misspelt.
+    std::error_code ignored;
+    for (const std::string& path : selection.paths)
+      if (!std::filesystem::exists(path, ignored))
+        return fail(fmt::format("--tasks {}: no such file or folder", path), "check the path");
     tasks = std::make_unique<mcp::TaskCatalog>(
-        session.loop, [selection = tasks_of(flags.tasks), python = flags.settings.python] {
+        session.loop, [selection = std::move(selection), python = flags.settings.python] {
           return select_tasks(selection, 0, parquet_helper(python));
         });
+  }
   offer.program_version = kw_version;
   offer.instructions = instructions;
   offer.tools.push_back(mcp::verify_tool({.judge = judge,

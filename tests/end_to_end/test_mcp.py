@@ -151,7 +151,8 @@ def test_files_below_the_root_and_tasks_of_a_folder(tmp_path):
 
 def test_wrong_flags_are_usage_errors(tmp_path, run):
     for words, told in ((["--port", "1"], "--http"), (["--http", "--host", "0.0.0.0"], "requires a key"),
-                        (["--root", tmp_path / "none"], "--root"), (["--http", "--allow-host", "a/b"], "--allow-host"),
+                        (["--root", tmp_path / "none"], "--root"), (["--tasks", tmp_path / "none"], "--tasks"),
+                        (["--http", "--allow-host", "a/b"], "--allow-host"),
                         (["--evaluator", "http://127.0.0.1:9", "--audit", "1"], "decides --audit")):
         code, stdout, stderr = run("mcp", *words)
         assert (code, stdout) == (2, "") and told in stderr, (words, stderr)
