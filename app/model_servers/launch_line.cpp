@@ -173,8 +173,14 @@ std::vector<std::string> launch_words(std::string_view text) {
 }
 
 std::vector<LaunchFinding> examine_launch(std::string_view text) {
-  Line line(launch_words(text));
+  const Words words = launch_words(text);
   std::vector<LaunchFinding> found;
+  auto names_it = [](const std::string& word) { return lower(word).contains("vllm"); };
+  auto is_empty = [](const std::string& word) { return word.empty(); };
+  if (!std::ranges::all_of(words, is_empty) && std::ranges::none_of(words, names_it))
+    found.push_back({false, "nothing here names vLLM, so that no other flag can be judged",
+                     "give the line that starts the server, such as \"vllm serve MODEL\""});
+  const Line line(words);
   dead(line, found);
   reasoning(line, found);
   context(line, found);

@@ -101,9 +101,12 @@ TEST(LaunchLine, WordsAreSplitAsAShellDoes) {
 TEST(LaunchLine, OurScriptsHaveNoFault) {
   for (const ModelServer& server : model_servers()) EXPECT_EQ(said(server_script(server)), "") << server.name;
 }
+TEST(LaunchLine, ALineWithoutVllmIsNotCalledRight) {
+  EXPECT_THAT(said("echo hello"), HasSubstr("nothing here names vLLM"));
+}
 TEST(LaunchLine, OddTextIsSurvived) {
   for (const char* text :
-       {"", "'", "\\", "#", "\"vllm serve", "vllm serve", "--max-model-len", "vllm serve --model"})
+       {"", "'", "vllm \\", "#", "\"vllm serve", "vllm serve", "vllm --max-model-len", "vllm serve --model"})
     EXPECT_EQ(said(text), "") << text;
 }
 
