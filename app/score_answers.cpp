@@ -344,7 +344,7 @@ async::Task<int> Judging::run(Session* session, Source* source, EvaluatorPlan pl
                                                   [this](const std::string& line) { progress_.say(line); });
   progress_.wait_for("");
   if (!evaluator) {
-    complain(evaluator.error());
+    if (!session->interrupted()) complain(evaluator.error());
     co_return exit_failure;
   }
   Pipeline pipeline(session->loop, session->stop, (*evaluator)->verifier(), hooks());
