@@ -144,7 +144,8 @@ class Certification {
                  for_log(fmt::format("{}{}  {}", id, std::string(width - std::min(width, cells(id)), ' '),
                                      visible_line(summary_of(each, each.marks.size())))));
     }
-    fmt::print("\n{} tasks, {} without a mark\n", certificates_.size(), unmarked);
+    fmt::print("\n{} task{}, {} without a mark\n", certificates_.size(), certificates_.size() == 1 ? "" : "s",
+               unmarked);
     for (const auto& [mark, count] : counts)
       fmt::print("{:>6}  {:<15}  {}\n", count, to_string(mark), explain::words_of(mark).what);
   }
@@ -175,7 +176,8 @@ int certify(const CertifyFlags& flags) {
   const int status = certification.session().run([&] { return certification.run(std::move(*host)); },
                                                  [&] { certification.tick(); });
   if (status == exit_interrupted)
-    fmt::print(stderr, "interrupted after {} tasks{}\n", certification.made(),
+    fmt::print(stderr, "interrupted after {} task{}{}\n", certification.made(),
+               certification.made() == 1 ? "" : "s",
                flags.output.empty() ? "; with --output FILE the same command goes on"
                                     : "; the same command goes on");
   return status;

@@ -151,8 +151,8 @@ std::unexpected<Error> nothing_left(const ExportFlags& flags, const store::Tally
         "`kernelwright run --traces F --model-replay F` judges recorded answers; --filter none exports all";
   else if (tally.benchmarks > 0)
     remedy = "--include-benchmarks also exports tasks of KernelBench";
-  return fail(fmt::format("no row for {}: of {} traces, left out: {}", flags.output, tally.traces,
-                          store::left_out_in_words(tally)),
+  return fail(fmt::format("no row for {}: of {} trace{}, left out: {}", flags.output, tally.traces,
+                          tally.traces == 1 ? "" : "s", store::left_out_in_words(tally)),
               remedy);
 }
 
@@ -170,7 +170,8 @@ Result<> write_all(const ExportFlags& flags, store::TrainingOptions options) {
     fmt::print(stderr, "note: {} traces are of KernelBench and were left out (--include-benchmarks)\n",
                tally->benchmarks);
   if (flags.quiet) return {};
-  fmt::print("{} rows from {} traces: {}, {}\n", tally->rows, tally->traces, output.string(), card.string());
+  fmt::print("{} row{} from {} trace{}: {}, {}\n", tally->rows, tally->rows == 1 ? "" : "s", tally->traces,
+             tally->traces == 1 ? "" : "s", output.string(), card.string());
   if (std::string why = store::left_out_in_words(*tally); !why.empty()) fmt::print("left out: {}\n", why);
   return {};
 }

@@ -392,6 +392,8 @@ Result<ExportTally> export_rows(const ExportSettings& settings) {
   }
   tally.rows = files.count();
   tally.written = chosen.size();
+  if (tally.rows == 0 && tally.bad_rows == 0)
+    return fail("there are no rows to choose from", "name files of rows, as `dataset build` writes them");
   if (chosen.empty()) return fail("no row matches all filters", "give fewer labels, or another split");
   CopyTarget target{settings.out, settings.spill, settings.python, settings.read.prompt,
                     settings.read.completion};

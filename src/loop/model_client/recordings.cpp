@@ -1,6 +1,7 @@
 #include "loop/model_client/recordings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -42,7 +43,7 @@ Result<Recordings> Recordings::load(const std::vector<std::string>& files) {
   for (const std::string& file : files)
     if (auto added = recordings.add_file(file); !added) return std::unexpected(added.error());
   if (recordings.all_.empty())
-    return fail("the files to replay contain no recorded answers",
+    return fail(fmt::format("{}: no recorded answers", fmt::join(files, ", ")),
                 "name a file of recorded traces with --model-replay");
   std::ranges::sort(recordings.all_, std::ranges::greater{},
                     [](const Recorded& one) { return one.reference.size(); });
