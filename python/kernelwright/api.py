@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ._fields import check_fields
+from .fields import check_fields
 from .program import VerifierError, find_program
 from .verdict import Verdict
 

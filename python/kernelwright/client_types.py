@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
-from ._fields import NoText, check_fields
 from .client_http import Refused
+from .fields import NoText, check_fields
 from .verdict import Verdict
 
 BAD_REQUEST = 400

@@ -5,9 +5,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "kernelwright"
-PUBLIC = {"__main__", "api", "client", "client_batch", "client_conversation", "client_http", "client_types", "judging",
-          "launcher", "modal_app", "outcomes", "program", "pytest_plugin", "ray_app", "rewards", "slime", "tinker", "trl",
-          "verdict", "verdict_html", "verifiers", "verl", "words"}
+PUBLIC = {"__main__", "api", "client", "client_batch", "client_conversation", "client_http", "client_types", "fields",
+          "judging", "launcher", "modal_app", "outcomes", "program", "pytest_plugin", "ray_app", "rewards", "slime", "tinker",
+          "trl", "verdict", "verdict_html", "verifiers", "verl", "words"}
 
 # Package or module → packages and modules that it may import. A module that is missing here may import what its package
 # may; a public one may import public ones. In a wheel the public modules, _fleet and _source are installed without the rest.
