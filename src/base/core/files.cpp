@@ -102,11 +102,14 @@ Result<> write_file(const std::filesystem::path& path, std::string_view bytes) {
   std::filesystem::path next = path;
   next += fmt::format(".{}.tmp", ::getpid());
   Fd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd) return fail(fmt::format("cannot write {}: {}", next.string(), errno_text(errno)));
-  if (!write_all(fd.get(), bytes))
-    return fail(fmt::format("cannot write {}: {}", next.string(), errno_text(errno)));
-  if (::rename(next.c_str(), path.c_str()) != 0)
-    return fail(fmt::format("cannot replace {}: {}", path.string(), errno_text(errno)));
+  if (!fd) return fail(fmt::format("cannot write {}: {}", path.string(), errno_text(errno)));
+  auto failed = [&](std::string_view verb) {
+    const int error = errno;
+    ::unlink(next.c_str());
+    return fail(fmt::format("cannot {} {}: {}", verb, path.string(), errno_text(error)));
+  };
+  if (!write_all(fd.get(), bytes)) return failed("write");
+  if (::rename(next.c_str(), path.c_str()) != 0) return failed("replace");
   return {};
 }
 

@@ -146,6 +146,9 @@ bool may_serve(const Format& format, Wanted wanted) {
 }
 
 Result<InputKind> by_folder(const std::string& path, Wanted wanted, const ParquetHelper& helper) {
+  std::error_code error;
+  const fs::directory_iterator entries(path, error);
+  if (error) return fail(fmt::format("cannot read {}: {}", path, error.message()));
   for (const Format& format : formats)
     if (may_serve(format, wanted) && format.fits_folder && format.fits_folder(path, wanted, helper))
       return format.kind;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "support/world.h"
@@ -33,6 +35,16 @@ TEST(ReadAt, IsEmptyWhereNothingCanBeRead) {
   std::string bytes(4, '\0');
   EXPECT_EQ(read_at(-1, 0, bytes), std::nullopt);
   EXPECT_EQ(errno, EBADF);
+}
+
+TEST(WriteFile, NamesThePathThatWasGivenAndLeavesNothingElse) {
+  Folder folder;
+  auto absent = write_file(folder.path("none/a.txt"), "x");
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().what, "cannot write " + folder.path("none/a.txt") + ": No such file or directory");
+  std::filesystem::create_directories(folder.path("taken/inside"));
+  EXPECT_FALSE(write_file(folder.path("taken"), "x"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
 TEST(ReadTextFile, LeavesOutTheByteOrderMark) {
