@@ -17,7 +17,7 @@ using fetch::ListedSource;
 
 constexpr std::size_t pin_digits = 12;  // of a commit in the table
 constexpr std::size_t columns = 8;
-using Row = std::array<std::string, columns>;
+using Cells = std::array<std::string, columns>;
 
 std::string short_pin(const ListedSource& source) {
   return source.kind == ListedKind::git ? source.pin.substr(0, pin_digits) : source.pin;
@@ -27,7 +27,7 @@ std::string count(std::uint64_t value) {
   return value > 0 ? std::to_string(value) : "-";
 }
 
-Row row_of(const ListedSource& source) {
+Cells row_of(const ListedSource& source) {
   return {source.name,
           std::string(to_string(source.kind)),
           short_pin(source),
@@ -39,12 +39,12 @@ Row row_of(const ListedSource& source) {
 }
 
 void print_table(const std::vector<ListedSource>& sources) {
-  std::vector<Row> rows{{"name", "kind", "pin", "licence", "triton", "cuda", "pytorch", "what"}};
+  std::vector<Cells> rows{{"name", "kind", "pin", "licence", "triton", "cuda", "pytorch", "what"}};
   for (const ListedSource& source : sources) rows.push_back(row_of(source));
   std::array<std::size_t, columns> widths{};
-  for (const Row& row : rows)
+  for (const Cells& row : rows)
     for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const Row& row : rows)
+  for (const Cells& row : rows)
     fmt::print("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}  {:>{}}  {:>{}}  {}\n", row[0], widths[0], row[1],
                widths[1], row[2], widths[2], row[3], widths[3], row[4], widths[4], row[5], widths[5], row[6],
                widths[6], row[7]);

@@ -56,7 +56,7 @@ bool is_evidence(const fs::path& file) {
   return has_columns(file, {"row", "duplicate_of", "how"});
 }
 
-Result<> check_not_input(const fs::path& out, const std::vector<std::string>& inputs) {
+Result<> check_is_no_input(const fs::path& out, const std::vector<std::string>& inputs) {
   std::error_code ignored;
   for (const std::string& input : inputs)
     if (fs::equivalent(out, input, ignored))
@@ -94,7 +94,7 @@ Result<> check_row_extension(const std::string& out) {
 Result<> check_written(const DatasetDedupFlags& flags) {
   for (const auto& inputs : {flags.files, flags.against})
     for (const fs::path& out : {fs::path(flags.out), evidence_beside(flags.out)})
-      if (auto other = check_not_input(out, inputs); !other) return other;
+      if (auto other = check_is_no_input(out, inputs); !other) return other;
   if (auto rows = check_rows(flags.out, flags.columns); !rows) return rows;
   return check_ours(evidence_beside(flags.out), "a list of duplicates of `dataset dedup`", is_evidence);
 }
@@ -109,7 +109,7 @@ Result<> check_written(const DatasetAuditFlags& flags) {
                 "name a folder with --output");
   for (const auto& inputs : {flags.files, flags.validation, flags.leak.against})
     for (const char* name : {"flags.jsonl", "review.csv"})
-      if (auto other = check_not_input(folder / name, inputs); !other) return other;
+      if (auto other = check_is_no_input(folder / name, inputs); !other) return other;
   auto flagged = check_ours(folder / "flags.jsonl", "a list of flags of `dataset audit`",
                             [](const fs::path& file) { return has_columns(file, {"id", "row", "leakage"}); });
   if (!flagged) return flagged;
@@ -121,7 +121,7 @@ Result<> check_written(const DatasetExportFlags& flags) {
   std::vector<std::string> inputs = {flags.source};
   for (std::string_view kind : kinds_of_a_build)
     inputs.push_back((fs::path(flags.source) / fmt::format("{}.jsonl", kind)).string());
-  if (auto other = check_not_input(flags.out, inputs); !other) return other;
+  if (auto other = check_is_no_input(flags.out, inputs); !other) return other;
   return check_rows(flags.out, flags.columns);
 }
 

@@ -29,7 +29,7 @@ struct Target {
 };
 
 // The child's report: a URL, a plan or an error.
-struct Told {
+struct Deployment {
   std::optional<std::string> url;
   std::optional<std::string> plan;
   std::optional<Error> error;
@@ -73,7 +73,7 @@ Target target_of(const DeployModalFlags& flags) {
   return {"modal", "kernelwright._fleet.deploy_modal", std::move(request), flags.python, flags.dry_run};
 }
 
-void heed(Told& told, std::string_view line) {
+void heed(Deployment& told, std::string_view line) {
   auto event = parse_json(line);
   if (!event || !event->is_object()) return;
   const json::object& found = event->get_object();
@@ -85,14 +85,14 @@ void heed(Told& told, std::string_view line) {
 }
 
 // Empty after an interruption.
-Result<std::optional<Told>> run(const Target& target) {
+Result<std::optional<Deployment>> run(const Target& target) {
   auto python = python_child(target.python);
   if (!python) return std::unexpected(python.error());
   process::Command command;
   command.arguments = {python->program, "-P", "-m", target.module, json::serialize(target.request)};
   command.environment = python->environment;
   command.output = STDERR_FILENO;
-  Told told;
+  Deployment told;
   auto ending = training::run_child(command, {[&](std::string_view line) { heed(told, line); }, [](bool) {}});
   if (!ending) return std::unexpected(ending.error());
   if (ending->interrupted) return std::nullopt;

@@ -1,7 +1,7 @@
 # Compiles several sources of a target in one unit, because shared headers and templates take most of the time.
 # OFF compiles each source separately, for editors and debuggers.
 option(KW_UNITY "Compile the sources of a target together" ON)
-set(KW_UNITY_SOURCES 8 CACHE STRING "How many sources are compiled together")
+set(KW_UNITY_SOURCES 16 CACHE STRING "How many sources are compiled together")
 function(kw_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${KW_UNITY} UNITY_BUILD_BATCH_SIZE ${KW_UNITY_SOURCES})
 endfunction()

@@ -79,7 +79,7 @@ std::string pairs(const RowFacts& rows) {
   return text;
 }
 
-std::string leakage(const BuildSummary& facts) {
+std::string leakage_checked(const BuildSummary& facts) {
   if (facts.benchmarks.empty())
     return "**Leakage**: no benchmark was given, so no row was compared with one. Copies of benchmark tasks "
            "may "
@@ -113,7 +113,7 @@ std::string limitations(const BuildSummary& facts) {
   std::string text = "\n## Limitations\n\n";
   for (const std::string& statement :
        {languages(facts), verdicts(facts.rows), compilation(facts.rows), balance(facts.rows),
-        pairs(facts.rows), leakage(facts), licences(facts.rows)})
+        pairs(facts.rows), leakage_checked(facts), licences(facts.rows)})
     if (!statement.empty()) text += fmt::format("- {}\n", statement);
   return text;
 }

@@ -133,13 +133,13 @@ void expect_sound(const Verdict& verdict) {
   if (verdict.error) EXPECT_EQ(verdict.error->find('\x1b'), std::string::npos);
 }
 
-struct Path {
+struct JudgedPath {
   const char* name;
   Device device;
   bool replay;
 };
 
-class MessageLies : public testing::TestWithParam<Path> {
+class MessageLies : public testing::TestWithParam<JudgedPath> {
  protected:
   static std::unique_ptr<VerdictWorld> world(int round) {
     auto made = std::make_unique<VerdictWorld>(GetParam().device);
@@ -195,8 +195,9 @@ TEST_P(MessageLies, EveryLieOfAnOracleEndsInAVerdict) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Paths, MessageLies,
-                         testing::Values(Path{"cpu", Device::cpu, false}, Path{"replay", Device::cuda, true},
-                                         Path{"in_process", Device::cuda, false}),
+                         testing::Values(JudgedPath{"cpu", Device::cpu, false},
+                                         JudgedPath{"replay", Device::cuda, true},
+                                         JudgedPath{"in_process", Device::cuda, false}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
