@@ -42,6 +42,5 @@ class ModelNew(torch.nn.Module):
         outer[(triton.cdiv(len(x), 32), triton.cdiv(len(y), 1024))](x, y, out, len(x), ROWS=32, COLUMNS=1024)
         return out
 """, encoding="utf-8")
-    (verdict,) = verify(tmp_path / "reference.py", tmp_path / "kernel.py",
-                        "--correctness-trials", 2, "--varied-shapes", "off").verdicts
+    (verdict,) = verify(tmp_path / "reference.py", tmp_path / "kernel.py").verdicts
     assert (verdict["status"], verdict["shapes"]) == ("correct", "reduced"), verdict

@@ -118,6 +118,7 @@ async::Task<Lease> DeviceLeases::all_instead_of(Lease lease) {
 }
 
 bool DeviceLeases::widen(Lease& share, std::size_t shares) {
+  if (!share) return false;  // its wait was cancelled
   shares = std::min(shares, state_->shares);
   if (shares <= share.shares_) return true;
   const std::size_t more = shares - share.shares_;
