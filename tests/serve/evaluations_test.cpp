@@ -272,6 +272,7 @@ TEST(Evaluations, AStopOfAllStopsWhatRunsAndStartsNothing) {
   world.verifier.hold();
   world.submit("a");
   world.submit("b");
+  world.until([&] { return world.verifier.running == 1; });
   world.stop.request("enough");
   world.until([&] { return world.verifier.running == 0; });
   world.settle();
