@@ -155,6 +155,20 @@ def test_the_order_of_a_large_sum_is_granted(session):
     assert reply.right, text(reply.error)
 
 
+# A bias in front of a mean that is taken away, as in a batch norm: its gradient is zero but for rounding.
+@pytest.mark.parametrize("off, right", [(0, True), (1e-2, False)])
+def test_a_gradient_of_rounding_alone_may_round_otherwise(session, off, right):
+    prepared(session, module("z = x + y; return z - z.mean(0)", "[torch.randn(1024, 64), torch.randn(64)]",
+                             parameters="self, x, y"))
+
+    def row_by_row(inputs, cotangents, _):
+        z, (g,) = inputs[0] + inputs[1], cotangents
+        centred = g - g.mean(0)
+        return {"output": z - z.mean(0), INPUT: centred, "gradient of input y": centred.flip(0).cumsum(0)[-1] + off}
+    reply = tried(session, row_by_row)
+    assert reply.right is right, text(reply.error)
+
+
 @pytest.mark.parametrize("tolerance, right", [("kernelbench", False), ("custom", True)])
 def test_a_tolerance_of_the_users_own_holds_as_it_is(session, tolerance, right):
     fields = dict(rtol=0.0, atol=1e-2) if tolerance == "custom" else {}

@@ -81,14 +81,15 @@ class Scaled:
     """A flat rule for a gradient, which is of any size: the absolute part shrinks with the gradient's root mean square.
 
     What the order of a sum decides is granted in any case: 4 times the reference's own error, which counts up to what operands
-    of 10 bits of mantissa make of the largest value, and 16 ulps of float32 of that value.
+    of 10 bits of mantissa make of the largest value, and 16 ulps of float32 of that value. A gradient that is rounding alone
+    has no largest value to speak of, so there the error counts in full.
     """
 
     def __init__(self, rule, slope):
         self.name, self._rule = rule.name, rule
         self._scale = min(1.0, slope.rms)
-        self._least = max(min(STRICT_FACTOR * (slope.loss or 0.0), COARSEST_SHARE * slope.largest),
-                          ROUNDING_ULPS * 2.0 ** -23 * slope.largest)
+        most = math.inf if slope.is_rounding else COARSEST_SHARE * slope.largest
+        self._least = max(min(STRICT_FACTOR * (slope.loss or 0.0), most), ROUNDING_ULPS * 2.0 ** -23 * slope.largest)
 
     def of(self, dtype):
         """An equivalent (rtol, atol) for the record."""
@@ -164,10 +165,14 @@ class Sound(Exact):
 
 @dataclass
 class Slope(Exact):
-    """A gradient: the error of the reference, the root mean square of its values, and the largest of them."""
+    """A gradient: the error of the reference, the root mean square of its values, and the largest of them.
+
+    `is_rounding`: in float64 no value is larger than the reference's error, as of a bias in front of a batch norm.
+    """
 
     rms: float = 1.0
     largest: float = 0.0
+    is_rounding: bool = False
 
     @classmethod
     def of(cls, own, exact):
@@ -176,8 +181,10 @@ class Slope(Exact):
         size = rms(own)
         if not math.isfinite(largest) or not math.isfinite(size):
             return None
-        values, loss = (None, None) if exact is None else (exact.values, exact.loss)
-        return cls(values, loss, rms=size, largest=largest)
+        if exact is None:
+            return cls(None, None, rms=size, largest=largest)
+        is_rounding = own.numel() > 0 and exact.values.abs().max().item() <= exact.loss
+        return cls(exact.values, exact.loss, rms=size, largest=largest, is_rounding=is_rounding)
 
     def measure(self, own, given):
         """Of each value the nearer one: where a gradient jumps, rounding decides, and float64 may be on the other side."""
