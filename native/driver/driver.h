@@ -14,7 +14,7 @@
   F(cuCtxGetDevice) F(cuCtxSynchronize) F(cuStreamCreate) \
   F(cuStreamCreateWithPriority) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamQuery) \
   F(cuStreamGetFlags) F(cuStreamGetPriority) F(cuStreamIsCapturing) F(cuStreamWaitEvent) F(cuStreamWaitValue32) \
-  F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery) F(cuEventSynchronize) \
+  F(cuStreamWriteValue32) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventQuery) F(cuEventSynchronize) \
   F(cuEventElapsedTime) F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) \
   F(cuModuleGetGlobal) F(cuFuncGetModule) F(cuFuncGetName) F(cuFuncGetParamInfo) \
   F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuFuncLoad) F(cuKernelGetFunction) \

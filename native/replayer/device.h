@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "device_memory.h"
+#include "marks.h"
 
 namespace kw::replayer {
 
@@ -86,6 +89,9 @@ inline double ms_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
 }
 
+// The longest time for which the host watches the marks of a sample; the clocks agree well on longer ones.
+inline constexpr auto longest_watch = std::chrono::milliseconds(20);
+
 // The device's clock: pairs of events, and events between streams.
 class Clock {
  public:
@@ -104,22 +110,28 @@ class Clock {
   double floor_ms() const { return floor_ms_; }
   // The same by the host's clock, from the gate's opening to the end of the wait for the stream.
   double host_floor_ms() const { return host_floor_ms_; }
+  // The same between the marks; none if the host saw them in too few tries.
+  std::optional<double> marked_floor_ms() const { return marked_floor_ms_; }
+  Marks& marks() { return marks_; }
 
-  // Measures both floors: the times of two events behind the gate with nothing between them. The device's is
-  // the mean of the middle half of several tries, the host's the least of them. An idle device reads more
-  // than a busy one, so they are measured again at work. They never grow, since foreign code has run by then.
+  // Measures the floors: the times of two events and marks behind the gate with nothing between them. The
+  // device's is the mean of the middle half of several tries, the host's is the least and that of the marks
+  // the lower octile of them. An idle device reads more than a busy one, so they are measured again at work.
+  // They never grow, since foreign code has run by then.
   Outcome<> find_floor(CUstream stream);
   // The same at the first call only, since it takes as long as many replays.
   Outcome<> find_floor_at_work(CUstream stream);
 
  private:
-  explicit Clock(Device& device) : device_(device) {}
+  Clock(Device& device, Marks marks) : device_(device), marks_(std::move(marks)) {}
 
   Device& device_;
+  Marks marks_;
   std::vector<CUevent> events_;
   CUevent joint_ = nullptr;
   double floor_ms_ = 0;
   double host_floor_ms_ = 0;
+  std::optional<double> marked_floor_ms_;
   bool found_at_work_ = false;
 };
 

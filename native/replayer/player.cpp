@@ -146,14 +146,18 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
   // A first launch may set up memory, and would wait for the device behind the gate.
   gated_ = job.request.timed && job.slot.warm && !job.schedule.paced;
   if (gated_) note(device_.gate().close(stream), "closing the gate");
+  if (gated_) note(clock_.marks().begin(stream), "marking the beginning");
   note(driver.cuEventRecord(*begin, stream), "timing");
   opened_ = SteadyClock::now();  // without a gate the work starts here
   for (std::uint32_t i = 0; i < std::max(job.request.repeats, 1U) && noted(); ++i) once(job);
   note(driver.cuEventRecord(*end, stream), "timing");
+  if (gated_) note(clock_.marks().end(stream), "marking the end");
   reply.gated = gated_;
   if (gated_) open_gate();
+  const auto marked_ms = gated_ && noted() ? clock_.marks().watch(stream, longest_watch) : std::nullopt;
   auto ended = device_.checked(driver.cuStreamSynchronize(stream), suspects(job.slot));
   reply.host_ms = ms_since(opened_) - clock_.host_floor_ms();
+  reply.marked_ms = marked_ms.value_or(reply.marked_ms);
   if (auto all = waited(job); !all || !ended) return all ? ended : all;
   auto ms = clock_.between_ms(*begin, *end);
   if (!ms) return std::unexpected(ms.error());
@@ -260,6 +264,7 @@ Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire
   wire::ReplayedT reply;
   reply.floor_ms = clock_.floor_ms();
   reply.host_floor_ms = clock_.host_floor_ms();
+  reply.marked_floor_ms = clock_.marked_floor_ms().value_or(reply.marked_floor_ms);
   auto done = run(job, reply);
   // No work may stay behind the gate after a failure.
   device_.gate().open();

@@ -47,7 +47,7 @@ BOOST_DESCRIBE_STRUCT(DecoyCheck, (), (name, outcome))
 BOOST_DESCRIBE_STRUCT(EmptyAnswer, (), (name, passes))
 BOOST_DESCRIBE_STRUCT(Certificate, (), (input_sets, answers))
 BOOST_DESCRIBE_STRUCT(AuditCheck, (), (name, outcome, trials))
-BOOST_DESCRIBE_STRUCT(ReplayClocks, (), (device_ms, host_ms, tolerated_ms))
+BOOST_DESCRIBE_STRUCT(ReplayClocks, (), (device_ms, host_ms, tolerated_ms, marked_ms, tolerated_marked_ms))
 BOOST_DESCRIBE_STRUCT(ClockCheck, (), (calls, device_ms, device_source, supervisor_ms, tolerated_ms, replays))
 BOOST_DESCRIBE_STRUCT(EvidenceRecord, (),
                       (inputs, moved_bytes, trials, trials_left_out, first_mismatch, launches,

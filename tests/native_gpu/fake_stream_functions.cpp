@@ -45,6 +45,16 @@ CUresult wait_value(CUstream stream, CUdeviceptr address, cuuint32_t value, unsi
   return result;
 }
 
+CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned) {
+  return current->enqueue(stream, "cuStreamWriteValue32",
+                          at_once(
+                              [=] {
+                                *std::bit_cast<std::uint32_t*>(address) = value;
+                                return CUDA_SUCCESS;
+                              },
+                              0));
+}
+
 std::uint64_t aligned(std::uint64_t offset, std::uint64_t size) {
   const std::uint64_t unit = std::min<std::uint64_t>(size, 8);
   return (offset + unit - 1) / unit * unit;
@@ -133,6 +143,7 @@ void fill_streams(driver::Driver& table) {
   };
   table.cuStreamWaitEvent = wait_event;
   table.cuStreamWaitValue32 = wait_value;
+  table.cuStreamWriteValue32 = write_value;
   table.cuEventCreate = [](CUevent* event, unsigned) -> CUresult {
     *event = new_handle<CUevent>();
     current->events[*event] = {};

@@ -216,9 +216,10 @@ TEST_F(RealReplay, AKnownTimeIsMeasured) {
     EXPECT_GT(reply.device_ms, 0.099);
     EXPECT_LT(reply.device_ms, 0.115);
     EXPECT_NEAR(reply.host_ms, reply.device_ms, 0.01);
+    EXPECT_NEAR(reply.marked_ms, reply.device_ms, 0.003);
     RecordProperty("device_ms_" + std::to_string(i), std::to_string(reply.device_ms));
-    printf("device %.4f host %.4f floors %.4f %.4f load %.2f ms\n", reply.device_ms, reply.host_ms,
-           reply.floor_ms, reply.host_floor_ms, description_.load_ms);
+    printf("device %.4f host %.4f marked %.4f floors %.4f %.4f load %.2f ms\n", reply.device_ms,
+           reply.host_ms, reply.marked_ms, reply.floor_ms, reply.host_floor_ms, description_.load_ms);
   }
 }
 

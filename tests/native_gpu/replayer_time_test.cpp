@@ -34,7 +34,7 @@ TEST(ReplayTime, EverythingIsEnqueuedBeforeTheGateOpens) {
   world.replayed();
   world.driver.enqueued_behind_gate = 0;
   world.replayed(timed());
-  EXPECT_EQ(world.driver.enqueued_behind_gate, 5U);  // two events around three launches
+  EXPECT_EQ(world.driver.enqueued_behind_gate, 7U);  // two events and two marks around three launches
 }
 
 TEST(ReplayTime, ItIsTheSumOfALaunchsTimes) {

@@ -62,7 +62,8 @@ struct Context {
   engine::DeviceLeases& timing_turns;  // shares only, each held within a share of the device
   engine::Limits limits;
   ReferenceTapes& tapes;
-  ClockFloor& clock_floor;
+  ClockFloor& clock_floor;  // of the device's events
+  ClockFloor& marks_floor;  // of the marks that the host sees
   Censuses& censuses;
   MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
   std::uint64_t device_bytes = 0;       // of its memory; 0: unknown

@@ -98,6 +98,7 @@ struct LocalVerifier::Lane {
                 engine::Limits{.memory_bytes = of.options_.settings.memory_bytes},
                 tapes,
                 clock_floor,
+                marks_floor,
                 of.censuses_,
                 memory_guard.get(),
                 bytes_of(gpu),
@@ -113,6 +114,7 @@ struct LocalVerifier::Lane {
   engine::SpareWorkers wide_replayers;
   ReferenceTapes tapes;
   ClockFloor clock_floor;
+  ClockFloor marks_floor;
   engine::DeviceLeases leases;
   engine::DeviceLeases timing_turns;
   std::unique_ptr<MemoryGuard> memory_guard;

@@ -79,4 +79,9 @@ double ClockFloor::ms() const {
   return midmean({latest_.begin(), latest_.end()});
 }
 
+std::optional<double> ClockFloor::least_ms() const {
+  if (latest_.empty()) return std::nullopt;
+  return std::ranges::min(latest_);
+}
+
 }  // namespace kw::verify

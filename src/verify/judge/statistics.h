@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ class ClockFloor {
   void add(double ms);
   // The mean of the middle half of the latest; 0 before there are any.
   double ms() const;
+  // The least of the latest; none before there are any.
+  std::optional<double> least_ms() const;
 
  private:
   std::deque<double> latest_;

@@ -326,6 +326,74 @@ TEST(HostClock, ThatDisagreesBesideNeighboursIsReadAgainAloneOnTheDevice) {
   EXPECT_GT(world.fake.count("replayer", Body::Replay), 2 * (12 + 12));
 }
 
+// ---- the host's clock between marks
+
+constexpr double marks_floor_ms = 0.003;
+
+// Of the candidate's single replays: 0.02 ms by the events and by the host's clock, within its noise.
+React marked_at(std::function<double(int turn)> marked_ms) {
+  auto turn = std::make_shared<int>(0);
+  return replays([=](const auto& how, wire::ReplayedT& facts) {
+    if (is_reference(how, facts)) return;
+    facts.device_ms = 0.02 * how.repeats;
+    facts.host_ms = 0.028;
+    facts.marked_floor_ms = marks_floor_ms;
+    facts.marked_ms = marked_ms((*turn)++);
+  });
+}
+
+TEST(Marks, ReplaceEventsThatMakeAKernelALittleFaster) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, marked_at([](int) { return 0.028 + marks_floor_ms; }));
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_NEAR(verdict.kernel_time_ms.value_or(0), 0.028, 1e-9);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "takes 0.0200 ms by the device's events and 0.0280 ms by the"));
+}
+
+TEST(Marks, ThatAgreeChangeNothing) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, marked_at([](int) { return 0.0205 + marks_floor_ms; }));
+  const Verdict verdict = world.run();
+  EXPECT_DOUBLE_EQ(verdict.kernel_time_ms.value_or(0), 0.02);
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
+}
+
+TEST(Marks, ThatComeLateNowAndThenHideNothing) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay,
+                  marked_at([](int turn) { return turn % 6 == 5 ? 0.001 : 0.028 + marks_floor_ms; }));
+  EXPECT_TRUE(VerdictWorld::finds(world.run(), "clocks disagree: a replay of the kernel"));
+}
+
+TEST(Marks, OfWhichNeighboursDelayMostChangeNothing) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay,
+                  marked_at([](int turn) { return (turn % 3 == 0 ? 0.0205 : 0.5) + marks_floor_ms; }));
+  EXPECT_FALSE(VerdictWorld::finds(world.run(), "clocks disagree: a replay"));
+}
+
+TEST(Marks, ThatAreNotSeenLeaveTheWholeWait) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, marked_at([](int) { return -1; }));
+  const Verdict verdict = world.run();
+  EXPECT_DOUBLE_EQ(verdict.kernel_time_ms.value_or(0), 0.02);
+}
+
+TEST(Marks, ReplaceEventsThatMakeAReferenceSlower) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, replays([](const auto& how, wire::ReplayedT& facts) {
+                    facts.marked_floor_ms = marks_floor_ms;
+                    facts.marked_ms = facts.device_ms + marks_floor_ms;
+                    if (!is_reference(how, facts)) return;
+                    facts.marked_ms = 0.16 + marks_floor_ms;
+                    facts.device_ms = 0.18 * how.repeats;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_NEAR(verdict.reference_time_ms.value_or(0), 0.16, 1e-9);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: a replay of the reference"));
+}
+
 // ---- the supervisor's clock
 
 React batches(React react) {
