@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+import time
 
 import pytest
 import torch
@@ -148,9 +149,8 @@ def test_only_wanted_kernels_are_compiled(server):
     assert (texts(found.names), texts(found.sha256)) == (["calling_kernel"], [digest(kernels[1])])
 
 
-def test_an_answer_comes_before_all_time_is_spent(monkeypatch):
-    monkeypatch.setattr(broker, "BUDGET_S", -1)
-    assert list(broker.lowered(broker.line_of(compiled("add"), "").encode(), 90)) == []
+def test_no_kernel_is_begun_when_all_time_is_spent():
+    assert list(broker.lowered([broker.line_of(compiled("add"), "")], 90, set(), until=time.monotonic() - 1)) == []
 
 
 def generated_file():
@@ -326,7 +326,7 @@ def test_other_messages_are_refused(server):
         found = runner.ask(message, fds)
         assert (text(found.stage), text(found.errorClass)) == ("compile", "infrastructure")
     big = os.memfd_create("big")
-    os.ftruncate(big, broker.TEXT_BYTES + 1)
+    os.ftruncate(big, broker.DATA_BYTES + 1)
     assert isinstance(runner.ask(made(wire.AttestT, capability=90), [big]), wire.FailedT)
     os.close(big)
 

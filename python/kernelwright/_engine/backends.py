@@ -90,11 +90,13 @@ class Cuda(_Backend):
 
     def prepare(self):
         """Make the imports and hashes that a first launch needs."""
-        from . import cuda_launches, cuda_warm, native_code
+        from . import cuda_launches, cuda_warm, native_code, native_sources
         with cuda_warm.hands_off():
             cuda_warm.compiler()
             cuda_warm.driver_helper()
             native_code.watch(self)
+            self._sources = native_sources.Sources(self._compiles_native_code)
+            native_sources.watch(self._sources)
         self._launches = cuda_launches.install(self.log)
 
     def start(self, device):
@@ -128,8 +130,11 @@ class Cuda(_Backend):
             self.no_recorder = f"the recorder did not start: {exc}"
 
     def lowered(self):
-        """The launched kernels as JSON lines."""
-        return self._launches.lowered()
+        """The launched kernels and the sources of CUDA C++ that were compiled, as JSON lines."""
+        return self._launches.lowered() + self._sources.lines()
+
+    def _compiles_native_code(self):
+        self.native_code = True
 
     def scope(self):
         """An empty context: the candidate uses the device directly."""

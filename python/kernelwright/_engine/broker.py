@@ -1,4 +1,5 @@
-"""The compile broker: lowers the Triton IR that a runner claims to have lowered, and returns the cubins' hashes.
+"""The compile broker: lowers the Triton IR that a runner claims to have lowered, and returns the cubins' hashes. It also
+builds the CUDA C++ that the runner claims to have compiled (native_builds.py), and returns the cubins.
 
 A cubin whose hash the broker reproduces was made by Triton from Triton IR, whatever names and claims the
 candidate's process gives. The texts come from such a process, so a child serves one candidate, in the sandbox; an
@@ -25,11 +26,13 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from . import wire
-from .packets import TooLong, clip
+from . import native_builds, wire
+from .packets import TooLong, clip, memory_file
+from .native_sources import SOURCE_BYTES, SOURCES
 from .wire import made
 
 KERNELS, TEXT_BYTES = 64, 64 << 20
+DATA_BYTES = TEXT_BYTES + SOURCES * SOURCE_BYTES  # with the sources of CUDA C++
 TRIES, ATTESTED = 10, 150  # tries for one kernel; kernels in one answer, which is one packet
 BUDGET_S = 100  # no kernel is begun later; the supervisor waits longer than this
 NAME_LIMIT = 200
@@ -124,38 +127,56 @@ def serve(channel):
     """Answer messages until the other end closes."""
     while True:
         message, fds = channel.receive()
+        beside = []
         try:
-            reply = _answer(message, fds)
-        finally:
-            for fd in fds:
-                os.close(fd)
-        try:
-            channel.send(reply)
+            reply, beside = _answer(message, fds)
+            channel.send(reply, beside)
         except TooLong as exc:
-            channel.send(_failed(str(exc)))
+            channel.send(_failed(str(exc))[0])
+        finally:
+            for fd in (*fds, *beside):
+                os.close(fd)
 
 
 def _answer(message, fds):
+    """(the reply, its descriptors)"""
     try:
         if not isinstance(message, wire.AttestT) or len(fds) != 1:
             return _failed(f"a broker does not answer {type(message).__name__} with {len(fds)} descriptors")
-        wanted = set(wire.texts(message.wanted))
-        found = list(itertools.islice(lowered(_contents(fds[0]), int(message.capability), wanted), ATTESTED))
-        return made(wire.AttestedT, names=[each.name for each in found],
-                    sha256=[each.sha256 for each in found if not each.brought],
-                    brought=[each.sha256 for each in found if each.brought])
+        until = time.monotonic() + BUDGET_S
+        capability, wanted = int(message.capability), set(wire.texts(message.wanted))
+        lines = _contents(fds[0]).splitlines()
+        native = [each for each in lines if native_builds.is_native(each)]
+        triton = [each for each in lines if not native_builds.is_native(each)]
+        found = list(itertools.islice(lowered(triton, capability, wanted, until), ATTESTED))
+        reply = made(wire.AttestedT, names=[each.name for each in found],
+                     sha256=[each.sha256 for each in found if not each.brought],
+                     brought=[each.sha256 for each in found if each.brought], sources=len(native))
+        # Where Triton made all that was launched, no source of CUDA C++ is in question.
+        questions = not wanted or wanted - {each.sha256 for each in found}
+        return reply, _built(reply, native if questions else [], capability, until)
     except Exception as exc:
         return _failed(f"{type(exc).__name__}: {exc}")
 
 
+def _built(reply, lines, capability, until):
+    """Build these sources and add what came of them to the reply; returns the descriptors of the cubins."""
+    builds = list(native_builds.builds(lines, capability, until))
+    reply.wrong = list(dict.fromkeys(each.wrong for each in builds if each.wrong))
+    reply.notBuilt = list(dict.fromkeys(each.not_built for each in builds if each.not_built))
+    cubins = [each.cubin for each in builds if each.cubin]
+    reply.cubinBytes = [len(each) for each in cubins]
+    return [memory_file("cubins", b"".join(cubins))] if cubins else []
+
+
 def _failed(error):
-    return made(wire.FailedT, stage="compile", error_class="infrastructure", error=clip(error, 4000))
+    return made(wire.FailedT, stage="compile", error_class="infrastructure", error=clip(error, 4000)), []
 
 
 def _contents(fd):
     size = os.fstat(fd).st_size
-    if size > TEXT_BYTES:
-        raise Unfit(f"{size} bytes, more than {TEXT_BYTES}")
+    if size > DATA_BYTES:
+        raise Unfit(f"{size} bytes, more than {DATA_BYTES}")
     with open(fd, "rb", closefd=False) as file:
         file.seek(0)
         return file.read(size)
@@ -169,14 +190,13 @@ class Lowered(NamedTuple):
     brought: bool  # by an installed package or by torch.compile
 
 
-def lowered(data, capability, wanted=frozenset()):
+def lowered(lines, capability, wanted, until):
     """A Lowered of each of these JSON lines that could be lowered for that GPU.
 
     Where hashes are wanted, lines that claim another one are left out: a tuned kernel has many configurations, and a
     call launches few of them.
     """
-    until = time.monotonic() + BUDGET_S
-    for at, line in enumerate(data.splitlines()[:KERNELS]):
+    for at, line in enumerate(lines[:KERNELS]):
         if time.monotonic() > until:
             return
         try:

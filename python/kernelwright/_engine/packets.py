@@ -1,5 +1,6 @@
 """Sends and receives messages: each is one packet of a SOCK_SEQPACKET socket, with descriptors."""
 import array
+import os
 import socket
 
 import flatbuffers
@@ -39,6 +40,14 @@ def decoded(data):
     if packet.body is None:
         raise ValueError("a packet without a message")
     return packet.body
+
+
+def memory_file(name, data):
+    """The descriptor of a new memory file with these bytes, to send beside a message."""
+    fd = os.memfd_create(name, os.MFD_CLOEXEC)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(data)
+    return fd
 
 
 class Channel:

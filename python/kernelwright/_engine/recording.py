@@ -7,6 +7,7 @@ import torch
 from .cuda_arena import unmapping_later
 from .guard import Stop
 from .layout import describe, span
+from .packets import memory_file
 from .replies import failed
 from .values import TooLarge, to_wire
 
@@ -46,7 +47,7 @@ class Recording:
         fds = []
         try:
             fds.append(_worded(self._recorder.write))
-            fds.append(_memory_file(kernels))
+            fds.append(memory_file("kernels", kernels))
             state, size = _worded(self._recorder.state)
             if state is not None:
                 fds.append(state)
@@ -82,13 +83,6 @@ def _worded(ask, *arguments):
         return ask(*arguments)
     except Exception as exc:
         raise Stop(refusal(str(exc) or type(exc).__name__)) from None
-
-
-def _memory_file(data):
-    fd = os.memfd_create("kernels", os.MFD_CLOEXEC)
-    with open(fd, "wb", closefd=False) as file:
-        file.write(data)
-    return fd
 
 
 def outputs_in_place(value):

@@ -216,18 +216,21 @@ std::string_view whose(const LaunchedCode& code, const Origins& origins) {
   if (origins.library.contains(code.cubin_sha256)) return "library";
   if (origins.attested.contains(code.cubin_sha256)) return "candidate";
   if (origins.census && origins.census->has(code.key)) return "library";
+  if (code.key != 0 && origins.built.contains(code.key)) return "native";
   return is_named_like_a_library(code.kernel, origins.native_kernels) ? "library" : "unattested";
 }
 
 bool needs_census(const Player& player, const Origins& origins) {
   for (std::size_t recording = 0; recording < player.tapes(); ++recording)
     for (const auto& launch : player.facts(recording).launches)
-      if (whose(code_of(*launch), origins) == "unattested") return true;
+      if (const std::string_view origin = whose(code_of(*launch), origins);
+          origin == "unattested" || origin == "native")
+        return true;
   return false;
 }
 
 bool is_own(std::string_view origin, const Origins& origins) {
-  return origin == "candidate" || (origin == "unattested" && origins.native_code);
+  return origin == "candidate" || origin == "native" || (origin == "unattested" && origins.native_code);
 }
 
 Launch launch_of(const wire::LaunchT& from) {

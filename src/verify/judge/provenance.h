@@ -37,8 +37,10 @@ struct Origins {
   std::set<std::string> attested = {};  // SHA-256 of cubins that the compile broker made of its Triton code
   std::set<std::string> library = {};   // SHA-256 of cubins that its reference launched, or others brought
   std::shared_ptr<const census::Census> census = {};  // null: not needed, or there is none
-  bool native_code = false;                           // it built CUDA or C++ of its own
-  std::set<std::string> native_kernels = {};          // names of the __global__ functions in its source
+  std::set<std::uint64_t> built = {};                 // keys of code that the broker built of its CUDA C++
+  // It built CUDA or C++ of its own, and the broker could not try to build all of it.
+  bool native_code = false;
+  std::set<std::string> native_kernels = {};  // names of the __global__ functions in its source
 };
 
 // The machine code of a launch.
@@ -50,12 +52,13 @@ struct LaunchedCode {
 LaunchedCode code_of(const wire::LaunchT& launch);
 
 // "library": launched by the reference too, of an installed package, of torch.compile, or in the census.
-// "candidate": attested, and none of the first three. None of these depends on a name. Of all others, those
-// that are named like a library's kernels are "library", the rest "unattested".
+// "candidate": attested, and none of the first three. "native": the broker built it of the candidate's CUDA
+// C++. None of these depends on a name. Of all others, those that are named like a library's kernels are
+// "library", the rest "unattested".
 std::string_view whose(const LaunchedCode& code, const Origins& origins);
 // Whether a launch of the player's recordings is known only to a census, if at all.
 bool needs_census(const Player& player, const Origins& origins);
-// Whether a launch of this origin is work of the candidate's own: CUDA C++ cannot be attested.
+// Whether a launch of this origin is work of the candidate's own.
 bool is_own(std::string_view origin, const Origins& origins);
 
 // A launch without its origin, its block and its time.

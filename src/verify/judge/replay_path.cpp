@@ -11,6 +11,7 @@
 #include "code/syntax/static_findings.h"
 #include "verify/judge/censuses.h"
 #include "verify/judge/devices.h"
+#include "verify/judge/native_builds.h"
 #include "verify/judge/outside_clock.h"
 #include "verify/judge/replay_timer.h"
 #include "verify/judge/statistics.h"
@@ -232,17 +233,20 @@ async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& refer
   if (answer) {
     origins.attested = answer->own;
     origins.library.insert(answer->brought.begin(), answer->brought.end());
+    origins.built = code_keys(answer->cubins);
   }
   StaticReport report = examine(case_.job.candidate.code);
-  origins.native_code = calls_.is_native() && report.native_code;
+  const bool builds = calls_.is_native() && report.native_code;
+  // The claims of its process decide only where no build of ours can.
+  origins.native_code = builds && (!answer || !answer->not_built.empty());
   origins.native_kernels = std::move(report.native_kernels);
   if (needs_census(replays_.player(), origins)) {
     auto census =
         co_await case_.context.censuses.of(replays_.player().facts(0).compute_capability,
                                            case_.context.servers.cuda->versions().folders, case_.stop);
     if (case_.stop.requested()) co_return Provenance{.ended = Stopped{}};
-    // Only a candidate with native code can own a kernel that is not attested.
-    if (!census && origins.native_code)
+    // Only a candidate with native code can own a kernel that Triton did not make.
+    if (!census && (origins.native_code || !origins.built.empty()))
       co_return Provenance{
           .ended = origins_unknown("the census of library kernels is missing: " + census.error().what)};
     if (census) origins.census = std::move(*census);
@@ -251,6 +255,8 @@ async::Task<Provenance> ReplayPath::find_launches(ReferenceReplays::Found& refer
   Provenance found = co_await find_provenance({replays_.player(), origins, case_.settings, reference});
   if (replayed && !reference.player) oracle_.process().kept.reset();
   if (!answer) found.findings.push_back("no kernel could be attested: " + answer.error().why);
+  if (std::string finding = answer ? about_builds(found.launches, *answer, builds) : ""; !finding.empty())
+    found.findings.push_back(std::move(finding));
   co_return found;
 }
 

@@ -108,6 +108,37 @@ async::Task<std::expected<wire::ReplayedT, WorkerFailure>> Replayer::replay(wire
   co_return std::move(answer->message);
 }
 
+namespace {
+
+constexpr std::size_t most_cubin_bytes = std::size_t{128}
+                                         << 20;  // CUBIN_BYTES of _engine/native_builds.py, doubled
+
+std::vector<std::string> plain(const std::vector<std::string>& lines) {
+  std::vector<std::string> found;
+  found.reserve(lines.size());
+  for (const std::string& each : lines) found.push_back(to_plain_text(each));
+  return found;
+}
+
+// The parts of the one file that a broker may send.
+Result<std::vector<std::string>> cubins_of(const std::vector<std::uint64_t>& sizes,
+                                           const std::vector<Fd>& fds) {
+  std::vector<std::string> found;
+  if (sizes.empty()) return found;
+  if (fds.size() != 1) return fail("the compile broker named cubins and sent none");
+  auto bytes = read_memory_file(fds.front(), most_cubin_bytes);
+  if (!bytes) return std::unexpected(bytes.error());
+  std::string_view rest = *bytes;
+  for (const std::uint64_t size : sizes) {
+    if (size > rest.size()) return fail("the compile broker sent less than the cubins that it named");
+    found.emplace_back(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  return found;
+}
+
+}  // namespace
+
 async::Task<std::expected<Attestation, NoAttestation>> attested(std::shared_ptr<ForkServer> server,
                                                                 Limits limits, int kernels,
                                                                 wire::AttestT wanted,
@@ -126,8 +157,15 @@ async::Task<std::expected<Attestation, NoAttestation>> attested(std::shared_ptr<
         NoAttestation{failure.failed ? to_plain_text(failure.failed->error) : failure.lost->detail, true});
   }
   const wire::AttestedT& made = answer->message;
-  co_return Attestation{.own = {made.sha256.begin(), made.sha256.end()},
-                        .brought = {made.brought.begin(), made.brought.end()}};
+  Attestation found{.own = {made.sha256.begin(), made.sha256.end()},
+                    .brought = {made.brought.begin(), made.brought.end()},
+                    .sources = made.sources,
+                    .wrong = plain(made.wrong),
+                    .not_built = plain(made.not_built)};
+  auto cubins = cubins_of(made.cubin_bytes, answer->fds);
+  if (!cubins) co_return std::unexpected(NoAttestation{cubins.error().what, true});
+  found.cubins = std::move(*cubins);
+  co_return found;
 }
 
 }  // namespace kw::engine
