@@ -28,6 +28,7 @@ WORDS, WAIT_S = 300, 0.01
 FAILED_BUILD = 1  # the exit code of a compiler that refused the source; any other failure is no fault of the source
 _NAME = re.compile(r"(?!.*(?:^|/)\.\.(?:/|$))[\w.+-][\w./+-]{0,199}", re.ASCII)
 _ARCH = re.compile(r"(?:sm|compute|lto)_(\d{2,3})([af]?)")
+_ASSEMBLED = "the driver assembled the code from PTX, and the broker has no such assembler"
 _PACKAGED = "cupy/carray.cuh"  # CuPy puts it before the code that it generates itself
 _NVRTC_PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvrtc_process.py")
 
@@ -54,8 +55,9 @@ _JOINED = ("isystem", "D", "U", "I", "O")  # whose value may follow without a sp
 _OF_NVCC_ONLY = {"expt-relaxed-constexpr", "expt-extended-lambda", "optimize", "default-stream", "disable-warnings"}
 _OF_NVRTC_ONLY = {"device-as-default-execution-space", "device-int128", "no-exceptions", "dopt", "builtin-move-forward",
                   "builtin-initializer-list", "device-float128", "jump-table-density", "ofast-compile"}
-_ASSEMBLER = re.compile(r"-{0,2}(O[0-4]|v|verbose|warn-[\w-]+|(dlcm|dscm|fmad|opt-level|maxrregcount|allow-expensive-optimizations"
-                        r"|register-usage-level|def-load-cache|def-store-cache|suppress-[\w-]+)=[\w-]+)")
+_ASSEMBLER = re.compile(
+    r"-{0,2}(O[0-4]|v|verbose|warn-[\w-]+|(dlcm|dscm|fmad|opt-level|maxrregcount|allow-expensive-optimizations"
+    r"|register-usage-level|def-load-cache|def-store-cache|suppress-[\w-]+)=[\w-]+)")
 
 
 class Build(NamedTuple):
@@ -117,6 +119,8 @@ def _built(claim, capability, until):
     chosen = options_of(claim["options"], claim["native"], capability)
     if chosen.not_built:
         raise NotBuilt(chosen.not_built)
+    if claim.get("taken") == ["PTX"]:
+        raise NotBuilt(_ASSEMBLED)
     with tempfile.TemporaryDirectory() as folder:
         source = _laid_out(claim, folder)
         cubin = os.path.join(folder, "out.cubin")
@@ -214,7 +218,7 @@ def options_of(given, kind, capability):
             left_out.append(word)
     arch, only_ptx = _arch(arches, capability)
     if only_ptx and not not_built:
-        not_built = "the driver assembled its PTX, and the broker has no such assembler"
+        not_built = _ASSEMBLED
     words = f"without its options {' '.join(left_out)}" if left_out else ""
     return Options(taken, arch, _short(words), not_built)
 

@@ -5,6 +5,7 @@ nvcc by PyTorch's extension builder. Each is watched at its narrowest place. The
 code the candidate's unless the broker's compilers give equal machine code.
 """
 import ctypes
+import functools
 import importlib.abc
 import importlib.util
 import itertools
@@ -25,6 +26,8 @@ _NVRTC_CALLS = {
     "nvrtcCreateProgram": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _TEXT, _TEXT, ctypes.c_int, _POINTER, _POINTER),
     "nvrtcAddNameExpression": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _TEXT),
     "nvrtcCompileProgram": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, ctypes.c_int, _POINTER),
+    "nvrtcGetPTX": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _POINTER),
+    "nvrtcGetCUBIN": ctypes.CFUNCTYPE(ctypes.c_int, _POINTER, _POINTER),
 }
 
 
@@ -32,40 +35,49 @@ class Sources:
     """The sources that were compiled, the latest last."""
 
     def __init__(self, compiled=lambda: None):
-        self._lines, self._programs, self._compiled = {}, {}, compiled
+        self._claims, self._programs, self._compiled = {}, {}, compiled
 
     def lines(self):
         """The data for the broker, as JSON lines."""
-        return b"".join(line.encode() + b"\n" for line in self._lines)
+        return b"".join(json.dumps(each).encode() + b"\n" for each in self._claims.values())
 
     def add(self, kind, source, name, options, headers, expressions=()):
         """Note a source that a compiler was given."""
-        headers = {**local_headers(source, include_folders(options)), **headers}
-        line = json.dumps({"native": kind, "source": source, "name": os.path.basename(name), "options": list(options),
-                           "headers": headers, "expressions": list(expressions), "library": mapped_nvrtc()})
-        if len(line) <= SOURCE_BYTES:
-            self._lines.pop(line, None)
-            self._lines[line] = None
-        while len(self._lines) > SOURCES:
-            del self._lines[next(iter(self._lines))]
         self._compiled()
+        headers = {**local_headers(source, include_folders(options)), **headers}
+        claim = {"native": kind, "source": source, "name": os.path.basename(name), "options": list(options),
+                 "headers": headers, "expressions": list(expressions), "library": mapped_nvrtc(), "taken": []}
+        key = json.dumps(claim)
+        if len(key) <= SOURCE_BYTES:
+            self._claims.pop(key, None)
+            self._claims[key] = claim
+        while len(self._claims) > SOURCES:
+            del self._claims[next(iter(self._claims))]
+        return claim
 
     # ---- NVRTC's calls -----------------------------------------------------------------------------
 
     def created(self, program, source, name, headers):
         """A program of NVRTC's was created."""
-        self._programs[program] = (source, name, headers, [])
+        self._programs[program] = {"source": source, "name": name, "headers": headers, "expressions": []}
 
     def named(self, program, expression):
         """The program was asked for an instance of a template."""
         if program in self._programs:
-            self._programs[program][3].append(expression)
+            self._programs[program]["expressions"].append(expression)
 
     def compiling(self, program, options):
         """The program is compiled."""
         if program in self._programs:
-            source, name, headers, expressions = self._programs[program]
-            self.add(NVRTC, source, name, options, headers, expressions)
+            facts = self._programs[program]
+            facts.pop("claim", None)
+            facts["claim"] = self.add(NVRTC, options=options, **facts)
+
+    def taken(self, program, what):
+        """The program's PTX or CUBIN was asked for."""
+        claim = self._programs.get(program, {}).get("claim")
+        if claim is not None and what not in claim["taken"]:
+            claim["taken"].append(what)
 
 
 def watch(sources):
@@ -102,15 +114,17 @@ def _watch_ctypes(sources):
                             dict(zip(_strings(names, count), _strings(headers, count))))
         elif name == "nvrtcAddNameExpression":
             sources.named(arguments[0], _string(arguments[1]))
-        else:
+        elif name == "nvrtcCompileProgram":
             sources.compiling(arguments[0], _strings(arguments[2], arguments[1]))
+        else:
+            sources.taken(arguments[0], name.removeprefix("nvrtcGet"))
 
     def noting(name, call):
         def noted(*arguments):
-            code = 0 if name == "nvrtcCompileProgram" else call(*arguments)
+            code = call(*arguments)
             if code == 0:
                 _quietly(note, name, arguments)
-            return call(*arguments) if name == "nvrtcCompileProgram" else code
+            return code
         return noted
 
     def found(library, name):
@@ -126,46 +140,37 @@ def _watch_ctypes(sources):
     ctypes.CDLL.__getitem__ = found
 
 
+def _after(module, name, note):
+    """From now on `note(answer, *arguments)` follows each call of a module's function."""
+    call = getattr(module, name)
+
+    @functools.wraps(call)
+    def noted(*arguments, **more):
+        answer = call(*arguments, **more)
+        _quietly(note, answer, *arguments, *more.values())
+        return answer
+
+    setattr(module, name, noted)
+
+
 def _watch_cupy(sources, module):
-    create, compile_program, name = module.createProgram, module.compileProgram, module.addNameExpression
-
-    def created(source, file, headers, include_names):
-        program = create(source, file, headers, include_names)
-        _quietly(sources.created, program, source, file, dict(zip(include_names, headers)))
-        return program
-
-    def named(program, expression):
-        _quietly(sources.named, program, expression)
-        return name(program, expression)
-
-    def compiled(program, options):
-        _quietly(sources.compiling, program, list(options))
-        return compile_program(program, options)
-
-    module.createProgram, module.compileProgram, module.addNameExpression = created, compiled, named
+    _after(module, "createProgram", lambda program, source, name, headers, names:
+           sources.created(program, source, name, dict(zip(names, headers))))
+    _after(module, "addNameExpression", lambda _, program, expression: sources.named(program, expression))
+    _after(module, "compileProgram", lambda _, program, options: sources.compiling(program, list(options)))
+    for what in ("PTX", "CUBIN"):
+        _after(module, f"get{what}", lambda _, program, what=what: sources.taken(program, what))
 
 
 def _watch_bindings(sources, module):
-    create, compile_program = module.nvrtcCreateProgram, module.nvrtcCompileProgram
-    name = module.nvrtcAddNameExpression
-
-    def created(source, file, count, headers, include_names):
-        answer = create(source, file, count, headers, include_names)
-        if int(answer[0]) == 0:
-            _quietly(lambda: sources.created(int(answer[1]), _decoded(source), _decoded(file), dict(
-                zip(map(_decoded, include_names or []), map(_decoded, headers or [])))))
-        return answer
-
-    def named(program, expression):
-        _quietly(lambda: sources.named(int(program), _decoded(expression)))
-        return name(program, expression)
-
-    def compiled(program, count, options):
-        _quietly(lambda: sources.compiling(int(program), [_decoded(each) for each in options or []]))
-        return compile_program(program, count, options)
-
-    module.nvrtcCreateProgram, module.nvrtcCompileProgram = created, compiled
-    module.nvrtcAddNameExpression = named
+    _after(module, "nvrtcCreateProgram", lambda answer, source, name, _, headers, names:
+           sources.created(int(answer[1]), _decoded(source), _decoded(name),
+                           dict(zip(map(_decoded, names or []), map(_decoded, headers or [])))))
+    _after(module, "nvrtcAddNameExpression", lambda _, program, expression: sources.named(int(program), _decoded(expression)))
+    _after(module, "nvrtcCompileProgram", lambda _, program, count, options:
+           sources.compiling(int(program), [_decoded(each) for each in options or []]))
+    for what in ("PTX", "CUBIN"):
+        _after(module, f"nvrtcGet{what}", lambda _, program, *rest, what=what: sources.taken(int(program), what))
 
 
 def _decoded(text):
