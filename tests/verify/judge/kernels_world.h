@@ -79,12 +79,16 @@ struct KernelsWorld : VerdictWorld {
   std::vector<std::uint32_t> skipped;  // by the last replay
 };
 
-// A module that builds CUDA C++, whose kernels nobody attests.
+// A module that builds CUDA C++, for which the broker has no compiler: the claims of its process decide.
 inline void builds_native_code(VerdictWorld& world) {
   world.job.candidate.code +=
       "from torch.utils.cpp_extension import load_inline\nm = load_inline('m', cuda_sources='int x;')\n";
   world.fake.when("runner", wire::Body::Call,
                   says<wire::ReturnedT>([](auto& call) { call.native_code = true; }));
+  world.fake.when("broker", wire::Body::Attest, says<wire::AttestedT>([](auto& answer) {
+                    answer.sources = 1;
+                    answer.not_built = {"the installation has no nvcc"};
+                  }));
 }
 
 }  // namespace kw::test
