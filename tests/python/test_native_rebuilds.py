@@ -101,7 +101,8 @@ def test_a_source_and_its_headers_are_laid_out(nvcc):
 
 
 @pytest.mark.parametrize("script, wrong, not_built", [
-    ("echo 'a.cu(1): error: no'; exit 2", "refuses the source: a.cu(1): error: no", ""), ("kill -9 $$", "", "ended by signal 9"),
+    ("echo 'a.cu(1): error: no'; exit 2", "refuses the source: a.cu(1): error: no", ""),
+    ("kill -9 $$", "", "ended by signal 9"),
     ("echo \"nvcc error : 'cicc' died due to signal 11\"; exit 139", "", "signal"),
     ("echo 'nvcc fatal : Cannot find compiler'; exit 1", "", "does not work here"),
     ("sleep 30", "", "time limit"),
