@@ -13,6 +13,17 @@
 
 namespace kw {
 
+namespace {
+
+std::string in_words(const char* name, const Segment& segment) {
+  const std::string times =
+      fmt::format("{:.4g} to {:.4g} ms", segment.reference_time_ms, segment.kernel_time_ms);
+  if (!segment.speedup) return fmt::format("{} {}", name, times);
+  return fmt::format("{} {:.2f}x ({})", name, *segment.speedup, times);
+}
+
+}  // namespace
+
 ResultRow result_row(const Verdict& v, const std::optional<RecordedResult>& recorded, Trust min_trust) {
   ResultRow row;
   row.id = v.id;
@@ -22,6 +33,9 @@ ResultRow result_row(const Verdict& v, const std::optional<RecordedResult>& reco
   if (v.error_class) row.why = to_string(*v.error_class);
   if (v.counts_reason) row.why = to_string(*v.counts_reason);
   row.speedup = speedup_trusted(v, min_trust);
+  if (const auto& segments = v.timing.segments; segments && row.speedup)
+    row.segments = fmt::format("{}, {}", in_words("forward", segments->forward),
+                               in_words("backward", segments->backward));
   row.reduced = v.shapes == Shapes::reduced;
   for (const auto& [stage, ms] : v.stages_ms) row.seconds += ms / 1000;
   if (recorded) row.recorded = recorded->correctness;
@@ -171,8 +185,11 @@ std::string results_table(const std::vector<ResultRow>& rows, const Style& style
   for (const ResultRow* row : ordered) cells.push_back(cells_of(*row));
   const Layout layout(head, cells, style.width);
   std::string text = layout.text(head, Colour::none, style);
-  for (std::size_t i = 0; i < ordered.size(); ++i)
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
     text += layout.text(cells[i], explain::colour_of(level_of(*ordered[i])), style);
+    if (!ordered[i]->segments.empty())
+      text += style.paint(fitted("  " + ordered[i]->segments, style.width), Colour::grey) + "\n";
+  }
   return text;
 }
 

@@ -58,6 +58,9 @@ typedef struct {
 // Copies the state (all allocated blocks) and begins. The device must be idle, and nothing may be allocated
 // or freed until the call. Returns 0, or -1 with kwrec_error().
 KW_RECORDER_API int kwrec_begin(const kwrec_call* call);
+// Marks the end of the forward and the begin of the backward pass, between two operations of the recorded
+// call. Does nothing while no recording runs.
+KW_RECORDER_API void kwrec_mark(void);
 // To be called right after the call returned. Work enqueued later is not part of the recording.
 KW_RECORDER_API int kwrec_end(void);
 // Returns a sealed memory file with the recording (wire/recording.fbs), or -1. The device must be idle.

@@ -100,6 +100,11 @@ int kwrec_begin(const kwrec_call* call) {
   return 0;
 }
 
+void kwrec_mark(void) {
+  std::lock_guard lock(session().mutex);
+  if (tape().running()) tape().mark();
+}
+
 int kwrec_end(void) {
   std::lock_guard lock(session().mutex);
   Quiet quiet;

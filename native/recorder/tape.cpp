@@ -190,6 +190,12 @@ void Tape::obstacle(std::string what, std::string detail) {
   if (obstacles_.size() < most_obstacles) obstacles_.emplace(std::move(what), std::move(detail));
 }
 
+void Tape::mark() {
+  std::lock_guard lock(mutex_);
+  if (recording_.markers.size() < most_markers)
+    recording_.markers.push_back(static_cast<std::uint32_t>(recording_.operations.size()));
+}
+
 bool Tape::first_sight(const Image* image) {
   std::lock_guard lock(mutex_);
   return seen_.insert(image).second;

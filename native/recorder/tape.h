@@ -50,6 +50,7 @@ class SavedState {
 inline constexpr std::size_t most_operations = 200'000;
 inline constexpr std::size_t most_streams = 64;
 inline constexpr std::size_t most_obstacles = 64;
+inline constexpr std::size_t most_markers = 2;  // with more than one, none is used
 inline constexpr std::uint64_t most_uploaded_bytes = std::uint64_t{512} << 20;
 inline constexpr std::uint64_t most_downloaded_bytes = std::uint64_t{64} << 20;
 inline constexpr std::uint64_t most_global_bytes = std::uint64_t{4} << 20;
@@ -72,6 +73,8 @@ class Tape {
   // Adds a launch and its cubin.
   void add_launch(CUstream stream, recording::LaunchT launch, const Image* image);
   void obstacle(std::string what, std::string detail);
+  // A marker between the operations so far and the later ones.
+  void mark();
 
   // first_sight() returns true once per image: then the module's variables are added as the call found them.
   bool first_sight(const Image* image);

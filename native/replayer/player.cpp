@@ -13,6 +13,8 @@ namespace {
 // Keeps the reply within one packet.
 constexpr std::size_t max_launch_times = 6000;
 
+constexpr std::size_t marker_event = 2;  // of the clock, behind those of a replay's begin and end
+
 // In a paced order a kernel may wait for a flag that a kernel of another stream sets. The times bound how
 // long the other one waits to be enqueued.
 constexpr double most_paced_ms = 20;
@@ -47,6 +49,14 @@ std::string suspects(const Slot& slot) {
   if (launches.empty()) return "a replay without launches";
   return fmt::format("one of {} launches, the first being {}", launches.size(),
                      plain_name(launches.front().recorded->name()->string_view()));
+}
+
+Outcome<> check_split(const Slot& slot, const wire::ReplayT& request) {
+  if (!request.split) return {};
+  if (!slot.plan().split.why_not.empty()) return infrastructure(slot.plan().split.why_not);
+  if (request.each_launch || request.repeats > 1 || request.order != wire::Order::recorded)
+    return infrastructure("passes are timed in one replay in recorded order");
+  return {};
 }
 
 Result<std::set<std::size_t>> left_out(const Slot& slot, const std::vector<std::uint32_t>& numbers) {
@@ -123,12 +133,40 @@ void Player::pace(const Job& job, const Turn& turn) {
 }
 
 void Player::once(const Job& job) {
+  const std::size_t split = job.slot.plan().split.at;
+  bool is_marked = !job.request.split;
   fork(job);
   for (const Turn& each : job.schedule.turns) {
     if (!noted()) return;
+    if (!is_marked && each.step >= split) {
+      mark(job);
+      is_marked = true;
+    }
     turn(job, each);
   }
+  if (!is_marked) mark(job);
   join(job);
+}
+
+void Player::mark(const Job& job) {
+  join(job);
+  if (auto marker = clock_.event(marker_event))
+    note(device_.driver().cuEventRecord(*marker, job.slot.stream(0)), "timing");
+  fork(job);
+}
+
+Outcome<> Player::take_passes(wire::ReplayedT& reply) {
+  auto begin = clock_.event(0);
+  auto end = clock_.event(1);
+  auto marker = clock_.event(marker_event);
+  if (!begin || !end || !marker) return infrastructure("no events can be made");
+  auto forward_ms = clock_.between_ms(*begin, *marker);
+  if (!forward_ms) return std::unexpected(forward_ms.error());
+  auto backward_ms = clock_.between_ms(*marker, *end);
+  if (!backward_ms) return std::unexpected(backward_ms.error());
+  reply.forward_ms = *forward_ms;
+  reply.backward_ms = *backward_ms;
+  return {};
 }
 
 Outcome<> Player::waited(const Job& job) {
@@ -141,7 +179,9 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
   const driver::Driver& driver = device_.driver();
   auto begin = clock_.event(0);
   auto end = clock_.event(1);
-  if (!begin || !end) return infrastructure("no events can be made");
+  // Made here, since nothing is made behind the gate.
+  auto marker = clock_.event(marker_event);
+  if (!begin || !end || !marker) return infrastructure("no events can be made");
   CUstream stream = job.slot.stream(0);
   // A first launch may set up memory, and would wait for the device behind the gate.
   gated_ = job.request.timed && job.slot.warm && !job.schedule.paced;
@@ -162,7 +202,7 @@ Outcome<> Player::run_batch(Job& job, wire::ReplayedT& reply) {
   auto ms = clock_.between_ms(*begin, *end);
   if (!ms) return std::unexpected(ms.error());
   reply.device_ms = *ms;
-  return {};
+  return job.request.split ? take_passes(reply) : Outcome<>{};
 }
 
 Outcome<> Player::run_each(Job& job, wire::ReplayedT& reply) {
@@ -249,6 +289,7 @@ Outcome<std::string> Player::overrun(const Job& job) const {
 Outcome<wire::ReplayedT> Player::play(Slot& slot, const Arena& arena, const wire::ReplayT& request) {
   auto without = left_out(slot, request.skip);
   if (!without) return infrastructure(without.error().what);
+  if (auto possible = check_split(slot, request); !possible) return std::unexpected(possible.error());
   wire::Order order = request.each_launch ? wire::Order::serial : request.order;
   Job job{slot, arena, request, schedule(slot.plan(), {order, request.late_stream, request.swaps}, *without)};
   if (auto ready = put_back(device_, slot, arena); !ready) return std::unexpected(ready.error());

@@ -41,9 +41,13 @@ class Player {
   void pace(const Job& job, const Turn& turn);
   void fork(const Job& job);
   void join(const Job& job);
+  // The marker between the forward and the backward pass: an event that all work so far precedes and all
+  // later work follows.
+  void mark(const Job& job);
   void note(CUresult result, const Job& job, std::size_t operation);
   void note(CUresult result, const char* what);
   void open_gate();
+  Outcome<> take_passes(wire::ReplayedT& reply);
   Outcome<> noted() const;
   Outcome<> waited(const Job& job);
 

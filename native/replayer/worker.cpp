@@ -122,6 +122,7 @@ wire::ReplayableT replayable(const Slot& slot) {
     order->stream = static_cast<std::uint32_t>(stream);
     order->swaps = recording::exchanges(slot.plan(), stream);
   }
+  reply.not_split = slot.plan().split.why_not;
   reply.state_bytes = slot.recording().state_bytes();
   if (slot.recording().scratch() != nullptr)
     for (const recording::Span* each : *slot.recording().scratch()) reply.scratch_bytes += each->bytes();

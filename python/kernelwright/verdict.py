@@ -131,6 +131,11 @@ class Verdict(dict[str, Any]):
         return self.get("timing")
 
     @property
+    def segments(self) -> dict[str, dict[str, float | None]] | None:
+        """The times of the forward and the backward pass; None where gradients were not judged and timed on a GPU."""
+        return (self.get("timing") or {}).get("segments")
+
+    @property
     def launches(self) -> list[dict[str, Any]] | None:
         return self.get("launches")
 

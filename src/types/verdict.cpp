@@ -91,10 +91,12 @@ BOOST_DESCRIBE_STRUCT(FamilyTrial, (),
                        max_error_over_limit))
 BOOST_DESCRIBE_STRUCT(Generality, (), (families, why_not, shapes, shape_trials))
 BOOST_DESCRIBE_STRUCT(Clocks, (), (sm_mhz, memory_mhz, throttle))
+BOOST_DESCRIBE_STRUCT(Segment, (), (reference_time_ms, kernel_time_ms, speedup))
+BOOST_DESCRIBE_STRUCT(Segments, (), (forward, backward))
 BOOST_DESCRIBE_STRUCT(Timing, (),
                       (instrument, reference_samples_ms, kernel_samples_ms, reference_interval_ms,
                        kernel_interval_ms, floor_ms, call_speedup, compile_time_ms, roofline_share, clocks,
-                       why_null))
+                       why_null, segments, segments_why_null))
 BOOST_DESCRIBE_STRUCT(Launch, (),
                       (name, whose, cubin_sha256, grid, block, registers, spills, shared_bytes, time_ms))
 BOOST_DESCRIBE_STRUCT(DeviceTimeShare, (), (triton, native, library, unattested))

@@ -72,6 +72,20 @@ struct Clocks {
 
 using Interval = std::pair<double, double>;  // of a median, in milliseconds
 
+// The forward or the backward pass of the calls.
+struct Segment {
+  double reference_time_ms = 0;
+  double kernel_time_ms = 0;
+  std::optional<double> speedup;  // null: the kernel's time read zero
+};
+
+// The candidate's process names the place between its two passes, so that work can be shifted from one to the
+// other. Only the whole call's time is judged and rewarded.
+struct Segments {
+  Segment forward;
+  Segment backward;
+};
+
 struct Timing {
   std::optional<std::string> instrument;  // "replay", "cuda-events", ...
   std::vector<double> reference_samples_ms;
@@ -84,6 +98,8 @@ struct Timing {
   std::optional<double> roofline_share;
   std::optional<Clocks> clocks;
   std::optional<std::string> why_null;  // set exactly where speedup is null; the medians are the *_time_ms
+  std::optional<Segments> segments;     // beside a speedup, where gradients were judged
+  std::optional<std::string> segments_why_null;  // the reason where they were, and there are none
 };
 
 struct Launch {

@@ -280,5 +280,42 @@ TEST(Harmless, IsNotWhatActsOnTheDevice) {
     EXPECT_FALSE(harmless(name)) << name;
 }
 
+TEST(AMarker, LiesBetweenTheOperationsAroundIt) {
+  World world;
+  CUfunction add = world.load("add");
+  world.begin();
+  world.launch(add, arena_address);
+  kwrec_mark();
+  world.launch(add, arena_address);
+  world.launch(add, arena_address);
+  EXPECT_THAT(world.ended().markers, testing::ElementsAre(1));
+}
+
+TEST(AMarker, IsAfterAllThatOtherStreamsWereGiven) {
+  World world;
+  CUfunction add = world.load("add");
+  world.begin();
+  world.launch(add, arena_address, World::stream(0x710));
+  world.launch(add, arena_address);
+  kwrec_mark();
+  EXPECT_THAT(world.ended().markers, testing::ElementsAre(2));
+}
+
+TEST(AMarker, OutsideARecordingIsNone) {
+  World world;
+  CUfunction add = world.load("add");
+  kwrec_mark();
+  world.begin();
+  world.launch(add, arena_address);
+  EXPECT_TRUE(world.ended().markers.empty());
+}
+
+TEST(AMarker, OfACandidateThatMarksOnAndOnIsWrittenTwice) {
+  World world;
+  world.begin();
+  for (int i = 0; i < 1000; ++i) kwrec_mark();
+  EXPECT_EQ(world.ended().markers.size(), 2U);
+}
+
 }  // namespace
 }  // namespace kw::recorder

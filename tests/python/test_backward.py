@@ -185,3 +185,21 @@ def test_an_expanded_cotangent_has_strides_of_zero(world):
                  "    return Other.apply(torch.softmax(scaled(x, w), -1), x)\n\nclass Other(Scale):\n    @staticmethod\n"
                  "    def forward(ctx, x, w):\n        ctx.save_for_backward(x, w)\n        return x.clone()\n")
     assert "(0, 1)" in text(world(code, Backward.expanded, rows).error)
+
+
+MARKED = """
+from kernelwright._engine import backward as engine
+order = []
+engine.between_passes = lambda: order.append("marker")
+
+def noted(what, found):
+    order.append(what)
+    return found
+"""
+
+
+def test_the_marker_lies_between_both_passes(world):
+    marked = scale("given = given.contiguous(); right = order == ['forward', 'marker']; "
+                   "return scaled(given, w) * right, scaled(given, x)")
+    found = world(marked.replace("return scaled(x, w)", "return noted('forward', scaled(x, w))") + MARKED)
+    assert found.right, text(found.error)

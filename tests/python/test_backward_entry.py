@@ -1,7 +1,7 @@
 """A candidate's own backward function is called with cotangents and arguments, and judged as a backward pass is."""
 import pytest
 from oracle_world import module, session  # noqa: F401
-from test_backward import SCALE, WAYS, WEIGHT, interpreter, world  # noqa: F401
+from test_backward import MARKED, SCALE, WAYS, WEIGHT, interpreter, world  # noqa: F401
 
 from kernelwright._engine.wire import Backward, text
 
@@ -149,3 +149,9 @@ def test_a_kernel_of_its_name_is_no_entry(world):
     kernel = code("\n@triton.jit\ndef triton_kernel_backward(x):\n    pass\n")
     found = world(kernel)
     assert text(found.errorClass) == "no_gradient" and "define triton_kernel_backward" in text(found.error)
+
+
+def test_the_marker_lies_between_both_functions(world):
+    marked = RIGHT.replace("return scaled(given, w)", "return scaled(given, w) * (order == ['forward', 'marker'])")
+    found = world(code(marked + MARKED, FORWARD.replace("scaled(x, w)", "noted('forward', scaled(x, w))")))
+    assert found.right, text(found.error)

@@ -10,7 +10,7 @@ import torch
 from fork_client import Task, memory_file
 
 from kernelwright import _engine
-from kernelwright._engine import cuda_arena, cuda_driver, recording, runner, wire
+from kernelwright._engine import backward, cuda_arena, cuda_driver, recording, runner, wire
 from kernelwright._engine.backends import INJECTION, RECORDER, Cuda
 from kernelwright._engine.cpu_arena import CpuArena
 from kernelwright._engine.guard import Stop
@@ -35,6 +35,9 @@ class Recorder:
 
     def begin(self, address, size, stream):
         self.given = self._noted("begin", address, size, stream)
+
+    def mark(self):
+        self._noted("mark")
 
     def end(self):
         self._noted("end")
@@ -126,6 +129,16 @@ def test_only_the_call_lies_between_begin_and_end(world):
 def test_without_state_there_is_no_descriptor(world):
     answer, fds = world.record(world.start(state=False))
     assert len(contents(fds)) == 2 and answer.stateBytes == 0
+
+
+@pytest.mark.parametrize("refused", [None, "end"])
+def test_the_place_between_both_passes_is_marked_in_a_recorded_call_alone(world, refused):
+    under = recording.Recording(Recorder(world.events, refused=refused), world.task.arena, world.task.arena.size)
+    backward.between_passes()
+    with contextlib.suppress(Stop), under:
+        backward.between_passes()
+    backward.between_passes()
+    assert world.events[:4] == ["synchronise", "begin", "mark", "end"] and world.events.count("mark") == 1
 
 
 @pytest.mark.parametrize("refused", ["begin", "end", "write", "state"])

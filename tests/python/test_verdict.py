@@ -159,6 +159,12 @@ def test_the_view_says_what_matters(stand_in):
         assert part in text
 
 
+def test_segments_are_those_of_the_timing():
+    segments = {"forward": {"reference_time_ms": 2, "kernel_time_ms": 1, "speedup": 2}}
+    assert kernelwright.Verdict({"timing": {"segments": segments}}).segments == segments
+    assert kernelwright.Verdict({"timing": {}}).segments is None and kernelwright.Verdict().segments is None
+
+
 def test_a_right_kernel_has_its_speed_and_no_explanation(stand_in):
     fields = {**RIGHT, "speedup": 1.5321, "reference_time_ms": 0.3, "kernel_time_ms": 0.1958}
     text = Reader(made(fields)._repr_html_()).text

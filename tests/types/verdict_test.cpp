@@ -73,6 +73,7 @@ Verdict full() {
   v.timing.kernel_interval_ms = Interval(0.9, 1.1);
   v.timing.floor_ms = 0.0013;
   v.timing.clocks = Clocks{1980.0, {}, {}};
+  v.timing.segments = Segments{{1.25, 0.5, 2.5}, {0.75, 0.0, {}}};
   v.launches = {Launch{"k", "candidate", "ab", {4, 1, 1}, {128, 1, 1}, 32, 0, 1024, 0.5}};
   v.call = Call{"ModelNew", "module", {"x=input:0"}, "constructed", {"float32"}};
   v.environment = {"H200", "580", "13.0", "2.11.0", "3.6.0", "0.1.0", "0123456789abcdef"};

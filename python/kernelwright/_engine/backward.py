@@ -11,6 +11,11 @@ ABSENT, UNUSED = "absent", "unused"
 NO_PARAMETER, NO_TENSOR = "no parameter", "no tensor"  # of a backward function
 
 
+def unmarked():
+    """Does nothing."""
+
+
+between_passes = unmarked  # is called between the forward and the backward pass; a recording marks the place
 
 
 class Differentiated:
@@ -121,6 +126,7 @@ def _passes(run, leaves, cotangents, again):
     """
     with _enable_grad():
         value = run()
+    between_passes()
     asked = [at for at, each in enumerate(leaves) if each is not None and each.requires_grad]
     outputs = [(own, given) for own, given in zip(_outputs(value), cotangents) if given is not None]
     if any(own.shape != given.shape or own.dtype != given.dtype for own, given in outputs):

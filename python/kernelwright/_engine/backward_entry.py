@@ -57,6 +57,7 @@ class WithEntry:
         def once():
             found = gradients() if way == Backward.partial and not spec.changesWeights else None
             value = forward()
+            backward.between_passes()
             for _ in range(2 if way == Backward.retained else found is None):
                 found = gradients()
             return self._result(value, found)

@@ -44,6 +44,7 @@ def load(path) -> ctypes.CDLL:
     library.kwrec_export_state.argtypes = [ctypes.POINTER(ctypes.c_uint64)]
     library.kwrec_memory_use.argtypes = [ctypes.POINTER(_Memory)]
     library.kwrec_memory_use.restype = library.kwrec_reset_peak.restype = library.kwrec_drop.restype = None
+    library.kwrec_mark.restype = None
     return library
 
 
@@ -75,6 +76,10 @@ class Recorder:
 
     def end(self) -> None:
         self._must(self._library.kwrec_end())
+
+    def mark(self) -> None:
+        """Mark the end of the forward and the begin of the backward pass in a running recording."""
+        self._library.kwrec_mark()
 
     def write(self) -> int:
         """Write the recording into a sealed memory file, which the caller closes."""

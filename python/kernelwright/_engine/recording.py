@@ -4,6 +4,7 @@ import os
 
 import torch
 
+from . import backward
 from .cuda_arena import unmapping_later
 from .guard import Stop
 from .layout import describe, span
@@ -26,9 +27,11 @@ class Recording:
         stream = torch.cuda.current_stream().cuda_stream
         _worded(self._recorder.begin, self._arena.address, self._arena_bytes, stream)
         self._later.__enter__()
+        backward.between_passes = self._recorder.mark
         return self
 
     def __exit__(self, kind, exc, trace):
+        backward.between_passes = backward.unmarked
         try:
             _worded(self._recorder.end)
         except Stop:

@@ -205,6 +205,10 @@ std::string speed_part(const Verdict& verdict, double speedup, const FeedbackCon
     text += fmt::format("On the device the reference takes {:.4g} ms and yours {:.4g} ms{}.\n",
                         *verdict.reference_time_ms, *verdict.kernel_time_ms,
                         verdict.timing.instrument ? " (" + cleaned(*verdict.timing.instrument) + ")" : "");
+  if (const auto& segments = verdict.timing.segments;
+      segments && segments->forward.speedup && segments->backward.speedup)
+    text += fmt::format("Of that, the forward pass runs at {:.3g}x and the backward pass at {:.3g}x.\n",
+                        *segments->forward.speedup, *segments->backward.speedup);
   if (verdict.timing.call_speedup)
     text += fmt::format("Whole calls, with the host's part, run at {:.3g}x.\n", *verdict.timing.call_speedup);
   return text + launches_part(verdict) + roofline_part(verdict) + advice(verdict);

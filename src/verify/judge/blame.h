@@ -114,6 +114,17 @@ struct Evidence {
   std::optional<Ended> ended = {};
 };
 
+// Of one side, one for each replay.
+struct PassSamples {
+  std::vector<double> forward_ms = {};
+  std::vector<double> backward_ms = {};
+};
+
+struct SegmentSamples {
+  PassSamples reference = {};
+  PassSamples kernel = {};
+};
+
 struct Times {
   std::string instrument = {};
   std::vector<double> reference_ms = {};
@@ -125,6 +136,8 @@ struct Times {
   std::optional<ReplayClocks> replay_clocks = {};  // of the kernel
   std::vector<std::string> findings = {};          // in addition to those of the judgements
   std::string why_none = {};                       // the reason if a side has no sample
+  std::optional<SegmentSamples> segments = {};     // where gradients are judged
+  std::string why_no_segments = {};                // the reason if they are, and there are none
   Evidence seen = {};                              // the judgements of timed calls, and why they ended
 };
 

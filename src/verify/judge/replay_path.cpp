@@ -14,6 +14,7 @@
 #include "verify/judge/native_builds.h"
 #include "verify/judge/outside_clock.h"
 #include "verify/judge/replay_timer.h"
+#include "verify/judge/segment_timer.h"
 #include "verify/judge/statistics.h"
 
 namespace kw::verify {
@@ -150,6 +151,8 @@ async::Task<Outcome<>> ReplayPath::sample(DeviceShare& device, ReferenceReplays:
   if (!reference.player)
     if (auto timed = co_await time_by_events(device, reference.why_not, times); !timed) co_return timed;
   if (auto compared = co_await compare_with_outside_clock(device, times); !compared) co_return compared;
+  if (case_.settings.backward)
+    if (auto timed = co_await time_segments(device, reference, times); !timed) co_return timed;
   if (case_.settings.compile_baseline && reference.player) co_await time_compiled_reference(times);
   co_return Outcome<>{};
 }
@@ -195,6 +198,15 @@ async::Task<Outcome<>> ReplayPath::compare_with_outside_clock(DeviceShare& devic
   times.findings.push_back(std::move(clocks->finding));
   times.kernel_ms.assign(1, clocks->check.supervisor_ms);
   co_return Outcome<>{};
+}
+
+async::Task<Outcome<>> ReplayPath::time_segments(DeviceShare& device, ReferenceReplays::Found& reference,
+                                                 Times& times) {
+  if (times.kernel_ms.empty() || times.reference_ms.empty()) co_return Outcome<>{};
+  const bool replayed = reference.player != nullptr;
+  auto timed = co_await SegmentTimer(case_, device, replays_, reference).sample(times);
+  if (replayed && !reference.player) oracle_.process().kept.reset();
+  co_return timed;
 }
 
 // Times the reference under torch.compile with the same instrument; if this fails, a finding gives the

@@ -38,6 +38,7 @@ class ReplayPath {
                                         Times& times);
   async::Task<Outcome<>> sample_by_events(ReferenceClock& clock);
   async::Task<Outcome<>> compare_with_outside_clock(DeviceShare& device, Times& times);
+  async::Task<Outcome<>> time_segments(DeviceShare& device, ReferenceReplays::Found& reference, Times& times);
   async::Task<> time_compiled_reference(Times& times);
   async::Task<Outcome<>> call_unrecorded(Evidence& seen);
 

@@ -26,14 +26,14 @@ constexpr std::size_t precise_processes = 4;  // if more than the usual precisio
 constexpr double short_call_ms = 0.05;        // such a call's time depends on the process
 constexpr double long_call_ms = 1.0;          // such a call is timed alone on the device
 
+}  // namespace
+
 wire::ReplayT timed_replay() {
   wire::ReplayT how;
   how.timed = true;
   how.flush_l2 = true;
   return how;
 }
-
-}  // namespace
 
 double sample_ms(const wire::ReplayedT& facts, std::optional<double> floor_ms) {
   return std::max(0.0, facts.device_ms + facts.floor_ms - floor_ms.value_or(facts.floor_ms));
@@ -99,7 +99,7 @@ async::Task<Outcome<>> ReplayTimer::sample_once() {
   const std::size_t turn = kernel_.device_ms.size();
   wire::ReplayT how = timed_replay();
   how.slot = static_cast<std::uint32_t>(turn / own_.processes() % own_.tapes().size());
-  auto own = co_await played_right(own_.player(turn % own_.processes()), std::move(how));
+  auto own = co_await played_right(own_.player(turn % own_.processes()), std::move(how), times_.seen);
   if (!own) co_return std::unexpected(own.error());
   if (!times_.floor_ms) {
     case_.context.clock_floor.add(own->floor_ms);
@@ -142,23 +142,22 @@ async::Task<Outcome<>> ReplayTimer::start_beside() {
     for (std::uint32_t slot = 0; slot < player.tapes(); ++slot) {
       wire::ReplayT how;
       how.slot = slot;
-      if (auto right = co_await played_right(player, std::move(how)); !right)
+      if (auto right = co_await played_right(player, std::move(how), times_.seen); !right)
         co_return std::unexpected(right.error());
     }
   }
   co_return Outcome<>{};
 }
 
-// One replay and its judgement.
-async::Task<Outcome<wire::ReplayedT>> ReplayTimer::played_right(Player& player, wire::ReplayT how) {
+async::Task<Outcome<wire::ReplayedT>> played_right(Player& player, wire::ReplayT how, Evidence& seen) {
   const std::size_t recording = how.slot;
   auto played = co_await player.play(std::move(how));
   if (!played) co_return std::unexpected(co_await player.broken_while_timed(played.error()));
   auto judged = co_await player.judge(*played);
   if (!judged) co_return std::unexpected(co_await player.broken_while_timed(judged.error()));
-  times_.seen.judgements.push_back(
+  seen.judgements.push_back(
       {.judged = std::move(*judged), .purpose = TrialPurpose::timing, .recording = recording});
-  const wire::JudgedT& last = times_.seen.judgements.back().judged;
+  const wire::JudgedT& last = seen.judgements.back().judged;
   if (!last.right) co_return std::unexpected<Ended>(blame_result(last));
   co_return std::move(played->facts);
 }

@@ -29,7 +29,6 @@ class ReplayTimer {
   std::vector<double> take_believed(Side side, const SampleClocks& clocks);
   Outcome<> lose_reference(const ReplayFailure& trouble);
   async::Task<Outcome<>> start_beside();
-  async::Task<Outcome<wire::ReplayedT>> played_right(Player& player, wire::ReplayT how);
   bool both_settled(std::size_t least, Precision wanted) const;
   bool is_enough(bool beside_neighbours) const;
   Precision tolerated(Precision times) const;
@@ -46,6 +45,11 @@ class ReplayTimer {
   SampleClocks theirs_;  // the reference's
   Times times_;
 };
+
+// A replay that is timed as a whole, behind a gate and with the inputs in memory.
+wire::ReplayT timed_replay();
+// One replay of a candidate and its judgement, which `seen` gets.
+async::Task<Outcome<wire::ReplayedT>> played_right(Player& player, wire::ReplayT how, Evidence& seen);
 
 // A replay's time by the floor of all processes on the device instead of its own.
 double sample_ms(const wire::ReplayedT& facts, std::optional<double> floor_ms);

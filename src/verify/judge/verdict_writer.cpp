@@ -52,6 +52,8 @@ void VerdictWriter::end(const Ended& ended) {
   verdict_.reference_time_ms.reset();
   verdict_.kernel_time_ms.reset();
   verdict_.timing.why_null = blame->times_void;
+  verdict_.timing.segments.reset();
+  verdict_.timing.segments_why_null.reset();
 }
 
 void VerdictWriter::take_task(const wire::PreparedT& task) {
@@ -154,6 +156,7 @@ void VerdictWriter::take(const Times& times, std::uint64_t moved_bytes) {
     timing.why_null = times.why_none;
   else
     take_times(moved_bytes);
+  if (verdict_.gradients && verdict_.speedup) take_segments(times);
 }
 
 // Computes the verdict's times from the samples.
@@ -183,6 +186,23 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
     add_finding(
         "the time is below minimal traffic over peak bandwidth: work was skipped, or inputs lay in the "
         "cache");
+}
+
+void VerdictWriter::take_segments(const Times& times) {
+  Timing& timing = verdict_.timing;
+  if (!times.segments) {
+    timing.segments_why_null =
+        times.why_no_segments.empty() ? "the passes were not timed" : times.why_no_segments;
+    return;
+  }
+  auto segment = [](const std::vector<double>& reference_ms, const std::vector<double>& kernel_ms) {
+    Segment made{midmean(reference_ms), midmean(kernel_ms), std::nullopt};
+    if (made.kernel_time_ms > 0) made.speedup = made.reference_time_ms / made.kernel_time_ms;
+    return made;
+  };
+  const auto& [reference, kernel] = *times.segments;
+  timing.segments = Segments{segment(reference.forward_ms, kernel.forward_ms),
+                             segment(reference.backward_ms, kernel.backward_ms)};
 }
 
 void VerdictWriter::take(const Provenance& found) {

@@ -62,6 +62,7 @@ class VerdictWriter {
   void take(const Judgement& judgement);
   void add_finding(std::string finding) { verdict_.comparison->findings.push_back(std::move(finding)); }
   void take_times(std::uint64_t moved_bytes);
+  void take_segments(const Times& times);
   std::optional<CountsReason> why_it_does_not_count(const wire::PreparedT& task, Kernels kernels);
 
   std::string tolerance_;

@@ -186,11 +186,20 @@ std::string cubins(const Recording& recording) {
   return text + more(count, shown_cubins, "  ");
 }
 
+std::string marker_before(const Recording& recording, std::size_t operation) {
+  std::string text;
+  for (std::size_t i = 0; i < size_of(recording.markers()); ++i)
+    if (entry(recording.markers(), i) == operation) text += "  -- marker: the backward pass begins --\n";
+  return text;
+}
+
 std::string operations(const Recording& recording) {
   std::size_t count = size_of(recording.operations());
   std::string text = fmt::format("operations: {}\n", count);
   for (std::size_t i = 0; i < std::min(count, shown_operations); ++i)
-    text += fmt::format("  {}  {}\n", i, described(*entry(recording.operations(), i)));
+    text += marker_before(recording, i) +
+            fmt::format("  {}  {}\n", i, described(*entry(recording.operations(), i)));
+  text += marker_before(recording, count);
   return text + more(count, shown_operations, "  ");
 }
 
@@ -202,6 +211,13 @@ std::string order(const Recording& recording) {
   return text + "\n";
 }
 
+std::string passes(const Recording& recording) {
+  if (size_of(recording.markers()) == 0) return "";
+  const Split split = plan(recording).split;
+  if (!split.why_not.empty()) return fmt::format("passes: not told apart: {}\n", split.why_not);
+  return fmt::format("passes: {} steps forward, then the backward pass\n", split.at);
+}
+
 std::string replayable(const Recording& recording) {
   std::string why = why_not_replayable(recording);
   return why.empty() ? "replayable: yes\n" : fmt::format("replayable: no: {}\n", why);
@@ -211,7 +227,8 @@ std::string replayable(const Recording& recording) {
 
 std::string shown(const Recording& recording) {
   std::string text;
-  for (auto part : {header, memory, streams, cubins, operations, order, replayable}) text += part(recording);
+  for (auto part : {header, memory, streams, cubins, operations, order, passes, replayable})
+    text += part(recording);
   return text;
 }
 

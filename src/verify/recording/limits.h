@@ -16,6 +16,7 @@ inline constexpr std::uint64_t max_state_bytes = max_heap_bytes;
 inline constexpr std::size_t max_cubins = 4096;
 inline constexpr std::size_t max_spans = 1'000'000;  // each of committed, state, scratch
 inline constexpr std::size_t max_obstacles = 10'000;
+inline constexpr std::size_t max_markers = 16;
 inline constexpr std::size_t max_globals = 10'000;  // of one cubin
 inline constexpr std::size_t max_layout = 4096;
 inline constexpr std::size_t max_attributes = 32;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -20,17 +21,31 @@ void learn(Clock& clock, const Clock& other) {
   for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
 }
 
+// Whether a step with this clock follows all steps of the other.
+bool follows(const Clock& clock, const Clock& other) {
+  return std::ranges::equal(clock, other, std::greater_equal<>());
+}
+
 class Planner {
  public:
   explicit Planner(const Recording& recording)
       : recording_(recording),
         streams_(size_of(recording.streams()), Clock(size_of(recording.streams()))),
         host_(streams_.size()),
-        last_(streams_.size()) {}
+        last_(streams_.size()) {
+    const std::size_t markers = size_of(recording.markers());
+    if (markers == 1) marker_ = entry(recording.markers(), 0);
+    if (markers == 0) plan_.split.why_not = "its recording has no marker between them";
+    if (markers > 1) plan_.split.why_not = "its recording has more than one marker between them";
+  }
 
   Plan planned() {
-    for (std::size_t i = 0; i < size_of(recording_.operations()); ++i)
+    const std::size_t count = size_of(recording_.operations());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i == marker_) split();
       add(i, *entry(recording_.operations(), i));
+    }
+    if (count == marker_) split();
     mark_joined();
     return std::move(plan_);
   }
@@ -59,14 +74,26 @@ class Planner {
 
   // Operations on a stream run after everything that the host waited for. The legacy default stream waits for
   // all blocking streams, and they wait for it.
-  void arrive(std::size_t stream) {
-    learn(streams_[stream], host_);
+  void arrive(std::size_t stream) { streams_[stream] = arrival(stream); }
+
+  // What an operation follows that is enqueued on this stream now.
+  Clock arrival(std::size_t stream) const {
+    Clock clock = streams_[stream];
+    learn(clock, host_);
     const Stream& self = stream_at(stream);
     for (std::size_t other = 0; other < streams_.size(); ++other) {
       bool waits = self.legacy_default() ? stream_at(other).blocking()
                                          : self.blocking() && stream_at(other).legacy_default();
-      if (waits && other != stream) learn(streams_[stream], streams_[other]);
+      if (waits && other != stream) learn(clock, streams_[other]);
     }
+    return clock;
+  }
+
+  void split() {
+    plan_.split.at = plan_.steps.size();
+    forward_ = last_;
+    if (!follows(arrival(0), forward_))
+      plan_.split.why_not = "work of the forward pass still runs on another stream at the marker";
   }
 
   void wait(std::size_t stream, const HostWait& wait) {
@@ -82,6 +109,8 @@ class Planner {
     Clock& clock = streams_[stream];
     plan_.open = plan_.open || clock != last_;
     plan_.steps.push_back({.operation = index, .stream = stream, .after = news(stream)});
+    if (!forward_.empty() && plan_.split.why_not.empty() && !follows(clock, forward_))
+      plan_.split.why_not = "work of the backward pass on another stream does not wait for the forward pass";
     clock[stream] = last_[stream] = static_cast<std::uint32_t>(plan_.steps.size());
     clocks_.insert(clocks_.end(), clock.begin(), clock.end());
   }
@@ -124,6 +153,8 @@ class Planner {
   std::vector<Clock> streams_;             // steps that each stream's next operation follows
   Clock host_;                             // steps that the host has seen end
   Clock last_;                             // the last step of each stream
+  std::optional<std::size_t> marker_;      // the operation before which the backward pass begins
+  Clock forward_;                          // the last steps of the forward pass; empty before its end
   std::map<std::uint64_t, Clock> events_;  // clocks at their last records
   std::vector<std::uint32_t> clocks_;      // of each step, including itself
   Plan plan_;

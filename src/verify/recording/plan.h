@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,10 +21,18 @@ struct Step {
   bool joined = false;             // the caller's stream (or the host) waits for it
 };
 
+// Where the forward pass of a call ends and its backward pass begins. Every step of the latter waits for all
+// steps of the former, and the caller's stream waits for them too.
+struct Split {
+  std::size_t at = 0;   // the first step of the backward pass; the number of steps: there is none
+  std::string why_not;  // why the passes cannot be told apart; empty: they can
+};
+
 struct Plan {
   std::vector<Step> steps;   // in recorded order, which is a valid one
   std::size_t unjoined = 0;  // steps that nothing waits for: a race in the call itself
   bool open = false;         // some pair of steps may run in either order
+  Split split;
 };
 
 // Follows CUDA's rules: a stream is in order; an event wait depends on the operations before the event's

@@ -55,11 +55,20 @@ Result<> check_streams(const Recording& recording) {
   return {};
 }
 
+Result<> check_markers(const Recording& recording) {
+  const std::size_t count = size_of(recording.markers());
+  if (count > max_markers) return fail(fmt::format("{} markers; {} is the most", count, max_markers));
+  for (std::size_t i = 0; i < count; ++i)
+    if (entry(recording.markers(), i) > size_of(recording.operations()))
+      return fail(fmt::format("marker {} lies behind the last operation", i));
+  return {};
+}
+
 Result<> check_all(const Recording& recording, Checks checks) {
   if (recording.version() != version)
     return fail(
         fmt::format("it is of version {}; this program reads version {}", recording.version(), version));
-  for (auto check : {check_words, check_obstacles, check_streams})
+  for (auto check : {check_words, check_obstacles, check_streams, check_markers})
     if (auto good = check(recording); !good) return good;
   auto memory = Memory::of(recording);
   if (!memory) return std::unexpected(memory.error());

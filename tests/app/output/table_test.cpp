@@ -35,6 +35,25 @@ TEST(Table, NumbersAreAlignedAndNothingTrails) {
             "longer  incorrect  wrong_value  -              -  0.0 s\n"
             "a       correct    -            yes       12.35x  1.0 s\n");
 }
+TEST(Table, SegmentsStandBelowTheirRow) {
+  Verdict verdict;
+  verdict.id = "a";
+  verdict.status = Status::correct;
+  verdict.counts = true;
+  verdict.trust = Trust::replay;
+  verdict.speedup = 2;
+  verdict.timing.segments = Segments{{0.1, 0.04, 2.5}, {0.3, 0.0, {}}};
+  const ResultRow fast = result_row(verdict, {}, Trust::replay);
+  EXPECT_THAT(results_table({fast, row("b", Status::correct)}, {}),
+              HasSubstr("0.0 s\n  forward 2.50x (0.1 to 0.04 ms), backward 0.3 to 0 ms\nb "));
+}
+TEST(Table, SegmentsOfASpeedupThatIsNotShownAreNotShown) {
+  Verdict verdict;
+  verdict.trust = Trust::in_process;
+  verdict.speedup = 2;
+  verdict.timing.segments = Segments{{0.1, 0.04, 2.5}, {0.3, 0.1, 3}};
+  EXPECT_EQ(result_row(verdict, {}, Trust::replay).segments, "");
+}
 TEST(Table, FailuresComeFirstElseTheOrderStays) {
   ResultRow decoy = row("decoy", Status::correct);
   decoy.counts = false;

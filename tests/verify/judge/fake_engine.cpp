@@ -93,6 +93,8 @@ wire::ReplayedT replayed(const wire::ReplayT& how) {
   answer.gated = true;
   answer.downloads_equal = true;
   if (how.each_launch) answer.launch_ms = {0.08};
+  if (how.split) answer.forward_ms = 0.03;
+  if (how.split) answer.backward_ms = 0.05;
   return answer;
 }
 
@@ -362,7 +364,8 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
       const wire::ReplayT& how = *asked.AsReplay();
       launches_skipped_ = !how.skip.empty();
       wire::ReplayedT answer = replayed(how);
-      if (worker.of_references.at(how.slot)) answer.device_ms *= 2;
+      if (worker.of_references.at(how.slot))
+        for (double* ms : {&answer.device_ms, &answer.forward_ms, &answer.backward_ms}) *ms *= 2;
       answer.host_ms = answer.device_ms;
       return {body(std::move(answer)), {}};
     }
