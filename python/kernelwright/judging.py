@@ -16,6 +16,7 @@ from .verdict import Verdict
 __all__ = ["NotSelfContained", "judge", "judge_shapes"]
 
 INPUT_FUNCTIONS = ("get_inputs", "get_init_inputs")
+KERNEL_FUNCTIONS = ("triton_kernel_backward",)  # of a kernel's module: used under --backward on
 SOURCE_SUFFIXES = (".py", ".md", ".txt")
 
 
@@ -25,7 +26,8 @@ def judge(reference: Any, kernel: Any, inputs: Mapping[str, Any] | None = None, 
     """The verdict on a kernel, by `kernelwright verify` in a subprocess.
 
     `reference` and `kernel` are functions, classes (nn.Module), source texts or paths. A function or class becomes
-    self-contained source, with what it refers to; NotSelfContained names what cannot be carried.
+    self-contained source, with what it refers to, and a kernel's with the triton_kernel_backward of its module;
+    NotSelfContained names what cannot be carried.
     `inputs` maps each parameter of the reference to a shape, to (shape, dtype), or to anything with .shape and .dtype, of
     which only these two are used: the verifier draws values of its own. Without it, get_inputs of the reference's module
     draws the inputs. `name` is the verdict's id. `entry_point` and `kernel_entry` name the entries of source texts and
@@ -58,7 +60,7 @@ def row_of(reference: Any, kernel: Any, inputs: Mapping[str, Any] | None, entry_
     """The row of a batch with both sources."""
     drawn = INPUT_FUNCTIONS if inputs is None else INPUT_FUNCTIONS[1:]
     row = {**_side("reference", "entry_point", reference, entry_point, drawn),
-           **_side("kernel", "kernel_entry", kernel, kernel_entry, ()),
+           **_side("kernel", "kernel_entry", kernel, kernel_entry, KERNEL_FUNCTIONS),
            "input_shapes": normalised_inputs(inputs)}
     return {field: value for field, value in row.items() if value is not None}
 

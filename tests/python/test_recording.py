@@ -133,7 +133,8 @@ def test_without_state_there_is_no_descriptor(world):
 
 @pytest.mark.parametrize("refused", [None, "end"])
 def test_the_place_between_both_passes_is_marked_in_a_recorded_call_alone(world, refused):
-    under = recording.Recording(Recorder(world.events, refused=refused), world.task.arena, world.task.arena.size)
+    arena = types.SimpleNamespace(address=ADDRESS)
+    under = recording.Recording(Recorder(world.events, refused=refused), arena, 4096)
     backward.between_passes()
     with contextlib.suppress(Stop), under:
         backward.between_passes()

@@ -11,6 +11,7 @@ import types
 
 import pytest
 
+from kernelwright import judging
 from kernelwright._source.collect import NotSelfContained, source_of
 
 numbers = itertools.count()
@@ -259,6 +260,36 @@ def test_the_functions_that_draw_inputs_come_along(world):
         """)
     text = source_of(made.f, ("get_inputs", "get_init_inputs")).text
     assert "def get_inputs" in text and "N = 4" in text and "get_init" not in text
+
+
+BESIDE = """
+    K = 3
+    def helper(x): return K * x
+    def f(x): return x
+    def triton_kernel_backward(given, x): return helper(given)
+    """
+
+
+def test_a_kernel_brings_the_backward_function_of_its_module(world):
+    made, names = world(BESIDE), {}
+    row = judging.row_of(made.f, made.f, {"x": (4,)}, None, None)
+    exec(row["kernel_code"], names)
+    assert names["triton_kernel_backward"](2, 1) == 6 and row["kernel_entry"] == "f"
+
+
+def test_a_reference_brings_no_backward_function(world):
+    assert "backward" not in judging.row_of(world(BESIDE).f, world(BESIDE).f, {"x": (4,)}, None, None)["reference_code"]
+
+
+def test_a_kernel_without_a_backward_function_brings_none(world):
+    made = world("def f(x): return x")
+    assert "backward" not in judging.row_of(made.f, made.f, {"x": (4,)}, None, None)["kernel_code"]
+
+
+def test_a_backward_function_that_cannot_be_carried_is_refused(world):
+    made = world("lock = object()\ndef f(x): return x\ndef triton_kernel_backward(given, x): return lock")
+    with pytest.raises(NotSelfContained, match="lock"):
+        judging.row_of(made.f, made.f, {"x": (4,)}, None, None)
 
 
 def test_a_long_chain_and_a_large_file(world):
