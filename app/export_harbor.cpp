@@ -141,8 +141,9 @@ Solutions read_solutions(const std::string& path, const ParquetHelper& helper) {
   return solutions;
 }
 
-std::string prompt_of(const Task& task, refine::PromptStyle style) {
-  return fmt::format("{}\n\n{}", refine::default_system_prompt(style), refine::user_turn(task, style));
+std::string prompt_of(const Task& task, refine::PromptStyle style, bool gradients) {
+  return fmt::format("{}\n\n{}", refine::system_prompt_for(style, gradients),
+                     refine::user_turn(task, style, gradients));
 }
 
 Result<service::TaskCatalogue> read_harbor_tasks(const ExportFlags& flags) {
@@ -157,13 +158,13 @@ Result<service::TaskCatalogue> read_harbor_tasks(const ExportFlags& flags) {
 }
 
 std::vector<exports::HarborTask> harbor_tasks(const service::TaskCatalogue& tasks, const Solutions& solutions,
-                                              refine::PromptStyle style) {
+                                              refine::PromptStyle style, bool gradients) {
   std::vector<exports::HarborTask> made;
   for (const service::KnownTaskPtr& known : tasks.all()) {
     exports::HarborTask& task = made.emplace_back();
     task.task = known->task;
     task.version = known->version;
-    task.prompt = prompt_of(known->task, style);
+    task.prompt = prompt_of(known->task, style, gradients);
     auto found = solutions.find(known->version);
     if (found == solutions.end()) continue;
     const Turn* best = best_turn(found->second.verified);
@@ -186,7 +187,8 @@ int export_for_harbor(const ExportFlags& flags) {
   auto catalogue = read_harbor_tasks(flags);
   if (!catalogue) return failed(catalogue.error());
   Solutions solutions = read_solutions(flags.run, parquet_helper(flags.python));
-  auto tasks = harbor_tasks(*catalogue, solutions, flags.harbor.style.value_or(refine::PromptStyle::wrapper));
+  auto tasks = harbor_tasks(*catalogue, solutions, flags.harbor.style.value_or(refine::PromptStyle::wrapper),
+                            options->gradients);
   if (auto written = exports::write_harbor(tasks, flags.output, *options); !written)
     return failed(written.error());
   if (flags.quiet) return 0;

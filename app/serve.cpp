@@ -251,9 +251,10 @@ int serve(const ServeOptions& options) {
   Serving serving(session);
   if (options.serve.parent_death)
     if (auto watched = serving.end_with_parent(); !watched) return refuse(watched.error(), exit_failure);
-  if (auto opened = serving.open(
-          options.serve, service_options(options.serve, *store, *key, std::move(*owners), std::move(*tasks)));
-      !opened)
+  service::Options service =
+      service_options(options.serve, *store, *key, std::move(*owners), std::move(*tasks));
+  service.gradients = options.settings.backward;
+  if (auto opened = serving.open(options.serve, std::move(service)); !opened)
     return refuse(opened.error(), exit_failure);
   int status = session.run(
       [&] { return run_service(&serving, &options.serve, std::move(*plan)); },

@@ -26,6 +26,15 @@ void HarborFlags::add(CLI::App& app) {
                                  "service: the verifier asks `serve --tasks SOURCE`; local: it judges in its "
                                  "own container [service]")
       ->group(group);
+  add_parsed<std::optional<bool>>(
+      app, "--backward", backward,
+      [](const std::string& text) -> Result<std::optional<bool>> {
+        if (text == "on" || text == "off") return text == "on";
+        return fail(fmt::format("\"{}\" is neither on nor off", text));
+      },
+      "on: the prompt asks for gradients, and the verifier has them judged [off]")
+      ->type_name("on|off")
+      ->group(group);
   app.add_option("--org", org, "first part of the tasks' names [kernelwright]")
       ->type_name("NAME")
       ->group(group);
@@ -53,6 +62,7 @@ Result<exports::HarborOptions> HarborFlags::options() const {
   exports::HarborOptions made;
   made.prompt_style = to_string(style.value_or(refine::PromptStyle::wrapper));
   made.judge = judge.value_or(exports::HarborJudge::service);
+  made.gradients = backward.value_or(false);
   if (org) made.org = *org;
   if (!exports::is_harbor_org(made.org))
     return fail(fmt::format("--org: \"{}\" is not a name", made.org),

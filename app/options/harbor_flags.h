@@ -15,6 +15,7 @@ namespace kw {
 struct HarborFlags {
   std::optional<refine::PromptStyle> style;   // none: wrapper
   std::optional<exports::HarborJudge> judge;  // none: service
+  std::optional<bool> backward;               // none: off
   std::optional<std::string> org;             // none: kernelwright
   std::optional<std::string> image;           // none: one for the CPU
   std::optional<std::string> verifier_image;  // none: Python alone
@@ -22,7 +23,7 @@ struct HarborFlags {
 
   void add(CLI::App& app);
   // Whether one of them was given.
-  bool any() const { return style || judge || org || image || verifier_image || gpus; }
+  bool any() const { return style || judge || backward || org || image || verifier_image || gpus; }
   // An error for values that Harbor or a Dockerfile would not take.
   Result<exports::HarborOptions> options() const;
 };

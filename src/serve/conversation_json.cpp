@@ -132,8 +132,21 @@ Answered<ConversationSettings> read_settings(const json::object& fields) {
   return settings;
 }
 
-Answered<ConversationRequest> read_conversation(const json::object& fields, const FindTask& find_task) {
+namespace {
+
+// Stored with the conversation: its prompt asks for gradients, also where a later service judges none.
+void ask_for_gradients(json::object& fields) {
+  if (!given(fields, "options")) fields["options"] = json::object();
+  if (json::object* options = fields["options"].if_object(); options && !options->contains("backward"))
+    (*options)["backward"] = true;
+}
+
+}  // namespace
+
+Answered<ConversationRequest> read_conversation(json::object fields, const FindTask& find_task,
+                                                bool gradients) {
   if (auto unknown = unknown_field(fields, conversation_fields)) return refuse(std::move(*unknown));
+  if (gradients) ask_for_gradients(fields);
   ConversationRequest request;
   auto id = conversation_id_of(fields);
   if (!id) return refuse(std::move(id.error()));

@@ -37,8 +37,10 @@ struct TurnRequest {
   double wait_s = 0;
 };
 
-// POST /v1/conversations. Unknown fields are refused; a missing id is made.
-Answered<ConversationRequest> read_conversation(const boost::json::object& fields, const FindTask& find_task);
+// POST /v1/conversations. Unknown fields are refused; a missing id is made. `gradients`: they are judged
+// where the options do not say.
+Answered<ConversationRequest> read_conversation(boost::json::object fields, const FindTask& find_task,
+                                                bool gradients);
 // The stored settings, which read_conversation has checked.
 Answered<ConversationSettings> read_settings(const boost::json::object& fields);
 

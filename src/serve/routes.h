@@ -28,6 +28,7 @@ struct Call {
   OwnerRulesPtr rules{};       // of the key that sent it; null: the operator's
   EvaluationBackend* evaluations = nullptr;  // the owner's own; the operator's: all
   FindTask find_task{};                      // among the tasks that the key may use
+  bool gradients = false;                    // are judged where the request does not say
   // For each further message of a WebSocket: counts it as a request of this sender. A refusal: too many, or
   // the key is no longer known.
   std::function<std::optional<ApiError>()> admit_another{};

@@ -285,6 +285,7 @@ async::Task<http::Response> Service::State::response_to(const http::Request& req
   OwnedEvaluations own(ledger, call.owner, call.rules);
   call.evaluations = call.owner.empty() ? static_cast<EvaluationBackend*>(&ledger) : &own;
   call.find_task = tasks_for(finder(), call.rules);
+  call.gradients = options.gradients;
   call.admit_another = [&] { return admit_another(request, caller); };
   try {
     co_return co_await found.route->endpoint(call);

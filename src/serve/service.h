@@ -34,7 +34,8 @@ struct Options {
   std::size_t max_batch = 1'000;
   double rate = 0;  // requests per second and address; 0: unlimited
   std::chrono::seconds retention{7 * 24 * 3600};
-  TaskCataloguePtr tasks{};                               // that requests may name by id; null: none
+  TaskCataloguePtr tasks{};  // that requests may name by id; null: none
+  bool gradients = false;    // are judged where a request does not say, so that prompts ask for them
   std::size_t conversations = 10'000;                     // that may be open
   std::size_t conversation_bytes = std::size_t{8} << 20;  // of the completions of one
   std::chrono::seconds conversation_ttl{3600};            // from the opening, or the last verdict

@@ -59,7 +59,8 @@ http::Response show_task(const Call& call) {
   if (!found) return refusal_response(found.error());
   refine::Settings settings;
   settings.style = *style;
-  settings.system_prompt = refine::default_system_prompt(*style);
+  settings.gradients = call.gradients;
+  settings.system_prompt = refine::system_prompt_for(*style, call.gradients);
   json::object body = task_json(**found);
   body["prompt_style"] = to_string(*style);
   body["messages"] = messages_json(refine::opening_messages((*found)->task, settings));
@@ -89,7 +90,7 @@ async::Task<http::Response> open_conversation(ConversationApiPtr api, const Call
   auto request = co_await api->workbench.result_of<Read>(call.request.body.size(), [&call]() -> Read {
     auto body = json_body(call);
     if (!body) return refuse(std::move(body.error()));
-    return read_conversation(*body, call.find_task);
+    return read_conversation(std::move(*body), call.find_task, call.gradients);
   });
   if (!request) co_return refusal_response(request.error());
   request->id = scoped_id(call.owner, request->id);

@@ -48,6 +48,18 @@ TEST(Conversation, ItsPromptAsksForGradientsWhereTheyAreJudged) {
   }
 }
 
+TEST(Conversation, AsksForGradientsWhereTheServiceJudgesThem) {
+  TaskWorld world;
+  world.restart([](Options& options) { options.gradients = true; });
+  auto asks = [&](json::object more) {
+    const json::object opened = world.open_conversation(std::move(more));
+    return json::serialize(opened.at("observation")).contains("triton_kernel_backward");
+  };
+  EXPECT_TRUE(asks({}));
+  EXPECT_TRUE(asks({{"options", json::object{{"correctness_trials", 6}}}}));
+  EXPECT_FALSE(asks({{"options", json::object{{"backward", false}}}}));
+}
+
 TEST(Conversation, AWrongTurnThenARightOne) {
   TaskWorld world;
   std::string id = id_of(world.open_conversation());

@@ -62,6 +62,17 @@ TEST(Tasks, HaveAPromptInEachStyle) {
   EXPECT_EQ(world.get("/v1/tasks/one?prompt_style=verse").error("field"), "prompt_style");
 }
 
+TEST(Tasks, AskForGradientsWhereTheServiceJudgesThem) {
+  TaskWorld world;
+  for (bool gradients : {false, true}) {
+    world.restart([=](Options& options) { options.gradients = gradients; });
+    const std::string shown = json::serialize(world.get("/v1/tasks/one").body().at("messages"));
+    EXPECT_EQ(shown.contains("triton_kernel_backward"), gradients);
+    const auto reset = world.post("/openenv/reset", json::object{{"task_id", "one"}}).body();
+    EXPECT_EQ(json::serialize(reset.at("observation")).contains("triton_kernel_backward"), gradients);
+  }
+}
+
 TEST(Tasks, HostileIdsAreUnknownAndHarmless) {
   TaskWorld world;
   for (const std::string& id :

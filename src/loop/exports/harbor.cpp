@@ -164,6 +164,7 @@ bool is_image_name(std::string_view text) {
 std::vector<std::pair<std::string, std::string>> harbor_files(const HarborTask& task, const std::string& name,
                                                               const HarborOptions& options) {
   json::object asked{{"task_id", task.task.task_id}, {"task_version", task.version}};
+  if (options.gradients) asked["options"] = json::object{{"backward", true}};
   std::vector<std::pair<std::string, std::string>> files = {
       {"task.toml", task_toml(task, name, options)},
       {"instruction.md", instruction_of(task)},

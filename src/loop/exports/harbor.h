@@ -31,6 +31,7 @@ struct HarborOptions {
   HarborJudge judge = HarborJudge::service;
   std::string image;           // of the agent's container; empty: Python with PyTorch and Triton for the CPU
   std::string verifier_image;  // empty: Python alone, which suffices where a service judges
+  bool gradients = false;      // are judged
   unsigned gpus = 0;           // of the agent's container, and of a verifier that judges by itself
 };
 

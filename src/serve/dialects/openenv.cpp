@@ -77,7 +77,8 @@ http::Response reset_openenv(const DialectParts& parts, const Call& call) {
   if (!task) return refusal_response(task.error());
   refine::Settings settings;
   settings.style = *style;
-  settings.system_prompt = refine::default_system_prompt(*style);
+  settings.gradients = call.gradients;
+  settings.system_prompt = refine::system_prompt_for(*style, call.gradients);
   json::object observation{{"task_id", (*task)->task.task_id},
                            {"task_version", (*task)->version},
                            {"messages", messages_json(refine::opening_messages((*task)->task, settings))}};

@@ -184,7 +184,7 @@ async::Task<Answered<json::object>> EnvSession::reset(json::object data) {
   for (const char* name : {"seed", "episode_id", "timeout_s"}) data.erase(name);
   data["task_id"] = (*task)->task.task_id;
   if (!episode->empty()) data["id"] = *episode;
-  auto request = read_conversation(data, call_.find_task);
+  auto request = read_conversation(data, call_.find_task, call_.gradients);
   if (!request) co_return refuse(std::move(request.error()));
   request->id = scoped_id(call_.owner, request->id);
   if (request->id != id_) co_await end_episode();  // its client begins another: the earlier one is given up

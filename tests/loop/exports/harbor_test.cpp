@@ -42,6 +42,15 @@ TEST(Harbor, ATaskHasTheKeysOfTheFormat) {
   EXPECT_EQ(config["metadata"]["task_id"].value<std::string>(), "kernelbench/1/19");
 }
 
+TEST(Harbor, TheVerifierHasGradientsJudgedWhereTheTaskAsksForThem) {
+  for (bool gradients : {false, true}) {
+    HarborOptions options;
+    options.gradients = gradients;
+    EXPECT_EQ(files_of(a_task(), options).at("tests/task.json").contains(R"("options":{"backward":true})"),
+              gradients);
+  }
+}
+
 TEST(Harbor, TheVerifierAloneHasTheKey) {
   Files files = files_of(a_task());
   toml::table config = toml::parse(files.at("task.toml")).table();
