@@ -2,7 +2,7 @@
 // their own, taken after those of the whole call: an event between the passes would change what is rewarded.
 #pragma once
 
-#include <optional>
+#include <string>
 
 #include "verify/judge/context.h"
 #include "verify/judge/replays.h"
