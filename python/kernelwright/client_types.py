@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     varied_inputs: bool
     varied_shapes: Literal["off", "report", "require"]
     backward: bool
+    sanitize: list[Literal["bounds", "memcheck", "racecheck"]]
     timing_trials: int
     timing_precision: float
     compile_baseline: bool

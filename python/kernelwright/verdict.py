@@ -122,6 +122,11 @@ class Verdict(dict[str, Any]):
         return self.get("gradients")
 
     @property
+    def sanitized(self) -> list[dict[str, Any]] | None:
+        """What each check of --sanitize found in a right kernel; None where none was asked for, or it was not right."""
+        return self.get("sanitized")
+
+    @property
     def judged_calls(self) -> int | None:
         """How many calls of the kernel's own code were judged, beside replays; None where they were not counted."""
         return self.get("judged_calls")

@@ -25,6 +25,9 @@ BOOST_DEFINE_ENUM_CLASS(CountsReason, proves_nothing, library_only, decoy, nonde
 BOOST_DEFINE_ENUM_CLASS(NoErrorRatio, not_compared, exact, float64, random, too_large, no_float64, narrowed,
                         nonfinite)
 
+// The checks of --sanitize: of reads beyond a tensor's end, and the two tools of compute-sanitizer.
+BOOST_DEFINE_ENUM_CLASS(Sanitizer, bounds, memcheck, racecheck)
+
 BOOST_DEFINE_ENUM_CLASS(Shapes, given, reduced)
 
 BOOST_DEFINE_ENUM_CLASS(Trust, replay, in_process, interpreter)

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <string_view>
 
 #include "base/core/json.h"
@@ -220,6 +221,71 @@ json::value TrustWord::to_json(Trust value) const {
 }
 std::string TrustWord::values() const {
   return listed(words());
+}
+
+namespace {
+
+constexpr std::string_view no_sanitizer = "none";
+
+// Each once, in the order of the enumeration, so that equal sets are equal values; none: a word is unknown.
+std::optional<std::vector<Sanitizer>> sanitizers_of(const std::vector<std::string>& words) {
+  std::vector<Sanitizer> found;
+  for (const std::string& word : words) {
+    auto sanitizer = from_string<Sanitizer>(word);
+    if (!sanitizer) return {};
+    found.push_back(*sanitizer);
+  }
+  std::ranges::sort(found);
+  const auto repeated = std::ranges::unique(found);
+  found.erase(repeated.begin(), repeated.end());
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<Sanitizer>> Sanitizers::parse(const std::string& text) const {
+  if (text == no_sanitizer) return std::vector<Sanitizer>{};
+  std::vector<std::string> words;
+  for (const auto part : std::views::split(text, ',')) words.emplace_back(part.begin(), part.end());
+  if (auto found = sanitizers_of(words)) return *found;
+  return fail(fmt::format("\"{}\" is none of {}", text, values()));
+}
+std::string Sanitizers::text(const std::vector<Sanitizer>& value) const {
+  if (value.empty()) return std::string(no_sanitizer);
+  std::vector<std::string_view> words;
+  for (Sanitizer each : value) words.push_back(to_string(each));
+  return fmt::format("{}", fmt::join(words, ","));
+}
+Read<std::vector<Sanitizer>> Sanitizers::from_json(const json::value& value) const {
+  std::vector<std::string> words;
+  bool is_list = value.is_array();
+  if (is_list)
+    for (const json::value& each : value.get_array()) {
+      is_list = is_list && each.is_string();
+      if (is_list) words.emplace_back(each.get_string());
+    }
+  auto found = is_list ? sanitizers_of(words) : std::nullopt;
+  if (!found) return wrong(fmt::format("is no list of {}", listed(this->words())));
+  return *found;
+}
+json::value Sanitizers::to_json(const std::vector<Sanitizer>& value) const {
+  json::array words;
+  for (Sanitizer each : value) words.emplace_back(to_string(each));
+  return words;
+}
+std::string Sanitizers::values() const {
+  return fmt::format("{}, or a list: {}", no_sanitizer, listed(words()));
+}
+std::vector<std::string> Sanitizers::words() const {
+  return {enum_words<Sanitizer>.begin(), enum_words<Sanitizer>.end()};
+}
+json::object Sanitizers::schema() const {
+  json::object schema{{"type", json::array{"array", "null"}}};
+  schema["items"] = json::object{{"enum", strings(words())}};
+  return schema;
+}
+std::string Sanitizers::python() const {
+  return fmt::format("list[{}]", python_literal(words()));
 }
 
 Result<DeviceChoice> Devices::parse(const std::string& text) const {

@@ -136,6 +136,18 @@ struct TrustWord {
   std::vector<std::string> words() const { return {"in-process", "replay"}; }
 };
 
+// "bounds,memcheck", each once and in the order of the enumeration, or "none": an array in JSON.
+struct Sanitizers {
+  Result<std::vector<Sanitizer>> parse(const std::string& text) const;
+  std::string text(const std::vector<Sanitizer>& value) const;
+  Read<std::vector<Sanitizer>> from_json(const boost::json::value& value) const;
+  boost::json::value to_json(const std::vector<Sanitizer>& value) const;
+  std::string values() const;
+  std::vector<std::string> words() const;
+  boost::json::object schema() const;
+  std::string python() const;
+};
+
 // "auto", "cpu", "cuda", "cuda:N".
 struct Devices {
   Result<DeviceChoice> parse(const std::string& text) const;

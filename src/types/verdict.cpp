@@ -90,6 +90,8 @@ BOOST_DESCRIBE_STRUCT(FamilyTrial, (),
                       (family, outcome, reported_only, inputs, why, max_abs_error, mismatched_share,
                        max_error_over_limit))
 BOOST_DESCRIBE_STRUCT(Generality, (), (families, why_not, shapes, shape_trials))
+BOOST_DESCRIBE_STRUCT(SanitizerFinding, (), (kind, kernel, tensor, place))
+BOOST_DESCRIBE_STRUCT(SanitizerCheck, (), (check, outcome, why_not, findings))
 BOOST_DESCRIBE_STRUCT(Clocks, (), (sm_mhz, memory_mhz, throttle))
 BOOST_DESCRIBE_STRUCT(Segment, (), (reference_time_ms, kernel_time_ms, speedup))
 BOOST_DESCRIBE_STRUCT(Segments, (), (forward, backward))
@@ -108,7 +110,7 @@ BOOST_DESCRIBE_STRUCT(Environment, (), (gpu, driver, cuda, torch, triton, progra
 BOOST_DESCRIBE_STRUCT(Verdict, (),
                       (id, task_id, sample_number, candidate_sha256, work, kernel_name, status, stage, fault,
                        error, error_class, error_detail, speedup, reference_time_ms, kernel_time_ms, counts,
-                       counts_reason, shapes, trust, isolation, comparison, generality, gradients,
+                       counts_reason, shapes, trust, isolation, comparison, generality, gradients, sanitized,
                        judged_calls, timing, launches, triton_share, device_time_share, replay, call, printed,
                        evidence, environment, stages_ms))
 

@@ -16,6 +16,7 @@
 #include "types/enums.h"
 #include "types/evidence.h"
 #include "types/generality.h"
+#include "types/sanitized.h"
 
 namespace kw {
 
@@ -183,7 +184,8 @@ struct Verdict {
   std::optional<Isolation> isolation;
   std::optional<Comparison> comparison;
   std::optional<Generality> generality;  // null: only a right candidate is tried on varied inputs
-  std::optional<std::vector<std::string>> gradients;  // that were judged with the outputs; null: none
+  std::optional<std::vector<std::string>> gradients;     // that were judged with the outputs; null: none
+  std::optional<std::vector<SanitizerCheck>> sanitized;  // null: not asked for, or not reached
   std::optional<std::size_t> judged_calls;  // of the candidate's own code, beside replays; null: not counted
   Timing timing;
   std::optional<std::vector<Launch>> launches;  // null: launches were not observed

@@ -27,10 +27,17 @@ struct Changed {
 std::vector<Changed> changes() {
   std::vector<Changed> found;
   for (const Option* option : all_options())
-    for (const char* text :
-         {"7",      "0.5",   "3G",         "fp16",    "bf16",          "on",     "constructor",
-          "triton", "given", "in-process", "replay",  "eager,compile", "seed",   "rtol=0.001,atol=0.25",
-          "all",    "cpu",   "cuda:1",     "/a/path", "true",          "varied", "report"}) {
+    for (const char* text : {"7",           "0.5",
+                             "3G",          "fp16",
+                             "bf16",        "on",
+                             "constructor", "triton",
+                             "given",       "in-process",
+                             "replay",      "eager,compile",
+                             "seed",        "rtol=0.001,atol=0.25",
+                             "all",         "cpu",
+                             "cuda:1",      "/a/path",
+                             "true",        "varied",
+                             "report",      "racecheck,bounds"}) {
       Settings settings;
       if (option->read(text, settings) && settings != Settings{}) found.push_back({option, text, settings});
     }

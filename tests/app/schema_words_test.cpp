@@ -18,6 +18,7 @@
 #include "types/enums.h"
 #include "types/evidence.h"
 #include "types/options.h"
+#include "types/sanitized.h"
 
 namespace kw {
 namespace {
@@ -59,6 +60,8 @@ const Listed listed[] = {
     {"verdict.schema.json", "/properties/isolation/properties/level", all<IsolationLevel>()},
     {"verdict.schema.json", "/$defs/evidence_trial/properties/path", all<TrialPath>()},
     {"verdict.schema.json", "/$defs/evidence_trial/properties/purpose", all<TrialPurpose>()},
+    {"verdict.schema.json", "/$defs/sanitizer_check/properties/check", all<Sanitizer>()},
+    {"verdict.schema.json", "/$defs/sanitizer_check/properties/outcome", all<SanitizerOutcome>()},
     {"verdict.schema.json", "/$defs/check_outcome", all<CheckOutcome>()},
     {"verdict.schema.json", "/$defs/fact_source", all<FactSource>()},
     {"dataset_row.schema.json", "/properties/kind", all<corpus::RowKind>()},

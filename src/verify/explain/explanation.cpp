@@ -154,6 +154,18 @@ std::string shapes_in_words(const Generality& generality) {
   return "no other shape could be tried";
 }
 
+// "bounds clean, memcheck not run (needs a GPU)".
+std::string sanitized_in_words(const std::vector<SanitizerCheck>& checks) {
+  std::vector<std::string> words;
+  for (const SanitizerCheck& each : checks) {
+    std::string outcome = each.outcome == SanitizerOutcome::clean ? "clean" : "a finding";
+    if (each.outcome == SanitizerOutcome::not_run)
+      outcome = fmt::format("not run ({})", visible_line(each.why_not.value_or("unknown reason")));
+    words.push_back(fmt::format("{} {}", to_string(each.check), outcome));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string circumstances_of(const Verdict& verdict) {
   std::string text = fmt::format("stage {}: {}", to_string(verdict.stage), words_of(verdict.stage));
   if (verdict.trust)
@@ -161,6 +173,7 @@ std::string circumstances_of(const Verdict& verdict) {
   if (verdict.generality && verdict.generality->shapes)
     text += fmt::format("; {}", shapes_in_words(*verdict.generality));
   if (verdict.gradients) text += fmt::format("; gradients judged: {}", verdict.gradients->size());
+  if (verdict.sanitized) text += fmt::format("; sanitized: {}", sanitized_in_words(*verdict.sanitized));
   if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
   if (verdict.comparison && verdict.comparison->error_ratio)
     text +=

@@ -11,6 +11,7 @@
 #include "verify/judge/cpu_path.h"
 #include "verify/judge/in_process_path.h"
 #include "verify/judge/replay_path.h"
+#include "verify/judge/sanitizers.h"
 #include "verify/judge/varied_shapes.h"
 
 namespace kw::verify {
@@ -258,7 +259,7 @@ async::Task<> Attempt::on_cpu() {
   if (compiled.ended) co_return;
   const Judge judge = [&](wire::Weights weights) { return path.interpret(weights); };
   const Evidence seen = co_await under_either_weights(judge);
-  if (seen.ended || !co_await vary_shapes(seen.weights)) co_return;
+  if (seen.ended || !co_await sanitize(seen.weights) || !co_await vary_shapes(seen.weights)) co_return;
   writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(),
                                          .are_triton = calls_.launches() > 0,
                                          .are_decoys = compiled.decoy || seen.decoy});
@@ -344,7 +345,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
   if (varied->generality) writer_.take(std::move(*varied->generality));
   const Evidence audited = co_await replay.audit(weights);
   writer_.take_audit(audited);
-  if (audited.ended || !co_await vary_shapes(weights)) co_return;
+  if (audited.ended || !co_await sanitize(weights) || !co_await vary_shapes(weights)) co_return;
   writer_.finish_right(oracle_.facts(), {.are_there = found.own_launches > 0,
                                          .are_triton = found.triton_launches > 0,
                                          .are_decoys = found.decoy,
@@ -385,6 +386,15 @@ async::Task<Outcome<Attempt::Varied>> Attempt::call_on_the_rest(Varied varied, I
 }
 
 // Whether the attempt goes on.
+async::Task<bool> Attempt::sanitize(wire::Weights weights) {
+  if (settings_.sanitize.empty()) co_return true;
+  Sanitizers::Found found = co_await Sanitizers(case_, oracle_, calls_, weights).run();
+  writer_.take_sanitized(std::move(found.checks));
+  if (found.ended) writer_.end(*found.ended);
+  co_return !found.ended;
+}
+
+// Whether the attempt goes on.
 async::Task<bool> Attempt::vary_shapes(wire::Weights weights) {
   if (settings_.varied_shapes == "off" || !calls_.launched()) co_return true;
   Outcome<std::vector<FamilyTrial>> trials;
@@ -403,7 +413,7 @@ async::Task<> Attempt::finish_in_process(InProcess& in_process, const Evidence& 
     writer_.take(times, moved_bytes());
     if (times.seen.ended) co_return;
   }
-  if (!co_await vary_shapes(judged.weights)) co_return;
+  if (!co_await sanitize(judged.weights) || !co_await vary_shapes(judged.weights)) co_return;
   writer_.finish_right(
       oracle_.facts(),
       {.are_there = calls_.launched(), .are_triton = calls_.launches() > 0, .are_decoys = judged.decoy});

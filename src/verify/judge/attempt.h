@@ -63,6 +63,7 @@ class Attempt {
   async::Task<Outcome<FamilyAnswer>> replay_family(CandidateReplays& replays, FamilyQuestion asked,
                                                    std::vector<std::string>& unreplayed);
   async::Task<Outcome<Varied>> call_on_the_rest(Varied varied, InProcess& in_process, wire::Weights weights);
+  async::Task<bool> sanitize(wire::Weights weights);
   async::Task<bool> vary_shapes(wire::Weights weights);
   async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
   std::size_t shares_needed() const;  // of the device, for its memory

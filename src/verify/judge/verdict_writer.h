@@ -32,6 +32,7 @@ class VerdictWriter {
   // The result under other weights follows: the errors so far are those of another call.
   void forget_errors();
   void take_shapes(std::vector<FamilyTrial> trials);
+  void take_sanitized(std::vector<SanitizerCheck> checks) { verdict_.sanitized = std::move(checks); }
   // From an audit that finds no fault, the verdict takes only the number of trials and the claimed speed-up.
   void take_audit(const Evidence& seen);
   void take_isolation(std::uint32_t layers);
