@@ -45,6 +45,15 @@ class _Backend:
         """The context of a call whose launches have this wire.Effect."""
         yield
 
+    @contextlib.contextmanager
+    def waiting(self):
+        """The context of a call that waits for each launch; `faulty_kernel` is then the first whose launch failed."""
+        yield
+
+    def faulty_kernel(self):
+        """The name of the kernel whose launch failed in waiting(); empty: none did, or it is not known."""
+        return ""
+
 
 class Interpret(_Backend):
     """Triton's interpreter."""
@@ -157,6 +166,19 @@ class Cuda(_Backend):
             yield
         finally:
             self._launches.skip = False
+
+    @contextlib.contextmanager
+    def waiting(self):
+        """Each launch is waited for."""
+        self._launches.waits, self._launches.faulty = True, ""
+        try:
+            yield
+        finally:
+            self._launches.waits = False
+
+    def faulty_kernel(self):
+        """The first kernel whose launch failed on the device."""
+        return self._launches.faulty
 
 
 def unpredictable():

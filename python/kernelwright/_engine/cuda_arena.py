@@ -6,7 +6,7 @@ import torch
 
 from . import cuda_driver
 from .arena_base import ArenaBase
-from .layout import up
+from .layout import LEAST_ALIGNMENT, offset_at_end, up
 
 
 _waiting = []  # lists of deferred mappings, one for each open unmapping_later()
@@ -15,9 +15,11 @@ _waiting = []  # lists of deferred mappings, one for each open unmapping_later()
 class _DeviceMapping:
     """A range of device addresses, unmapped when nothing refers to it."""
 
-    def __init__(self, handle, size, device, wanted):
-        self.address, self.size = cuda_driver.map_handle(handle, size, device, wanted), size
-        weakref.finalize(self, _let_go, self.address, size, handle, cuda_driver.reserved_bytes(size, wanted)).atexit = False
+    def __init__(self, handle, size, device, wanted, behind=0):
+        more = {"behind": behind} if behind else {}
+        self.address, self.size = cuda_driver.map_handle(handle, size, device, wanted, **more), size
+        reserved = cuda_driver.reserved_bytes(size, wanted, behind)
+        weakref.finalize(self, _let_go, self.address, size, handle, reserved).atexit = False
 
 
 def _let_go(*mapping):
@@ -90,6 +92,15 @@ class CudaArena(ArenaBase):
     def bytes(self, offset, size, guarded=False):
         """A uint8 tensor over [offset, offset + size); device pages are too large to guard single tensors."""
         return torch.as_tensor(_Bytes(self._mapping, offset, size), device=self.device)
+
+    def at_edge(self, offset, size):
+        """A copy of these bytes, as a uint8 tensor with an unmapped page behind it; its address keeps its remainder."""
+        unit = cuda_driver.granularity(self.device.index)
+        # The whole unit before it is mapped too, so that a fault is of an access beyond its end.
+        mapped = up(size + LEAST_ALIGNMENT, unit) + unit
+        mapping = _DeviceMapping(cuda_driver.create(mapped, self.device.index), mapped, self.device.index, 0, unit)
+        begin = offset_at_end(mapped, size, offset % LEAST_ALIGNMENT)
+        return torch.as_tensor(_Bytes(mapping, begin, size), device=self.device).copy_(self.bytes(offset, size))
 
     def peek(self, offset):
         """The value of one byte, by a plain copy: PyTorch would load kernels for it, which takes tens of milliseconds."""

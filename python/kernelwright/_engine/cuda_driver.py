@@ -109,12 +109,13 @@ def import_fd(fd):
     return handle.value
 
 
-def map_handle(handle, size, device, wanted=0):
+def map_handle(handle, size, device, wanted=0, behind=0):
     """Map the memory at newly reserved addresses, readable and writable by `device`; returns the address.
 
-    Where `wanted` is not 0, any other address is useless, and AddressTaken is raised.
+    Where `wanted` is not 0, any other address is useless, and AddressTaken is raised. The `behind` bytes after the memory
+    stay unmapped.
     """
-    address, reserved = c_uint64(), reserved_bytes(size, wanted)
+    address, reserved = c_uint64(), reserved_bytes(size, wanted, behind)
     call("cuMemAddressReserve", byref(address), reserved, 0, wanted, 0)
     if wanted and address.value != wanted:
         call("cuMemAddressFree", address.value, reserved)
@@ -146,9 +147,9 @@ def release(handle):
     call("cuMemRelease", handle)
 
 
-def reserved_bytes(size, wanted):
+def reserved_bytes(size, wanted, behind=0):
     """How many addresses map_handle() reserves."""
-    return max(size, WANTED_RESERVED) if wanted else size
+    return max(size + behind, WANTED_RESERVED) if wanted else size + behind
 
 
 def unmap(address, size, handle, reserved):

@@ -2,9 +2,12 @@
 import hashlib
 from collections import OrderedDict
 
+import torch
 from triton.compiler.compiler import CompiledKernel
 
 from . import broker
+
+_wait, _capturing = torch.cuda.synchronize, torch.cuda.is_current_stream_capturing
 
 
 class Launches:
@@ -13,7 +16,22 @@ class Launches:
     def __init__(self, log):
         self.log = log
         self.skip = False
+        self.waits = False  # for each launch, so that a fault of the device is that of one kernel
+        self.faulty = ""  # the first kernel whose launch failed while it was waited for
         self._kernels = OrderedDict()
+
+    def make(self, name, launcher, arguments):
+        """Make a launch of the kernel `name`."""
+        if not self.waits or _capturing():
+            return launcher(*arguments)
+        _wait()  # an earlier fault is not this kernel's
+        try:
+            made = launcher(*arguments)
+            _wait()
+        except Exception:
+            self.faulty = self.faulty or str(name)
+            raise
+        return made
 
     def launched(self, sha256, kernel):
         """Add this kernel to the latest ones."""
@@ -49,12 +67,12 @@ class _Counted:
     def __call__(self, x, y, z, *rest):
         if self._brought:
             self._launches.launched(self._facts["cubin"], self._kernel)
-            return self._launcher(x, y, z, *rest)
+            return self._launches.make(self._name, self._launcher, (x, y, z, *rest))
         self._launches.log.begin(self._name, (x, y, z), max(x, 0) * max(y, 0) * max(z, 0), self._warps)
         self._launches.launched(self._facts["cubin"], self._kernel)
         try:
             if not self._launches.skip:
-                self._launcher(x, y, z, *rest)
+                self._launches.make(self._name, self._launcher, (x, y, z, *rest))
         finally:
             self._launches.log.end(**self._facts)
 

@@ -14,6 +14,12 @@ def up(value, unit):
     return -(-value // unit) * unit
 
 
+def offset_at_end(mapped, size, remainder):
+    """Where `size` bytes begin that end as close to the end of `mapped` bytes as their alignment allows."""
+    offset = mapped - size
+    return offset - (offset - remainder) % LEAST_ALIGNMENT
+
+
 def span(shape, stride):
     """The number of storage elements from the first to the last one of a tensor of this shape and stride."""
     if 0 in shape:

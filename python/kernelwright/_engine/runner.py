@@ -15,11 +15,12 @@ from . import as_reference, convention, errors, packets, recording, seeds, sourc
 from .arena import open_arena
 from .backward_entry import WithEntry, differentiated
 from .cuda_driver import AddressTaken
+from .edges import Edges
 from .guard import Guard, Stop
 from .outputs import place_outputs
-from .replies import COUNT_LIMIT, failed, failed_by, launches
+from .replies import COUNT_LIMIT, NAME_LIMIT, failed, failed_by, launches
 from .values import TooLarge, to_wire
-from .wire import made, text
+from .wire import made, numbers, text
 
 LOAD, CONSTRUCT, CALL = 1, 2, 3
 PAGE_BYTES = 4096
@@ -75,6 +76,7 @@ class Runner:
         self._backend, self._device = backend, device
         self._torch_device = torch.device("cuda", device) if device >= 0 else torch.device("cpu")
         self._file, self._spec, self._callee, self._arena = "", None, None, None
+        self._edges = None  # of a call whose inputs end at unmapped pages
         self._stage, self._loading = None, False
         self._values = []  # results of the first calls
         self._recorded_arena, self._flush, self._host_ms = None, None, timing.GATE_MS[1]
@@ -160,11 +162,31 @@ class Runner:
         timer = self._timer(message.flushL2) if message.timed and self._device >= 0 else None
         if text(message.poison):
             self._backend.poison(text(message.poison))
-        value, returned = self._called(message, message.effect, timer or self._untimed, way=message.backward)
-        self._keep(value)
-        returned.outputs = self._placed(value, returned)
+        self._edges = Edges(self._arena, numbers(message.atEdge)) if numbers(message.atEdge) else None
+        with self._naming_faults() if message.waits else contextlib.nullcontext():
+            value, returned = self._called(message, message.effect, timer or self._untimed, way=message.backward)
+            self._keep(value)
+            self._put_back()
+            returned.outputs = self._placed(value, returned)
         returned.deviceMs = timer.device_ms if timer else -1.0
         return returned
+
+    @contextlib.contextmanager
+    def _naming_faults(self):
+        """The context of a call whose failure names the kernel of a device's fault."""
+        try:
+            with self._backend.waiting():
+                yield
+        except Stop as stop:
+            stop.reply.kernel = packets.clip(self._backend.faulty_kernel(), NAME_LIMIT)
+            raise
+
+    def _put_back(self):
+        if self._edges is None:
+            return
+        with self._guarding("run"):
+            self._edges.put_back()
+        self._edges = None
 
     def _keep(self, value):
         # Two results show whether a later call changes the first; more would only take memory.
@@ -219,7 +241,7 @@ class Runner:
 
     def _ready(self):
         def tensor(ref):
-            return self._arena.tensor(ref, self._backend.guarded)
+            return (self._edges or self._arena).tensor(ref, self._backend.guarded)
         with self._guarding("run"):
             with self._backend.scope():
                 self._callee.prepare(self._arena)

@@ -131,6 +131,7 @@ Blame blame_for(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
     Blame blame = blame_failure(*refusal.failed, where);
     blame.stage = from_string<Stage>(refusal.failed->stage).value_or(where.stage);
     blame.detail = detail_of(*refusal.failed);
+    blame.kernel = to_plain_text(refusal.failed->kernel);
     return blame;
   }
   switch (refusal.lost->why) {

@@ -27,6 +27,7 @@ struct Blame {
   std::optional<ErrorDetail> detail = {};
   std::string times_void = {};  // the reason why earlier times are invalid; empty: they are valid
   std::string doubt = {};       // how neighbours may have caused it; empty: they have not
+  std::string kernel = {};  // of a call that waits: whose launch failed on the device, as its process says
 };
 
 struct Stopped {};  // no verdict

@@ -184,6 +184,8 @@ async::Task<Outcome<wire::ReturnedT>> LiveCalls::call(std::uint32_t trial, How h
   request.poison = std::move(how.poison);
   request.timed = how.timed;
   request.backward = how.backward;
+  request.at_edge = std::move(how.at_edge);
+  request.waits = how.waits;
   ++calls_of_process_;
   request.flush_l2 = how.timed;
   const auto began = async::SteadyClock::now();

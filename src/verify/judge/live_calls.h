@@ -31,6 +31,8 @@ class LiveCalls {
     bool timed = false;
     std::string poison = {};  // of the memory that the candidate allocates; empty: as before
     wire::Backward backward = wire::Backward::once;
+    std::vector<std::uint64_t> at_edge = {};  // offsets of tensors behind whose end no address is mapped
+    bool waits = false;                       // for each launch, so that a device's fault names its kernel
   };
 
   LiveCalls(Case of, OracleSide& oracle) : case_(of), oracle_(oracle) {}

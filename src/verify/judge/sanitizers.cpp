@@ -3,9 +3,19 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <variant>
 
 namespace kw::verify {
 namespace {
+
+constexpr std::size_t most_edges = 8;  // each costs 4 MiB beside its own bytes
+constexpr const char* beyond_the_end = "access beyond the end";
+
+// The device refused an address. A misaligned one is no fault of bounds: only the copies lie at odd places.
+bool is_fault(const Blame& blame) {
+  return blame.error_class == ErrorClass::illegal_memory_access && blame.fault == Fault::kernel &&
+         !blame.error.contains("misaligned");
+}
 
 SanitizerCheck not_run(Sanitizer check, std::string why) {
   return {.check = check, .outcome = SanitizerOutcome::not_run, .why_not = std::move(why)};
@@ -56,12 +66,61 @@ async::Task<Sanitizers::Checked> Sanitizers::check(Sanitizer which) {
   return check_by_tool(which);
 }
 
+// A wrong result is one wherever its inputs lie. Any other failure proves nothing: the candidate was right.
+Sanitizers::Checked Sanitizers::unless_wrong(Ended ended) {
+  auto* blame = std::get_if<Blame>(&ended);
+  if (blame == nullptr) return std::unexpected(std::move(ended));
+  if (blame->stage != Stage::judge || blame->fault != Fault::kernel)
+    return not_run(Sanitizer::bounds, blame->error);
+  blame->error = "with inputs that end at unmapped pages: " + blame->error;
+  blame->times_void = "the candidate is not right where inputs end at unmapped pages";
+  return std::unexpected(std::move(ended));
+}
+
 // Without a GPU the interpreter refuses every access beyond a tensor, and a page that faults follows each
 // input in every trial.
 async::Task<Sanitizers::Checked> Sanitizers::check_bounds() {
   if (case_.settings.device == Device::cpu)
     co_return SanitizerCheck{.check = Sanitizer::bounds, .outcome = SanitizerOutcome::clean};
-  co_return not_run(Sanitizer::bounds, "this version cannot on a GPU");
+  std::vector<EdgeTensor> tensors = edge_tensors(oracle_.spec(), most_edges);
+  if (tensors.empty()) co_return not_run(Sanitizer::bounds, "no input or weight has memory of its own");
+  auto fault = co_await fault_at_edge(tensors, false);
+  if (!fault) co_return unless_wrong(std::move(fault.error()));
+  if (!*fault) co_return SanitizerCheck{.check = Sanitizer::bounds, .outcome = SanitizerOutcome::clean};
+  co_return co_await find_beyond(std::move(tensors));
+}
+
+// A fault counts if it comes again in another process: with one tensor at the edge, which is then the one, or
+// else with all of them.
+async::Task<Sanitizers::Checked> Sanitizers::find_beyond(std::vector<EdgeTensor> tensors) {
+  for (std::size_t at = 0; at <= tensors.size(); ++at) {
+    const bool is_one = at < tensors.size();
+    auto fault = co_await fault_at_edge(is_one ? std::vector{tensors[at]} : tensors, true);
+    if (!fault) co_return unless_wrong(std::move(fault.error()));
+    if (!*fault) continue;
+    SanitizerFinding finding{.kind = beyond_the_end};
+    if (!(*fault)->kernel.empty()) finding.kernel = (*fault)->kernel;
+    if (is_one) finding.tensor = tensors[at].name;
+    co_return SanitizerCheck{
+        .check = Sanitizer::bounds, .outcome = SanitizerOutcome::found, .findings = {std::move(finding)}};
+  }
+  co_return not_run(Sanitizer::bounds, "a fault of the device did not come again");
+}
+
+async::Task<Outcome<Sanitizers::DeviceFault>> Sanitizers::fault_at_edge(std::vector<EdgeTensor> tensors,
+                                                                        bool waits) {
+  LiveCalls::How how{.waits = waits};
+  for (const EdgeTensor& each : tensors) how.at_edge.push_back(each.offset);
+  Evidence seen{.weights = weights_};
+  calls_.restart_clock();
+  auto done = co_await calls_.start(case_.context.plain_runners);
+  if (done) done = co_await calls_.load(wire::Mode::cuda, "nan", seen);
+  if (done) done = co_await calls_.trial(0, std::move(how), case_.settings.timeout, seen);
+  co_await calls_.end();
+  if (done) co_return DeviceFault{};
+  if (const auto* blame = std::get_if<Blame>(&done.error()); blame != nullptr && is_fault(*blame))
+    co_return *blame;
+  co_return std::unexpected(std::move(done.error()));
 }
 
 async::Task<Sanitizers::Checked> Sanitizers::check_by_tool(Sanitizer tool) {

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "types/sanitized.h"
+#include "verify/judge/blame.h"
 #include "verify/judge/context.h"
+#include "verify/judge/edges.h"
 #include "verify/judge/live_calls.h"
+#include "verify/judge/oracle_side.h"
 
 namespace kw::verify {
 
@@ -33,12 +36,18 @@ class Sanitizers {
   using Checked = Outcome<SanitizerCheck>;
   async::Task<Checked> check(Sanitizer which);
   async::Task<Checked> check_bounds();
+  static Checked unless_wrong(Ended ended);
+  async::Task<Checked> find_beyond(std::vector<EdgeTensor> tensors);
+  // A fault of the device in one call, in a process of its own, with these tensors at an unmapped page's
+  // edge.
+  using DeviceFault = std::optional<Blame>;
+  async::Task<Outcome<DeviceFault>> fault_at_edge(std::vector<EdgeTensor> tensors, bool waits);
   async::Task<Checked> check_by_tool(Sanitizer tool);
 
   Case case_;
-  [[maybe_unused]] OracleSide& oracle_;
+  OracleSide& oracle_;
   LiveCalls& calls_;
-  [[maybe_unused]] wire::Weights weights_;
+  wire::Weights weights_;
 };
 
 }  // namespace kw::verify
