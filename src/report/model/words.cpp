@@ -32,6 +32,8 @@ std::string_view page_of(explain::WordKind kind) {
       return "docs/verdict.md#comparison-calling-convention-and-launches";
     case WordKind::isolation:
       return "docs/isolation.md";
+    case WordKind::sanitizer:
+      return "docs/sanitize.md";
     case WordKind::task_mark:
       return "docs/certify.md#marks";
   }

@@ -58,6 +58,7 @@ std::vector<Entry> all_entries() {
   add<Stage>(WordKind::stage, entries);
   add<Fault>(WordKind::fault, entries);
   add<IsolationLevel>(WordKind::isolation, entries);
+  add<Sanitizer>(WordKind::sanitizer, entries);
   add<TaskMark>(WordKind::task_mark, entries);
   return entries;
 }
@@ -82,6 +83,8 @@ std::string_view in_words(WordKind kind) {
       return "fault";
     case WordKind::isolation:
       return "level of isolation";
+    case WordKind::sanitizer:
+      return "check of --sanitize";
     case WordKind::task_mark:
       return "mark of a task";
   }

@@ -13,7 +13,7 @@
 namespace kw::explain {
 
 BOOST_DEFINE_ENUM_CLASS(WordKind, status, error_class, counts_reason, flag, trust, shapes, stage, fault,
-                        isolation, task_mark)
+                        isolation, sanitizer, task_mark)
 
 struct Entry {
   WordKind kind;

@@ -33,6 +33,9 @@ Words words_of(CountsReason reason);
 // The meaning of a mark of `certify`.
 Words words_of(TaskMark mark);
 
+// What a check of --sanitize looks for.
+Words words_of(Sanitizer check);
+
 // The event of a stage: "its kernels are compiled".
 std::string_view words_of(Stage stage);
 std::string_view words_of(Fault fault);

@@ -46,6 +46,7 @@ TEST(Glossary, HasEveryValueOfEveryEnumerationOfAVerdict) {
   want(enum_words<Stage>);
   want(enum_words<Fault>);
   want(enum_words<IsolationLevel>);
+  want(enum_words<Sanitizer>);
   want(enum_words<TaskMark>);
   EXPECT_EQ(words, wanted);
 }
