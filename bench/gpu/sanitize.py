@@ -115,7 +115,7 @@ def tool_outcome(tool, command):
 
 
 def main(words):
-    """Checks each candidate; with --call or --edge it makes one call in this process."""
+    """Checks each candidate; with --call it makes one call in this process."""
     if words[0] == "--call":
         return one_call(words[1], words[2])
     for candidate in words[1:]:

@@ -120,6 +120,29 @@ def test_an_illegal_access_has_its_name(server, task):
     assert failure(runner.call(task))[:2] == ("run", "illegal_memory_access")
 
 
+def at_edges(task):
+    """The offsets of the inputs."""
+    return [int(each.tensor.offset) for each in task.spec.inputs.items]
+
+
+def test_inputs_at_an_unmapped_page_have_their_values(server, task):
+    runner = server.spawn(device=0)
+    loaded(runner, ADD, task)
+    x, y = (task.arena.tensor(each.tensor) for each in task.spec.inputs.items)
+    for waits in (False, True):
+        assert torch.equal(task.result(runner.call(task, at_edge=at_edges(task), waits=waits)), x + y)
+    assert runner.exited() == 0
+
+
+def test_a_read_beyond_an_unmapped_page_is_a_fault_of_its_kernel(server, task):
+    beyond = ADD.replace("tl.load(y + at, mask=inside)", "tl.load(y + at + 1)")
+    runner = server.spawn(device=0)
+    loaded(runner, beyond, task)
+    assert isinstance(runner.call(task, at_edge=at_edges(task)[:1], waits=True), wire.ReturnedT)
+    answer = runner.call(task, at_edge=at_edges(task)[1:], waits=True)
+    assert failure(answer)[:2] == ("run", "illegal_memory_access") and text(answer.kernel) == "add_kernel"
+
+
 def test_modules_are_constructed_as_the_reference(server):
     with moved_initialisers(3):
         reference = torch.nn.Linear(8, 8)
