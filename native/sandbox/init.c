@@ -140,6 +140,7 @@ static int set_up(kw_job* job) {
   if (kw_applied(job, KW_LAYER_MOUNT_NS)) error = kw_build_root(job);
   if (error != 0) return error;
   if (kw_applied(job, KW_LAYER_UTS_NS)) sethostname("runner", 6);
+  kw_raise_loopback(job);
   return kw_applied(job, KW_LAYER_ROOT) ? 0 : make_home(job);
 }
 

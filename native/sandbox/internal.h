@@ -63,6 +63,7 @@ void kw_join_cgroups(kw_job* job);
 
 // layers.c: namespaces and identity
 void kw_enter_namespaces(kw_job* job);
+void kw_raise_loopback(const kw_job* job);
 int kw_become(uint32_t uid);
 int kw_drop_identity(kw_job* job);
 void kw_keep_capabilities(uint64_t mask);

@@ -50,10 +50,11 @@ static uint64_t file_rights(long abi) {
   return (1ull << bits) - 1;
 }
 
-static int create(rules_t* rules) {
+static int create(rules_t* rules, bool tools) {
   long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_FLAG);
   if (abi < 1) return abi < 0 ? errno : ENOSYS;
-  ruleset_t ruleset = {.files = file_rights(abi), .net = abi >= 4 ? TCP : 0, .scoped = abi >= 6 ? SCOPED : 0};
+  ruleset_t ruleset = {
+      .files = file_rights(abi), .net = abi >= 4 && !tools ? TCP : 0, .scoped = abi >= 6 ? SCOPED : 0};
   size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
   rules->handled = ruleset.files;
   rules->fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size, 0);
@@ -101,7 +102,7 @@ static int allow_writing(const kw_job* job, rules_t* rules) {
 int kw_landlock(kw_job* job) {
   if (kw_skips(job, KW_LAYER_LANDLOCK)) return 0;
   rules_t rules = {.fd = -1};
-  int error = create(&rules);
+  int error = create(&rules, job->policy->tools != 0);
   if (error == 0) {
     error = allow_reading(job, &rules);
     if (error == 0) error = allow_writing(job, &rules);

@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -178,6 +181,20 @@ void kw_enter_namespaces(kw_job* job) {
   enter(job, KW_LAYER_NET_NS, CLONE_NEWNET);
   enter(job, KW_LAYER_IPC_NS, CLONE_NEWIPC);
   enter(job, KW_LAYER_UTS_NS, CLONE_NEWUTS);
+}
+
+// A new network namespace has a loopback device that is down. Without it a tool finds no way to its target,
+// and says so.
+void kw_raise_loopback(const kw_job* job) {
+  if (job->policy->tools == 0 || !kw_applied(job, KW_LAYER_NET_NS)) return;
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return;
+  struct ifreq request = {.ifr_name = "lo"};
+  if (ioctl(fd, SIOCGIFFLAGS, &request) == 0) {
+    request.ifr_flags |= IFF_UP;
+    ioctl(fd, SIOCSIFFLAGS, &request);
+  }
+  close(fd);
 }
 
 // Names of layers, and the report of their results.

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 #define KW_CONFINE_API __attribute__((visibility("default")))
-#define KW_CONFINE_VERSION 1u
+#define KW_CONFINE_VERSION 2u
 
 #define KW_LAYER_USER_NS (1u << 0)  // needed only without root
 #define KW_LAYER_MOUNT_NS (1u << 1)
@@ -52,6 +52,8 @@ typedef struct {
   const char* cgroup_name;       // unique on this host; NULL: no cgroup
   uint32_t require;              // required layers: nothing is run without them
   uint32_t gpu_node;             // 0: every GPU; N + 1: /dev/nvidiaN alone
+  uint32_t tools;                // 1: its processes may trace each other and talk by a loopback of their own
+  uint32_t padding;
 } kw_policy;
 
 // ---- packets to the supervisor, on the SOCK_SEQPACKET socket status_fd ---------------------------------

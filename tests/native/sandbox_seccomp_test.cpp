@@ -2,6 +2,7 @@
 // the filter: the kernel refuses their arguments too.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -88,6 +89,43 @@ class Seccomp : public testing::Test {
 TEST_F(Seccomp, SocketsOfOtherFamiliesAreRefused) {
   for (int family : {AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK, AF_ALG})
     EXPECT_EQ(inside([=] { return socket(family, SOCK_RAW, 0); }), EAFNOSUPPORT) << family;
+}
+
+// What the tools of a sandbox need: errno inside one for them.
+int inside_with_tools(const std::function<long()>& body) {
+  kw_policy policy = small_policy();
+  policy.tools = 1;
+  const Sandbox box = run({"Granted", 0}, policy, [&](int) { return body() >= 0 ? 0 : errno; });
+  return box.has_exited && WIFEXITED(box.exited.wait_status) ? WEXITSTATUS(box.exited.wait_status) : -1;
+}
+
+// Binds and connects on the loopback of its own network namespace.
+long reach_loopback() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const int here = socket(AF_INET, SOCK_STREAM, 0);
+  const int there = socket(AF_INET, SOCK_STREAM, 0);
+  auto* at = reinterpret_cast<sockaddr*>(&address);
+  if (here < 0 || bind(here, at, size) != 0 || listen(here, 1) != 0 || getsockname(here, at, &size) != 0)
+    return -1;
+  return connect(there, at, size);
+}
+
+TEST_F(Seccomp, ToolsTalkByTheirOwnLoopback) {
+  EXPECT_EQ(inside(reach_loopback), EAFNOSUPPORT);
+  EXPECT_EQ(inside_with_tools(reach_loopback), 0);
+}
+
+TEST_F(Seccomp, ToolsGetNoOtherSockets) {
+  for (int family : {AF_UNSPEC, AF_NETLINK, AF_PACKET, AF_VSOCK, AF_ALG, AF_IPX})
+    EXPECT_EQ(inside_with_tools([=] { return socket(family, SOCK_RAW, 0); }), EAFNOSUPPORT) << family;
+}
+
+TEST_F(Seccomp, ToolsReachTheirOwnProcessesOnly) {
+  EXPECT_EQ(inside_with_tools([] { return syscall(SYS_ptrace, -1L, -1L, 0L, 0L); }), ESRCH);
+  EXPECT_EQ(inside_with_tools([] { return syscall(SYS_bpf, -1L, 0L, 0L); }), EPERM);
 }
 
 TEST_F(Seccomp, PairsOfOtherFamiliesAreRefused) {

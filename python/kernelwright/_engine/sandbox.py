@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .installed import find_library, library_folders
 
-VERSION = 1
+VERSION = 2
 LIBRARY = "libkwsandbox.so"
 
 # Bit n of a mask of layers.
@@ -33,6 +33,8 @@ class _Policy(ctypes.Structure):
         ("cgroup_name", ctypes.c_char_p),
         ("require", ctypes.c_uint32),
         ("gpu_node", ctypes.c_uint32),
+        ("tools", ctypes.c_uint32),
+        ("padding", ctypes.c_uint32),
     ]
 
 
