@@ -15,6 +15,7 @@
 
 #include "base/core/files.h"
 #include "server.h"
+#include "tool_host.h"
 #include "verify/census/census_file.h"
 #include "worker.h"
 
@@ -68,10 +69,15 @@ int main(int count, char** words) {
   std::optional<int> value = count == 3 ? number(words[2]) : std::nullopt;
   if (value && std::strcmp(words[1], "--control") == 0) return serve(*value);
   if (value && std::strcmp(words[1], "--probe") == 0) return probe(*value);
+  // A tool starts this one, for the host of both: tool_host.h.
+  if (count == 4 && std::strcmp(words[1], "--connect") == 0)
+    if (auto device = number(words[3])) return kw::replayer::serve_traced(words[2], *device);
   if (count > 3 && std::strcmp(words[1], "--census") == 0)
     if (auto capability = number(words[2]))
       return write_census(static_cast<unsigned>(*capability), {words + 3, words + count});
-  std::fputs("usage: kernelwright-replayer --control FD | --probe DEVICE | --census CAPABILITY FOLDER...\n",
-             stderr);
+  std::fputs(
+      "usage: kernelwright-replayer --control FD | --connect SOCKET DEVICE | --probe DEVICE | "
+      "--census CAPABILITY FOLDER...\n",
+      stderr);
   return usage_error;
 }

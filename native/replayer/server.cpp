@@ -26,6 +26,7 @@
 #include "base/core/files.h"
 #include "base/core/text.h"
 #include "sandbox.h"
+#include "tool_host.h"
 #include "verify/messages/message.h"
 #include "worker.h"
 
@@ -218,6 +219,7 @@ void confine(const wire::SpawnT& spawn, int status) {
   policy.cpu_s = spawn.cpu_s;
   policy.gpu = spawn.device >= 0 ? 1 : 0;
   policy.gpu_node = gpu_node(spawn);
+  policy.tools = spawn.tool.empty() ? 0 : 1;
   policy.readable = readable.data();
   policy.cgroup_name = spawn.cgroup.empty() ? nullptr : spawn.cgroup.c_str();
   policy.require = spawn.required_layers;
@@ -261,7 +263,8 @@ void isolate(const wire::SpawnT& spawn, int status) {
   isolate(spawn, fds[status_fd].get());
   int control = fds[control_fd].get();
   kw_close_others(&control, 1);
-  int status = serve(control, std::min(spawn.device, 0));
+  const int device = std::min(spawn.device, 0);
+  int status = spawn.tool.empty() ? serve(control, device) : serve_under_tool(control, spawn.tool, device);
   std::fflush(nullptr);
   ::_exit(status);
 }
@@ -290,19 +293,17 @@ int serve_forks(int control, const std::function<int(int, int)>& serve) {
 
 namespace {
 
-Outcome<std::unique_ptr<Worker>> started(driver::Driver& driver, int device) {
+Outcome<std::unique_ptr<Worker>> started(driver::Driver& driver, int device, Timing timing) {
   if (const char* missing = driver::load(driver); *missing != '\0')
     return infrastructure(std::string(missing) +
                           " is missing: the NVIDIA driver is not installed, or too old");
   if (device < 0) return infrastructure("a replayer needs a device");
-  return Worker::start(driver, device);
+  return Worker::start(driver, device, timing);
 }
 
-}  // namespace
+using Started = Outcome<std::unique_ptr<Worker>>;
 
-int serve_replays(int control, int device) {
-  static driver::Driver driver;  // must outlive everything on the device
-  auto worker = started(driver, device);
+void answer_all(int control, Started& worker) {
   if (!worker) std::fprintf(stderr, "%s\n", worker.error().error.c_str());
   while (auto packet = receive_packet(control)) {
     std::string reply;
@@ -316,6 +317,20 @@ int serve_replays(int control, int device) {
     if (!send_packet(control, reply)) break;
     if (worker && (*worker)->spent()) break;
   }
+}
+
+}  // namespace
+
+void answer_requests(int control, int device, Timing timing) {
+  static driver::Driver driver;  // must outlive everything on the device
+  Started worker = started(driver, device, timing);
+  answer_all(control, worker);
+}
+
+int serve_replays(int control, int device) {
+  static driver::Driver driver;
+  Started worker = started(driver, device, Timing::measured);
+  answer_all(control, worker);
   // An orderly teardown takes time and fails with a broken context. The driver cleans up after the process.
   std::fflush(nullptr);
   ::_exit(0);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/core/files.h"
+#include "worker.h"
 
 namespace kw::replayer {
 
@@ -37,5 +38,8 @@ int serve_forks(int control, const std::function<int(int control, int device)>& 
 
 // A replayer's main function: answers requests until the other end closes or the context is broken.
 int serve_replays(int control, int device);
+
+// The same, and then gives back all that it holds on the device.
+void answer_requests(int control, int device, Timing timing);
 
 }  // namespace kw::replayer

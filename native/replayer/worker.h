@@ -15,12 +15,16 @@
 
 namespace kw::replayer {
 
+// Whether the replayer's clock is used. A tool may not let work wait behind a gate.
+enum class Timing { measured, none };
+
 // Answers the supervisor's requests, one after another.
 class Worker {
  public:
   // Creates the context and reserves addresses, so that a spare process has done both before its first
   // request.
-  static Outcome<std::unique_ptr<Worker>> start(const driver::Driver& driver, int ordinal);
+  static Outcome<std::unique_ptr<Worker>> start(const driver::Driver& driver, int ordinal,
+                                                Timing timing = Timing::measured);
   ~Worker();
 
   // Returns the reply's packet.

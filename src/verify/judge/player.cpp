@@ -118,6 +118,28 @@ async::Task<Result<>> Player::start(Queues queues) {
   co_return Result<>{};
 }
 
+async::Task<Result<>> Player::start_under(const engine::Tool& tool, std::chrono::milliseconds limit) {
+  auto worker = co_await context_.wide_replayers.take_under(tool, Deadline::in(spawn_limit));
+  if (!worker) co_return std::unexpected(worker.error());
+  (*worker)->heed(&stop_);
+  replayer_ = std::make_unique<engine::Replayer>(std::move(*worker));
+  queues_ = Queues::many;
+  load_limit_ = limit;
+  co_return Result<>{};
+}
+
+async::Task<std::expected<std::string, std::string>> Player::conclude(std::chrono::milliseconds limit) {
+  constexpr std::size_t most_bytes = std::size_t{4} << 20;
+  auto report = co_await replayer_->conclude(Deadline::in(limit));
+  const std::string printed = replayer_->printed();
+  co_await end();
+  if (!report) co_return std::unexpected(refusal_words(report.error()));
+  if (!*report) co_return printed;  // a tool that does not start says so on its output
+  auto text = read_memory_file(*report, most_bytes);
+  if (!text) co_return std::unexpected(text.error().what);
+  co_return *text + "\n" + printed;
+}
+
 async::Task<std::expected<engine::DrawnInputs, ReplayFailure>> Player::draw(Inputs inputs, bool mapped) {
   wire::DrawT request;
   request.seed = inputs.seed;
@@ -142,7 +164,7 @@ async::Task<std::expected<void, ReplayFailure>> Player::add(std::shared_ptr<cons
   request.outputs = tape->places.spans;
   engine::Replayer::Files files{tape->recorded.recording.get(), drawn->arena.get(),
                                 tape->recorded.state.get()};
-  auto loaded = co_await replayer_->load(std::move(request), files, Deadline::in(replay_load_limit));
+  auto loaded = co_await replayer_->load(std::move(request), files, Deadline::in(load_limit_));
   if (!loaded)
     co_return std::unexpected(ReplayFailure{ReplayFailure::Of::replayer, std::move(loaded.error())});
   tapes_.push_back(std::move(tape));

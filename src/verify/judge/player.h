@@ -59,6 +59,8 @@ class Player {
 
   // Takes a replayer process and loads no recording.
   async::Task<Result<>> start(Queues queues = Queues::one);
+  // The same under a tool, which slows everything down: `limit` is that of each request from then on.
+  async::Task<Result<>> start_under(const engine::Tool& tool, std::chrono::milliseconds limit);
   // Loads one more recording. ReplayFailure whose refusal is of class unsupported_candidate: it cannot be
   // replayed.
   async::Task<std::expected<void, ReplayFailure>> add(std::shared_ptr<const Tape> tape);
@@ -94,6 +96,8 @@ class Player {
                                                                  bool outputs_only = false);
 
   async::Task<> end();
+  // Of one under a tool: ends it, and returns the tool's report, or why there is none.
+  async::Task<std::expected<std::string, std::string>> conclude(std::chrono::milliseconds limit);
 
   // Whose fault the failure of a replay is that was right before. It is the kernel's if its launches failed
   // or did not end, and a new process draws inputs and loads the recording afterwards: then the device works.
@@ -118,6 +122,7 @@ class Player {
   Queues queues_ = Queues::one;
   std::vector<std::shared_ptr<const Tape>> tapes_;
   std::vector<wire::ReplayableT> facts_;
+  std::chrono::milliseconds load_limit_ = replay_load_limit;
 };
 
 // A reference's player stays with the oracle whose arena it maps, for the next candidate on the same task.

@@ -108,6 +108,13 @@ async::Task<std::expected<wire::ReplayedT, WorkerFailure>> Replayer::replay(wire
   co_return std::move(answer->message);
 }
 
+async::Task<std::expected<Fd, WorkerFailure>> Replayer::conclude(async::Deadline deadline) {
+  auto answer = co_await exchange<wire::ConcludedT>(*worker_, wire::encode(wire::ConcludeT()), {}, deadline);
+  if (!answer) co_return std::unexpected(std::move(answer.error()));
+  if (answer->fds.empty()) co_return Fd();
+  co_return std::move(answer->fds.front());
+}
+
 namespace {
 
 constexpr std::size_t most_cubin_bytes = std::size_t{128}

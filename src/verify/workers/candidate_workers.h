@@ -97,8 +97,12 @@ class Replayer {
   async::Task<std::expected<wire::ReplayedT, WorkerFailure>> replay(wire::ReplayT request,
                                                                     async::Deadline deadline);
 
+  // Of one under a tool: lets both end in order, and returns the tool's report; no file: it wrote none.
+  async::Task<std::expected<Fd, WorkerFailure>> conclude(async::Deadline deadline);
+
   async::Task<Exit> end() { return worker_->end(); }
   std::uint32_t layers() const { return worker_->layers(); }
+  std::string printed() const { return worker_->printed(); }
 
  private:
   std::unique_ptr<Worker> worker_;

@@ -259,14 +259,30 @@ async::Task<Result<std::unique_ptr<Worker>>> ForkServer::spawn(SpawnRequest requ
 
 using namespace std::chrono_literals;
 
-async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::fork(async::Deadline deadline) {
-  std::shared_ptr<ForkServer> server = server_;
+SpawnRequest SpareWorkers::request() const {
   SpawnRequest request;
   request.role = options_.role;
   request.device = options_.device;
   request.limits = options_.limits;
   request.environment = options_.environment;
-  co_return co_await server->spawn(std::move(request), deadline);
+  return request;
+}
+
+async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::fork(async::Deadline deadline) {
+  std::shared_ptr<ForkServer> server = server_;
+  co_return co_await server->spawn(request(), deadline);
+}
+
+async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::take_under(const Tool& tool,
+                                                                      async::Deadline deadline) {
+  std::shared_ptr<ForkServer> server = server_;
+  const std::filesystem::path& replayer = server->options().installation.replayer;
+  SpawnRequest wanted = request();
+  wanted.tool = tool.words;
+  wanted.tool.push_back(replayer.string());
+  wanted.readable = tool.readable;
+  wanted.readable.push_back(replayer.string());
+  co_return co_await server->spawn(std::move(wanted), deadline);
 }
 
 async::Task<Result<std::unique_ptr<Worker>>> SpareWorkers::take(async::Deadline deadline) {

@@ -90,9 +90,12 @@ class SpareWorkers {
       : loop_(loop), server_(server), options_(std::move(options)), places_(loop, options_.count) {}
 
   async::Task<Result<std::unique_ptr<Worker>>> take(async::Deadline deadline);
+  // Forks a replayer that the tool starts.
+  async::Task<Result<std::unique_ptr<Worker>>> take_under(const Tool& tool, async::Deadline deadline);
   async::Task<> end();
 
  private:
+  SpawnRequest request() const;
   async::Task<Result<std::unique_ptr<Worker>>> fork(async::Deadline deadline);
   void refill();
   async::Task<> add_one(async::Semaphore::Place place);

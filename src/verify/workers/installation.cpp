@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <sstream>
 
 namespace kw::engine {
@@ -59,7 +61,46 @@ fs::path on_path(const std::string& name) {
   return {};
 }
 
+// The newest of the folders FOLDER/PREFIX*: names end with a version.
+std::vector<fs::path> newest_first(const fs::path& folder, const std::string& prefix) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& each : fs::directory_iterator(folder, ignored))
+    if (each.path().filename().string().starts_with(prefix)) found.push_back(each.path());
+  std::ranges::sort(found, std::greater<>());
+  return found;
+}
+
 }  // namespace
+
+fs::path find_compute_sanitizer() {
+  const char* name = "compute-sanitizer";
+  if (fs::path path = on_path(name); !path.empty()) return path;
+  std::vector<fs::path> places;
+  for (const char* home : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* path = std::getenv(home)) places.push_back(fs::path(path) / "bin");
+  places.emplace_back("/usr/local/cuda/bin");
+  for (const fs::path& toolkit : newest_first("/usr/local", "cuda-")) places.push_back(toolkit / "bin");
+  for (const fs::path& package : newest_first("/opt/nvidia", "")) {
+    places.push_back(package);
+    places.push_back(package / name);
+  }
+  for (const fs::path& folder : places)
+    if (runs(folder / name)) return folder / name;
+  return {};
+}
+
+// The program in a toolkit's bin is a script that starts another beside bin.
+std::vector<std::string> paths_of_compute_sanitizer(const fs::path& program) {
+  std::error_code error;
+  const fs::path real = fs::canonical(program, error);
+  if (error) return {};
+  std::vector<std::string> paths{"/etc/hosts", program.string(), real.parent_path().string()};
+  if (const fs::path beside = real.parent_path().parent_path() / "compute-sanitizer";
+      fs::is_directory(beside, error))
+    paths.push_back(beside.string());
+  return paths;
+}
 
 Result<Python> find_python(const std::string& asked, const Installation& installation) {
   if (!asked.empty()) {

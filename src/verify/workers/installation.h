@@ -26,6 +26,18 @@ bool records(const Installation& installation);
 
 Result<Installation> find_installation();
 
+// A program under which a replayer runs, with its first words, and the paths that it reads.
+struct Tool {
+  std::vector<std::string> words;
+  std::vector<std::string> readable = {};
+};
+
+// NVIDIA's compute-sanitizer: of PATH, $CUDA_HOME, a CUDA toolkit in /usr/local, or /opt/nvidia. Empty: it is
+// not installed.
+std::filesystem::path find_compute_sanitizer();
+// The paths of its installation beside those that every sandbox shows.
+std::vector<std::string> paths_of_compute_sanitizer(const std::filesystem::path& program);
+
 // Finds the Python with PyTorch and Triton.
 struct Python {
   std::filesystem::path path;

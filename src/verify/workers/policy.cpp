@@ -36,6 +36,7 @@ wire::SpawnT to_message(const SpawnRequest& request, std::uint32_t slot) {
   spawn.cgroup = fmt::format("kernelwright-{}-{}", ::getpid(), slot);
   spawn.required_layers = request.unconfined ? 0U : partial_layers;
   spawn.environment = request.environment;
+  spawn.tool = request.tool;
   spawn.unconfined = request.unconfined;
   return spawn;
 }

@@ -27,6 +27,7 @@ struct SpawnRequest {
   std::uint64_t mapped_bytes = 0;  // by the fork server; 0: no address space limit
   std::vector<std::string> readable;
   std::vector<std::string> environment;  // NAME=value, in addition to the fork server's
+  std::vector<std::string> tool;  // of a replayer: the program under which it runs, and its first words
   bool unconfined = false;
 };
 
