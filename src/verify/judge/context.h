@@ -72,6 +72,7 @@ struct Context {
   std::shared_ptr<Timeline> timeline;   // null: none is kept
   Environment environment;
   std::chrono::milliseconds interpreted_call_limit{static_cast<long>(4 * cpu_call_budget_ms)};
+  std::string compute_sanitizer = {};  // the program's path; empty: it is not installed
 };
 
 using StageTimes = std::map<Stage, double>;  // milliseconds

@@ -105,7 +105,9 @@ struct LocalVerifier::Lane {
                 gpu == nullptr ? -1 : gpu->ordinal,
                 of.why_no_replay_,
                 of.options_.timeline,
-                std::move(environment)} {}
+                std::move(environment)} {
+    if (gpu != nullptr) context.compute_sanitizer = engine::find_compute_sanitizer().string();
+  }
 
   engine::OraclePool oracles;
   engine::SpareWorkers runners;

@@ -1,0 +1,27 @@
+// What compute-sanitizer's text says of a replay. The text holds names of the candidate's choice.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kw::verify {
+
+enum class ReportOf { memcheck, racecheck };
+
+struct ToolFinding {
+  std::string kind;         // "write of 4 bytes beyond shared memory"
+  std::string kernel = {};  // as the tool names it; empty: not known
+  std::string place = {};   // "kernel.py:12"; empty: not known
+  bool operator==(const ToolFinding&) const = default;
+};
+
+struct ToolReport {
+  std::vector<ToolFinding> findings = {};  // errors alone, each once: many threads make the same access
+  // Why a report without findings proves nothing; empty: the tool came to its end and counted no error.
+  std::string why_not = {};
+};
+
+ToolReport read_tool_report(ReportOf tool, std::string_view text);
+
+}  // namespace kw::verify
