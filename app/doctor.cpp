@@ -212,6 +212,15 @@ void examine_replays(const std::vector<verify::Gpu>& gpus, Findings& found) {
   }
 }
 
+// Only --sanitize needs it, so a machine without it lacks nothing.
+void examine_sanitizer(Findings& found) {
+  const std::filesystem::path tool = engine::find_compute_sanitizer();
+  found.push_back(
+      tool.empty() ? Finding{Grade::less, "no compute-sanitizer: --sanitize memcheck,racecheck are not run",
+                             "install the one of NVIDIA's CUDA toolkit, on PATH or in /usr/local/cuda"}
+                   : Finding{Grade::ok, fmt::format("compute-sanitizer: {}", tool.string()), ""});
+}
+
 void examine_gpus(const json::object& probe, Findings& found) {
   std::vector<verify::Gpu> gpus = verify::visible_gpus();
   if (gpus.empty())
@@ -222,6 +231,7 @@ void examine_gpus(const json::object& probe, Findings& found) {
                      fmt::format("GPU {}: {}, driver {}", gpu.ordinal, gpu.name, verify::driver_version()),
                      ""});
   examine_replays(gpus, found);
+  if (!gpus.empty()) examine_sanitizer(found);
   const json::value* cuda = probe.if_contains("cuda");
   bool seen = cuda != nullptr && cuda->is_object() && cuda->as_object().if_contains("devices") != nullptr &&
               !cuda->as_object().at("devices").as_array().empty();

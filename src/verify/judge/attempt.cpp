@@ -259,7 +259,7 @@ async::Task<> Attempt::on_cpu() {
   if (compiled.ended) co_return;
   const Judge judge = [&](wire::Weights weights) { return path.interpret(weights); };
   const Evidence seen = co_await under_either_weights(judge);
-  if (seen.ended || !co_await sanitize(seen.weights) || !co_await vary_shapes(seen.weights)) co_return;
+  if (seen.ended || !co_await sanitize(seen.weights, {}) || !co_await vary_shapes(seen.weights)) co_return;
   writer_.finish_right(oracle_.facts(), {.are_there = calls_.launched(),
                                          .are_triton = calls_.launches() > 0,
                                          .are_decoys = compiled.decoy || seen.decoy});
@@ -345,7 +345,9 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
   if (varied->generality) writer_.take(std::move(*varied->generality));
   const Evidence audited = co_await replay.audit(weights);
   writer_.take_audit(audited);
-  if (audited.ended || !co_await sanitize(weights) || !co_await vary_shapes(weights)) co_return;
+  const ToolCheck::Recordings recordings{.tapes = replays.tapes(),
+                                         .libraries = kernels_of_libraries(found.launch_list.launches)};
+  if (audited.ended || !co_await sanitize(weights, recordings) || !co_await vary_shapes(weights)) co_return;
   writer_.finish_right(oracle_.facts(), {.are_there = found.own_launches > 0,
                                          .are_triton = found.triton_launches > 0,
                                          .are_decoys = found.decoy,
@@ -386,9 +388,9 @@ async::Task<Outcome<Attempt::Varied>> Attempt::call_on_the_rest(Varied varied, I
 }
 
 // Whether the attempt goes on.
-async::Task<bool> Attempt::sanitize(wire::Weights weights) {
+async::Task<bool> Attempt::sanitize(wire::Weights weights, const ToolCheck::Recordings& recordings) {
   if (settings_.sanitize.empty()) co_return true;
-  Sanitizers::Found found = co_await Sanitizers(case_, oracle_, calls_, weights).run();
+  Sanitizers::Found found = co_await Sanitizers(case_, oracle_, calls_, weights, recordings).run();
   writer_.take_sanitized(std::move(found.checks));
   if (found.ended) writer_.end(*found.ended);
   co_return !found.ended;
@@ -413,7 +415,8 @@ async::Task<> Attempt::finish_in_process(InProcess& in_process, const Evidence& 
     writer_.take(times, moved_bytes());
     if (times.seen.ended) co_return;
   }
-  if (!co_await sanitize(judged.weights) || !co_await vary_shapes(judged.weights)) co_return;
+  const ToolCheck::Recordings none{.why_none = judged.why_not_replayed};
+  if (!co_await sanitize(judged.weights, none) || !co_await vary_shapes(judged.weights)) co_return;
   writer_.finish_right(
       oracle_.facts(),
       {.are_there = calls_.launched(), .are_triton = calls_.launches() > 0, .are_decoys = judged.decoy});

@@ -9,6 +9,7 @@
 #include "verify/judge/context.h"
 #include "verify/judge/live_calls.h"
 #include "verify/judge/replays.h"
+#include "verify/judge/tool_check.h"
 #include "verify/judge/tries.h"
 #include "verify/judge/verdict_writer.h"
 
@@ -63,7 +64,7 @@ class Attempt {
   async::Task<Outcome<FamilyAnswer>> replay_family(CandidateReplays& replays, FamilyQuestion asked,
                                                    std::vector<std::string>& unreplayed);
   async::Task<Outcome<Varied>> call_on_the_rest(Varied varied, InProcess& in_process, wire::Weights weights);
-  async::Task<bool> sanitize(wire::Weights weights);
+  async::Task<bool> sanitize(wire::Weights weights, const ToolCheck::Recordings& recordings);
   async::Task<bool> vary_shapes(wire::Weights weights);
   async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
   std::size_t shares_needed() const;  // of the device, for its memory

@@ -21,6 +21,10 @@ SanitizerCheck not_run(Sanitizer check, std::string why) {
   return {.check = check, .outcome = SanitizerOutcome::not_run, .why_not = std::move(why)};
 }
 
+std::optional<std::string> set_if_known(std::string text) {
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
 }  // namespace
 
 ErrorClass class_of(Sanitizer check) {
@@ -125,7 +129,19 @@ async::Task<Outcome<Sanitizers::DeviceFault>> Sanitizers::fault_at_edge(std::vec
 
 async::Task<Sanitizers::Checked> Sanitizers::check_by_tool(Sanitizer tool) {
   if (case_.settings.device == Device::cpu) co_return not_run(tool, "needs a GPU");
-  co_return not_run(tool, "this version cannot run compute-sanitizer");
+  const ReportOf which = tool == Sanitizer::racecheck ? ReportOf::racecheck : ReportOf::memcheck;
+  auto report = co_await ToolCheck(case_, oracle_, recordings_).run(which);
+  if (!report) co_return std::unexpected(std::move(report.error()));
+  SanitizerCheck check{.check = tool, .outcome = SanitizerOutcome::clean};
+  for (ToolFinding& each : report->findings)
+    check.findings.push_back({.kind = std::move(each.kind),
+                              .kernel = set_if_known(std::move(each.kernel)),
+                              .place = set_if_known(std::move(each.place))});
+  if (!check.findings.empty())
+    check.outcome = SanitizerOutcome::found;
+  else if (!report->why_not.empty())
+    check = not_run(tool, std::move(report->why_not));
+  co_return check;
 }
 
 }  // namespace kw::verify

@@ -12,6 +12,7 @@
 #include "verify/judge/edges.h"
 #include "verify/judge/live_calls.h"
 #include "verify/judge/oracle_side.h"
+#include "verify/judge/tool_check.h"
 
 namespace kw::verify {
 
@@ -22,8 +23,10 @@ Blame blame_sanitized(Sanitizer check, const SanitizerFinding& finding);
 
 class Sanitizers {
  public:
-  Sanitizers(Case of, OracleSide& oracle, LiveCalls& calls, wire::Weights weights)
-      : case_(of), oracle_(oracle), calls_(calls), weights_(weights) {}
+  // `recordings` are those of the candidate's calls, which the tools replay.
+  Sanitizers(Case of, OracleSide& oracle, LiveCalls& calls, wire::Weights weights,
+             const ToolCheck::Recordings& recordings)
+      : case_(of), oracle_(oracle), calls_(calls), weights_(weights), recordings_(recordings) {}
 
   struct Found {
     std::vector<SanitizerCheck> checks = {};  // in the order of the enumeration, up to the first finding
@@ -48,6 +51,7 @@ class Sanitizers {
   OracleSide& oracle_;
   LiveCalls& calls_;
   wire::Weights weights_;
+  const ToolCheck::Recordings& recordings_;
 };
 
 }  // namespace kw::verify

@@ -16,6 +16,7 @@ constexpr std::chrono::milliseconds least_limit{60'000};
 
 // Each access of each thread is a record of its own.
 constexpr const char* most_records = "100";
+constexpr std::size_t most_findings_kept = 8;  // in the verdict
 
 engine::Tool compute_sanitizer(const std::string& program, ReportOf tool) {
   return {
@@ -51,7 +52,8 @@ std::chrono::milliseconds ToolCheck::limit() const {
 async::Task<Outcome<ToolReport>> ToolCheck::run(ReportOf tool) {
   const std::string& program = case_.context.compute_sanitizer;
   if (program.empty()) co_return ToolReport{.why_not = "compute-sanitizer is not installed"};
-  if (recordings_.tapes.empty()) co_return ToolReport{.why_not = "the candidate's calls are not replayed"};
+  if (recordings_.tapes.empty())
+    co_return ToolReport{.why_not = "the candidate's calls are not replayed: " + recordings_.why_none};
   Player player(case_.context, oracle_.process(), oracle_.spec(), candidate_slot, case_.stop);
   auto started = co_await player.start_under(compute_sanitizer(program, tool), limit());
   if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
@@ -86,6 +88,7 @@ async::Task<Outcome<ToolReport>> ToolCheck::read(ReportOf tool, Player& player,
   ToolReport report = read_tool_report(tool, *text);
   std::erase_if(report.findings,
                 [&](const ToolFinding& each) { return recordings_.libraries.contains(each.kernel); });
+  report.findings.resize(std::min(report.findings.size(), most_findings_kept));
   if (report.why_not.empty()) report.why_not = std::move(*why_not);
   co_return report;
 }

@@ -24,6 +24,7 @@ class ToolCheck {
   struct Recordings {
     std::vector<std::shared_ptr<const Tape>> tapes = {};
     std::set<std::string> libraries = {};  // kernels_of_libraries
+    std::string why_none = {};             // why the candidate's calls are not replayed; empty: they are
   };
   ToolCheck(Case of, const OracleSide& oracle, const Recordings& recordings)
       : case_(of), oracle_(oracle), recordings_(recordings) {}

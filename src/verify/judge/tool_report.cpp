@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view mark = "========= ";
 constexpr std::size_t most_text = 200;  // of a name or sentence
-constexpr std::size_t most_findings = 16;
+constexpr std::size_t most_findings = 128;
 
 std::string clipped(std::string_view text) {
   std::string plain = shorten(to_plain_text(trim(text)), most_text);
@@ -154,15 +154,24 @@ std::optional<std::uint64_t> count_before(std::string_view text, std::string_vie
   return count;
 }
 
-// The errors that the tool's summaries count; none: it has not come to its end.
-std::optional<std::uint64_t> counted_errors(ReportOf tool, const std::vector<Record>& records) {
-  std::optional<std::uint64_t> errors;
+struct Counted {
+  std::uint64_t errors = 0;
+  bool has_unprinted = false;
+};
+
+// What the tool's summaries count; none: it has not come to its end.
+std::optional<Counted> counted_by(ReportOf tool, const std::vector<Record>& records) {
+  std::optional<Counted> counted;
   for (const Record& each : records) {
     std::string_view line = each.front();
     if (!take(line, tool == ReportOf::memcheck ? "ERROR SUMMARY: " : "RACECHECK SUMMARY: ")) continue;
-    if (auto counted = count_before(line, " error")) errors = std::max(errors.value_or(0), *counted);
+    const auto errors = count_before(line, " error");
+    if (!errors) continue;
+    if (!counted) counted.emplace();
+    counted->errors = std::max(counted->errors, *errors);
+    counted->has_unprinted = counted->has_unprinted || line.contains("not printed");
   }
-  return errors;
+  return counted;
 }
 
 // The tool's own sentence on why it gave up; empty: none.
@@ -178,12 +187,21 @@ std::string complaint(const std::vector<Record>& records) {
   return {};
 }
 
-std::string why_not_clean(ReportOf tool, const std::vector<Record>& records) {
-  const auto errors = counted_errors(tool, records);
+// The last words of a tool that broke off, or of a program that is none.
+std::string last_words(std::string_view text) {
+  text = trim(text);
+  const std::string words = clipped(text.substr(text.rfind('\n') + 1));
+  return words.empty() ? words : ": " + words;
+}
+
+std::string why_incomplete(ReportOf tool, std::string_view text, const std::vector<Record>& records,
+                           const ToolReport& report) {
+  const auto counted = counted_by(tool, records);
   if (std::string said = complaint(records); !said.empty()) return "compute-sanitizer: " + said;
-  if (!errors) return "compute-sanitizer has not come to its end";
-  if (*errors > 0)
-    return fmt::format("compute-sanitizer counted {} errors and named none of a kernel", *errors);
+  if (!counted) return "compute-sanitizer has not come to its end" + last_words(text);
+  if (counted->has_unprinted) return "compute-sanitizer found more errors than it prints";
+  if (counted->errors > 0 && report.findings.empty())
+    return fmt::format("compute-sanitizer counted {} errors and named none of a kernel", counted->errors);
   return {};
 }
 
@@ -199,7 +217,7 @@ ToolReport read_tool_report(ReportOf tool, std::string_view text) {
       continue;
     report.findings.push_back(std::move(*finding));
   }
-  report.why_not = why_not_clean(tool, records);
+  report.why_not = why_incomplete(tool, text, records, report);
   return report;
 }
 

@@ -18,7 +18,7 @@ struct ToolFinding {
 
 struct ToolReport {
   std::vector<ToolFinding> findings = {};  // errors alone, each once: many threads make the same access
-  // Why a report without findings proves nothing; empty: the tool came to its end and counted no error.
+  // Why there may be more to find; empty: the tool came to its end, and the findings are all of its errors.
   std::string why_not = {};
 };
 

@@ -221,6 +221,7 @@ async::Task<> FakeEngine::spawn_workers(std::shared_ptr<Server> server) {
     std::string role = spawn.role;
     for (const std::string& variable : spawn.environment)
       if (variable.starts_with("KIND=")) role = variable.substr(5) + " " + role;
+    if (!spawn.tool.empty()) role = spawn.tool.at(2);
     std::string name = fmt::format("{} {}", role, numbers_[role]++);
     process::Channel status(loop_, std::move(packet->fds[3]));
     const Reaction reaction = reaction_to(role, name, asked, {});
@@ -369,6 +370,8 @@ Reaction FakeEngine::usual(Worker& worker, const wire::BodyUnion& asked, std::ve
       answer.host_ms = answer.device_ms;
       return {body(std::move(answer)), {}};
     }
+    case Body::Conclude:
+      return {body(wire::ConcludedT{}), files({worker.role == "memcheck" ? memcheck_text : racecheck_text})};
     case Body::Attest: {
       wire::AttestedT answer;
       answer.sha256 = {"c0ffee"};

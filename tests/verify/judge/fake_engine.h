@@ -63,7 +63,8 @@ class FakeEngine {
   void kill(engine::ServerMode mode);
 
   // The reaction of workers of this role to the nth such message, from 0; to all of them where nth is -1.
-  // `role` is as in `asked`; Body::Spawn stands for the start of a worker of it.
+  // `role` is as in `asked`, and "memcheck" or "racecheck" of a replayer under that tool; Body::Spawn stands
+  // for the start of a worker of it.
   void when(std::string role, wire::Body message, React react, int nth = -1);
 
   // "runner 0 Load", in the order in which the workers received the messages.
@@ -75,6 +76,9 @@ class FakeEngine {
   int living() const { return living_; }
 
   wire::CallSpecT spec;  // of what the oracle prepares
+  // The reports of compute-sanitizer.
+  std::string memcheck_text = "========= ERROR SUMMARY: 0 errors\n";
+  std::string racecheck_text = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n";
 
  private:
   struct Server;
