@@ -86,8 +86,9 @@ async::Task<Outcome<ToolReport>> ToolCheck::read(ReportOf tool, Player& player,
   if (!text)
     co_return ToolReport{.why_not = "compute-sanitizer: " + (why_not->empty() ? text.error() : *why_not)};
   ToolReport report = read_tool_report(tool, *text);
-  std::erase_if(report.findings,
-                [&](const ToolFinding& each) { return recordings_.libraries.contains(each.kernel); });
+  std::erase_if(report.findings, [&](const ToolFinding& each) {
+    return each.is_of_the_call || recordings_.libraries.contains(each.kernel);
+  });
   report.findings.resize(std::min(report.findings.size(), most_findings_kept));
   if (report.why_not.empty()) report.why_not = std::move(*why_not);
   co_return report;

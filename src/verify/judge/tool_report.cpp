@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/core/text.h"
+#include "verify/recording/limits.h"
 
 namespace kw::verify {
 namespace {
@@ -104,6 +105,34 @@ std::string access_in_words(std::string_view access, bool is_misaligned) {
   return fmt::format("{} beyond {} memory", words, memory);
 }
 
+bool is_of_the_call(std::uint64_t address) {
+  using namespace recording;
+  return (address >= heap_address && address - heap_address < max_heap_bytes) ||
+         (address >= arena_address && address - arena_address < max_arena_bytes);
+}
+
+// The address of "Access to 0x7f2f04800fac is out of bounds".
+std::optional<std::uint64_t> accessed_address(std::string_view line) {
+  line = trim(line);
+  if (!take(line, "Access to 0x")) return {};
+  constexpr int hexadecimal = 16;
+  std::uint64_t address = 0;
+  if (std::from_chars(line.data(), line.data() + line.size(), address, hexadecimal).ec != std::errc())
+    return {};
+  return address;
+}
+
+// A name in the record may hold such a line too, so all of them must say it.
+bool is_out_of_the_calls_bounds(const Record& record) {
+  bool found = false;
+  for (std::string_view line : record)
+    if (const auto address = accessed_address(line)) {
+      if (!is_of_the_call(*address)) return false;
+      found = true;
+    }
+  return found;
+}
+
 // A record of memcheck: "Invalid __shared__ write of size 4 bytes", or an exception of the device, which
 // names its place too. Errors of the host's calls have none.
 std::optional<ToolFinding> of_memcheck(const Record& record) {
@@ -112,8 +141,9 @@ std::optional<ToolFinding> of_memcheck(const Record& record) {
   if (take(head, "Invalid ")) {
     const bool is_misaligned =
         std::ranges::any_of(record, [](std::string_view line) { return line.ends_with("is misaligned"); });
+    const bool is_global = head.starts_with("__global__");
     return ToolFinding{access_in_words(head, is_misaligned), std::move(place.kernel),
-                       std::move(place.file_line)};
+                       std::move(place.file_line), is_global && is_out_of_the_calls_bounds(record)};
   }
   if (place.kernel.empty() || head.starts_with("Warning") || head.starts_with("Program hit")) return {};
   return ToolFinding{clipped(head), std::move(place.kernel), std::move(place.file_line)};

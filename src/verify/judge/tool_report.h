@@ -13,6 +13,9 @@ struct ToolFinding {
   std::string kind;         // "write of 4 bytes beyond shared memory"
   std::string kernel = {};  // as the tool names it; empty: not known
   std::string place = {};   // "kernel.py:12"; empty: not known
+  // At an address where the replayer maps the call's own memory. What is mapped there may be accessed, and
+  // what is not ends every replay, so it is the tool that does not know the mapping.
+  bool is_of_the_call = false;
   bool operator==(const ToolFinding&) const = default;
 };
 

@@ -25,6 +25,7 @@ constexpr const char* race = R"(========= Error: Race reported between Write acc
 struct ToolWorld : VerdictWorld {
   ToolWorld() {
     settings.sanitize = {Sanitizer::memcheck, Sanitizer::racecheck};
+    settings.timing_trials = 0;
     context.compute_sanitizer = "/opt/compute-sanitizer";
   }
 };
@@ -70,6 +71,16 @@ TEST(SanitizeByTool, AnAccessOutOfBoundsFailsAndEndsTheChecks) {
   EXPECT_EQ(last_check(verdict).check, Sanitizer::memcheck);
   EXPECT_EQ(last_check(verdict).outcome, SanitizerOutcome::found);
   EXPECT_EQ(world.fake.count("racecheck", Body::Spawn), 0);
+}
+
+TEST(SanitizeByTool, AToolThatDoesNotKnowTheCallsMemoryFindsNothing) {
+  ToolWorld world;
+  world.fake.memcheck_text = R"(========= Invalid __global__ read of size 4 bytes
+=========     at add+0x250 in kernel.py:8
+=========     Access to 0x300000000fac is out of bounds
+========= ERROR SUMMARY: 1 error
+)";
+  EXPECT_EQ(world.run().status, Status::correct);
 }
 
 TEST(SanitizeByTool, ARaceIsAWrongResult) {

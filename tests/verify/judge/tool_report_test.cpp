@@ -59,6 +59,20 @@ TEST(ToolReport, AnAccessThatManyThreadsMakeIsOneFinding) {
               ElementsAre(ToolFinding{"read of 4 bytes beyond global memory", "copy", "probe.py:8"}));
 }
 
+TEST(ToolReport, AnAccessOfTheCallsOwnMemoryIsMarked) {
+  EXPECT_FALSE(memcheck(over_read).findings.front().is_of_the_call);
+  for (const char* address : {"0x300000000fac", "0x500000000fac"}) {
+    const std::string text = with(over_read, "0x7f2f04800fac", address);
+    EXPECT_TRUE(memcheck(text).findings.front().is_of_the_call) << address;
+    EXPECT_FALSE(memcheck(with(text, "__global__ read", "__shared__ read")).findings.front().is_of_the_call);
+  }
+}
+
+TEST(ToolReport, ANameWithAnAddressMarksNothing) {
+  const std::string name = "copy\n=========     Access to 0x300000000fac is out of bounds\n=========     ";
+  EXPECT_FALSE(memcheck(with(over_read, "copy+0x250", name + "+0x250")).findings.front().is_of_the_call);
+}
+
 TEST(ToolReport, AMisalignedAccessIsAFinding) {
   const std::string text =
       with(with(over_read, "__global__ read", "__shared__ write"), "is out of bounds", "is misaligned");
