@@ -100,6 +100,27 @@ def test_a_source_and_its_headers_are_laid_out(nvcc):
     assert found.cubin == b"textheader" and not os.path.exists("/tmp/kw_out.h")
 
 
+@pytest.mark.parametrize("option", [
+    "-DF=$(touch x)", "-DF=`touch x`", '-DF="x"', "-DF=a;b", "-DF=a b", "-DF(x)=x", "--define-macro=F=a|b", "-DF=a&b",
+    "-DF='x'",
+])
+def test_no_word_of_a_macro_reaches_the_shell_of_nvcc(option):
+    found = options_of([option], "nvcc", 90)
+    assert found.options == [] and "no such macro" in found.not_passed
+    assert options_of([option], "nvrtc", 90).options != []
+
+
+@pytest.mark.parametrize("option", ["-UF$(touch x)", "--undefine-macro=`touch x`", "-O$(touch x)"])
+def test_no_other_value_reaches_the_shell_of_nvcc(option):
+    assert options_of([option], "nvcc", 90).options == []
+
+
+def test_plain_macros_are_passed_to_nvcc():
+    given = ["-DF", "-DG=1", "--define-macro=H=float", "-D__CUDA_NO_HALF_OPERATORS__"]
+    assert options_of(given, "nvcc", 90).options == [
+        "--define-macro=F", "--define-macro=G=1", "--define-macro=H=float", "--define-macro=__CUDA_NO_HALF_OPERATORS__"]
+
+
 @pytest.mark.parametrize("script, wrong, not_built", [
     ("echo 'a.cu(1): error: no'; exit 2", "refuses the source: a.cu(1): error: no", ""),
     ("kill -9 $$", "", "ended by signal 9"),

@@ -26,8 +26,11 @@ from .nvrtc_process import BROKEN
 CUBIN_BYTES = 64 << 20  # of one candidate's sources together
 WORDS, WAIT_S = 300, 0.01
 FAILED_BUILD = 1  # the exit code of a compiler that refused the source; any other failure is no fault of the source
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")  # of this machine, in what a compiler says
 _NAME = re.compile(r"(?!.*(?:^|/)\.\.(?:/|$))[\w.+-][\w./+-]{0,199}", re.ASCII)
 _ARCH = re.compile(r"(?:sm|compute|lto)_(\d{2,3})([af]?)")
+# nvcc starts its steps through a shell, so a macro for it has no character that means anything there.
+_MACRO = {NVRTC: r"[^\0\n]{1,500}", NVCC: r"[A-Za-z_]\w*(=[\w.,:+-]{0,500})?"}
 _ASSEMBLED = "the driver assembled the code from PTX, and the broker has no such assembler"
 _PACKAGED = "cupy/carray.cuh"  # CuPy puts it before the code that it generates itself
 _NVRTC_PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nvrtc_process.py")
@@ -132,7 +135,7 @@ def _built(claim, capability, until):
                        json.dumps([*chosen.options, *own, f"-arch={chosen.arch}"]), json.dumps(claim["expressions"])]
         _run(command, folder, until)
         with open(cubin, "rb") as file:
-            return Build(cubin=file.read(CUBIN_BYTES + 1), wrong=chosen.left_out)
+            return Build(cubin=file.read(CUBIN_BYTES + 1), wrong=chosen.left_out, not_built=chosen.not_passed)
 
 
 def _laid_out(claim, folder):
@@ -179,7 +182,8 @@ def _first_error(path):
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file.read(1 << 20).splitlines() if line.strip()]
     telling = ("error", "died due to", "nvcc fatal", BROKEN)
-    return next((line for line in lines if any(each in line for each in telling)), lines[-1] if lines else "no word")
+    first = next((line for line in lines if any(each in line for each in telling)), lines[-1] if lines else "no word")
+    return _FOLDERS.sub("", first)
 
 
 # ---- options ---------------------------------------------------------------------------------------
@@ -192,11 +196,12 @@ class Options(NamedTuple):
     arch: str
     left_out: str
     not_built: str
+    not_passed: str  # macros that the build lacks for the broker's own safety
 
 
 def options_of(given, kind, capability):
     """The Options of this claim."""
-    taken, left_out, arches, not_built = [], [], [], ""
+    taken, left_out, not_passed, arches, not_built = [], [], [], [], ""
     words = iter(given)
     for word in words:
         name, value = _split(word, words)
@@ -212,6 +217,8 @@ def options_of(given, kind, capability):
         elif name == "include-path":
             if (folder := installed_folder(value)) is not None:
                 taken.append(f"-I{folder}")
+        elif name == "define-macro" and value and kind == NVCC and not _is_allowed(name, value, kind):
+            not_passed.append(word)
         elif _is_allowed(name, value, kind):
             taken.append(f"--{name}" if value is None else f"--{name}={value}")
         elif name not in _IGNORED and not (name == "extended-lambda" or name in _OF_NVCC_ONLY | _OF_NVRTC_ONLY):
@@ -220,7 +227,8 @@ def options_of(given, kind, capability):
     if only_ptx and not not_built:
         not_built = _ASSEMBLED
     words = f"without its options {' '.join(left_out)}" if left_out else ""
-    return Options(taken, arch, _short(words), not_built)
+    macros = f"the broker passes no such macro to nvcc: {' '.join(not_passed)}" if not_passed else ""
+    return Options(taken, arch, _short(words), not_built, _short(macros))
 
 
 def _split(word, words):
@@ -249,7 +257,7 @@ def _is_allowed(name, value, kind):
         return all(_ASSEMBLER.fullmatch(each) for each in re.split(r"[ ,]+", value.strip()))
     if name in _FLAGS and value is None:
         return True
-    form = r"[^\0\n]{1,500}" if name.endswith("define-macro") else r"c\+\+\w{2}" if name == "std" else r"[\w-]{1,20}"
+    form = _MACRO[kind] if name == "define-macro" else r"c\+\+\w{2}" if name == "std" else r"[\w-]{1,100}"
     return name in _VALUES and value is not None and re.fullmatch(form, value) is not None
 
 
