@@ -177,6 +177,8 @@ bool Elf::has_kernel(std::string_view name) const {
 std::span<const std::uint8_t> Elf::code_of(std::string_view kernel) const {
   auto found = std::ranges::lower_bound(kernels_, kernel, {}, &Kernel::name);
   if (found == kernels_.end() || found->name != kernel) return {};
+  // Which of several sections a driver takes is not known.
+  if (const auto next = std::next(found); next != kernels_.end() && next->name == kernel) return {};
   return found->code;
 }
 
