@@ -63,7 +63,7 @@ pid_t start(const std::vector<std::string>& words) {
   for (const std::string& each : words) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
   ::execvp(argv[0], argv.data());
-  std::fprintf(stderr, "%s: %s\n", argv[0], std::strerror(errno));
+  std::fprintf(stderr, "the tool cannot be started: %s\n", std::strerror(errno));
   constexpr int no_program = 127;
   ::_exit(no_program);
 }

@@ -359,17 +359,20 @@ std::string_view advice_of(IsolationLevel level) {
 Words words_of(Sanitizer check) {
   switch (check) {
     case Sanitizer::bounds:
-      return {"A check of a right result: no kernel reads beyond the end of an input or a weight.",
-              "Mask the access that the error names: no lane may access memory past the end, even if its value "
-              "is unused."};
+      return {
+          "A check of a right result: no kernel reads beyond the end of an input or a weight.",
+          "Mask the access that the error names: no lane may access memory past the end, even if its value "
+          "is unused."};
     case Sanitizer::memcheck:
-      return {"A check of a right result by compute-sanitizer: no kernel accesses memory outside of all "
-              "allocations.",
-              "Correct the access that the error names. Where the check was not run, the verdict says why."};
+      return {
+          "A check of a right result by compute-sanitizer: no kernel accesses memory outside of all "
+          "allocations.",
+          "Correct the access that the error names. Where the check was not run, the verdict says why."};
     case Sanitizer::racecheck:
-      return {"A check of a right result by compute-sanitizer: no two threads of a block access the same shared "
-              "memory without a barrier between them.",
-              "Put a barrier between the two accesses. Where the check was not run, the verdict says why."};
+      return {
+          "A check of a right result by compute-sanitizer: no two threads of a block access the same shared "
+          "memory without a barrier between them.",
+          "Put a barrier between the two accesses. Where the check was not run, the verdict says why."};
   }
   return {};
 }

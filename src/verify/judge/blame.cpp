@@ -126,12 +126,14 @@ std::string doubt_about(std::string_view words) {
 
 namespace {
 
+constexpr std::size_t most_name_bytes = 200;
+
 Blame blame_for(const engine::WorkerFailure& refusal, const RunnerLoss& where) {
   if (refusal.failed) {
     Blame blame = blame_failure(*refusal.failed, where);
     blame.stage = from_string<Stage>(refusal.failed->stage).value_or(where.stage);
     blame.detail = detail_of(*refusal.failed);
-    blame.kernel = to_plain_text(refusal.failed->kernel);
+    blame.kernel = shorten(to_plain_text(refusal.failed->kernel), most_name_bytes);
     return blame;
   }
   switch (refusal.lost->why) {

@@ -86,9 +86,12 @@ async::Task<Outcome<ToolReport>> ToolCheck::read(ReportOf tool, Player& player,
   if (!text)
     co_return ToolReport{.why_not = "compute-sanitizer: " + (why_not->empty() ? text.error() : *why_not)};
   ToolReport report = read_tool_report(tool, *text);
-  std::erase_if(report.findings, [&](const ToolFinding& each) {
+  const auto passed_over = std::erase_if(report.findings, [&](const ToolFinding& each) {
     return each.is_of_the_call || recordings_.libraries.contains(each.kernel);
   });
+  // Device code chooses names, so a finding that is passed over is not the same as none.
+  if (passed_over > 0 && report.findings.empty() && report.why_not.empty())
+    report.why_not = "all that the tool found is in kernels of libraries or in memory of the call";
   report.findings.resize(std::min(report.findings.size(), most_findings_kept));
   if (report.why_not.empty()) report.why_not = std::move(*why_not);
   co_return report;

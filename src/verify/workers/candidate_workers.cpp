@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <ranges>
 
 #include <atomic>
 
@@ -117,13 +118,14 @@ async::Task<std::expected<Fd, WorkerFailure>> Replayer::conclude(async::Deadline
 
 namespace {
 
-constexpr std::size_t most_cubin_bytes = std::size_t{128}
-                                         << 20;  // CUBIN_BYTES of _engine/native_builds.py, doubled
+constexpr std::size_t most_cubin_bytes = std::size_t{128} << 20;  // twice CUBIN_BYTES of native_builds.py
+constexpr std::size_t most_reasons = 16;
+constexpr std::size_t most_reason_bytes = 400;
 
 std::vector<std::string> plain(const std::vector<std::string>& lines) {
   std::vector<std::string> found;
-  found.reserve(lines.size());
-  for (const std::string& each : lines) found.push_back(to_plain_text(each));
+  for (const std::string& each : lines | std::views::take(most_reasons))
+    found.push_back(shorten(to_plain_text(each), most_reason_bytes));
   return found;
 }
 
