@@ -203,6 +203,12 @@ async::Task<Outcome<>> ReplayPath::compare_with_outside_clock(DeviceShare& devic
 async::Task<Outcome<>> ReplayPath::time_segments(DeviceShare& device, ReferenceReplays::Found& reference,
                                                  Times& times) {
   if (times.kernel_ms.empty() || times.reference_ms.empty()) co_return Outcome<>{};
+  // The passes are timed by events alone.
+  if (std::ranges::any_of(times.findings,
+                          [](const std::string& each) { return each.starts_with("clocks"); })) {
+    times.why_no_segments = "the clocks disagree on the whole call";
+    co_return Outcome<>{};
+  }
   const bool replayed = reference.player != nullptr;
   auto timed = co_await SegmentTimer(case_, device, replays_, reference).sample(times);
   if (replayed && !reference.player) oracle_.process().kept.reset();
