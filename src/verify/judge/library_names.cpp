@@ -12,11 +12,11 @@ namespace kw::verify {
 namespace {
 
 // Prefixes and parts of the mangled names of kernels of PyTorch and of its libraries.
-constexpr std::array<std::string_view, 27> library_words{
-    "at6native", "at4cuda", "at_cuda",  "cutlass", "cublas",        "cudnn",  "cusolver",
-    "cusparse",  "cufft",   "ampere_",  "sm80_",   "sm90_",         "nvjet",  "hopper_",
-    "volta_",    "turing_", "maxwell_", "cub3",    "CUB_",          "thrust", "splitKreduce",
-    "gemv",      "gemmk1",  "flash",    "fmha_",   "pytorch_flash", "triton_"};
+constexpr std::array<std::string_view, 28> library_words{
+    "at6native", "at4cuda", "at_cuda",  "cutlass", "cublas",        "cudnn",   "cusolver",
+    "cusparse",  "cufft",   "ampere_",  "sm80_",   "sm90_",         "nvjet",   "hopper_",
+    "volta_",    "turing_", "maxwell_", "cub3",    "CUB_",          "thrust",  "splitKreduce",
+    "gemv",      "gemmk1",  "flash",    "fmha_",   "pytorch_flash", "triton_", "cupy_"};
 
 bool has_library_word(std::string_view kernel) {
   return std::ranges::any_of(library_words, [&](std::string_view word) { return kernel.contains(word); });
