@@ -220,11 +220,12 @@ Outcome<> Clock::find_floor(CUstream stream) {
   // Other processes on the device delay some of the tries.
   const double host_ms = std::ranges::min(found_by_host);
   host_floor_ms_ = host_floor_ms_ > 0 ? std::min(host_floor_ms_, host_ms) : host_ms;
-  if (found_by_marks.size() < tries / 4) return {};
-  // Other processes delay many of the tries, and once in hundreds of them the first mark comes late.
-  const auto low = found_by_marks.begin() + static_cast<std::ptrdiff_t>(found_by_marks.size() / 8);
+  // Foreign code has run by the second time, and other attempts share this floor.
+  if (before_ms > 0 || found_by_marks.size() < tries / 4) return {};
+  // Other processes delay most of the tries, and once in some hundred of them the first mark comes late.
+  const auto low = found_by_marks.begin() + static_cast<std::ptrdiff_t>(found_by_marks.size() / 16);
   std::ranges::nth_element(found_by_marks, low);
-  marked_floor_ms_ = std::min(marked_floor_ms_.value_or(*low), *low);
+  marked_floor_ms_ = *low;
   return {};
 }
 

@@ -115,9 +115,9 @@ class Clock {
   Marks& marks() { return marks_; }
 
   // Measures the floors: the times of two events and marks behind the gate with nothing between them. The
-  // device's is the mean of the middle half of several tries, the host's is the least and that of the marks
-  // the lower octile of them. An idle device reads more than a busy one, so they are measured again at work.
-  // They never grow, since foreign code has run by then.
+  // device's is the mean of the middle half of several tries, the host's is the least of them, and of those
+  // of the marks a sixteenth is less. An idle device reads more than a busy one, so the first two are
+  // measured again at work. They never grow, since foreign code has run by then.
   Outcome<> find_floor(CUstream stream);
   // The same at the first call only, since it takes as long as many replays.
   Outcome<> find_floor_at_work(CUstream stream);

@@ -47,8 +47,8 @@ inline EvidenceRecord full_record() {
   record.decoys = {{"without_own_launches", CheckOutcome::wrong}};
   record.certificate = Certificate{5, {{"zeros", false}, {"echo", true}}};
   record.audits = {{"unrecorded_calls", CheckOutcome::not_run, 0}};
-  record.clock_check =
-      ClockCheck{256, 0.01, FactSource::replay, 0.011, 0.04, ReplayClocks{0.01, 0.0102, 0.013, 0.0101, 0.012}};
+  record.clock_check = ClockCheck{256,   0.01, FactSource::replay,
+                                  0.011, 0.04, ReplayClocks{0.01, 0.0102, 0.013, 0.0101, 0.012}};
   return record;
 }
 

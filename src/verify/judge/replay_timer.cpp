@@ -110,13 +110,16 @@ async::Task<Outcome<>> ReplayTimer::sample_once() {
   co_return Outcome<>{};
 }
 
-void ReplayTimer::add(SampleClocks& clocks, const wire::ReplayedT& facts) const {
+void ReplayTimer::add(SampleClocks& clocks, const wire::ReplayedT& facts) {
   clocks.device_ms.push_back(sample_ms(facts, times_.floor_ms));
   clocks.host_ms.push_back(std::max(0.0, facts.host_ms));
-  if (facts.marked_floor_ms >= 0) case_.context.marks_floor.add(facts.marked_floor_ms);
-  const auto floor_ms = case_.context.marks_floor.least_ms();
-  if (floor_ms && facts.marked_ms >= 0)
-    clocks.marked_ms.push_back(std::max(0.0, facts.marked_ms - *floor_ms));
+  clocks.alone = device_.is_alone();
+  if (!marks_floor_ms_ && facts.marked_floor_ms >= 0) {
+    case_.context.marks_floor.add(facts.marked_floor_ms);
+    marks_floor_ms_ = case_.context.marks_floor.least_ms();
+  }
+  if (marks_floor_ms_ && facts.marked_ms >= 0)
+    clocks.marked_ms.push_back(std::max(0.0, facts.marked_ms - *marks_floor_ms_));
 }
 
 // If the reference's replayer is lost, the oracle times the reference instead.

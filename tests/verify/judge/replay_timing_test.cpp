@@ -359,11 +359,38 @@ TEST(Marks, ThatAgreeChangeNothing) {
   EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
 }
 
-TEST(Marks, ThatComeLateNowAndThenHideNothing) {
+// A call of milliseconds is timed alone on the device.
+TEST(Marks, ThatComeLateNowAndThenHideNothingAlone) {
   VerdictWorld world;
-  world.fake.when("replayer", Body::Replay,
-                  marked_at([](int turn) { return turn % 6 == 5 ? 0.001 : 0.028 + marks_floor_ms; }));
-  EXPECT_TRUE(VerdictWorld::finds(world.run(), "clocks disagree: a replay of the kernel"));
+  int turn = 0;
+  world.fake.when("replayer", Body::Replay, replays([&](const auto& how, wire::ReplayedT& facts) {
+                    if (is_reference(how, facts)) return;
+                    facts.device_ms = 2.0 * how.repeats;
+                    facts.host_ms = 2.25;
+                    facts.marked_floor_ms = marks_floor_ms;
+                    facts.marked_ms = ++turn % 6 == 5 ? 0.001 : 2.25 + marks_floor_ms;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_NEAR(verdict.kernel_time_ms.value_or(0), 2.25, 1e-9);
+  EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: a replay of the kernel"));
+}
+
+TEST(Marks, AChangeOfProcessInAllSamplesSaysNothing) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, marked_at([](int) { return 0.16 + marks_floor_ms; }));
+  EXPECT_FALSE(VerdictWorld::finds(world.run(), "clocks disagree: a replay"));
+}
+
+TEST(Marks, ThatAreFalsifiedLeaveTheWaitsTime) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, replays([](const auto& how, wire::ReplayedT& facts) {
+                    if (is_reference(how, facts)) return;
+                    facts.device_ms = 0.001 * how.repeats;
+                    facts.host_ms = 0.025;
+                    facts.marked_floor_ms = marks_floor_ms;
+                    facts.marked_ms = 0.004 + marks_floor_ms;
+                  }));
+  EXPECT_NEAR(world.run().kernel_time_ms.value_or(0), 0.025, 1e-9);
 }
 
 TEST(Marks, OfWhichNeighboursDelayMostChangeNothing) {
@@ -386,11 +413,12 @@ TEST(Marks, ReplaceEventsThatMakeAReferenceSlower) {
                     facts.marked_floor_ms = marks_floor_ms;
                     facts.marked_ms = facts.device_ms + marks_floor_ms;
                     if (!is_reference(how, facts)) return;
-                    facts.marked_ms = 0.16 + marks_floor_ms;
-                    facts.device_ms = 0.18 * how.repeats;
+                    facts.device_ms = 2.3 * how.repeats;
+                    facts.host_ms = 2.1;
+                    facts.marked_ms = 2.0 + marks_floor_ms;
                   }));
   const Verdict verdict = world.run();
-  EXPECT_NEAR(verdict.reference_time_ms.value_or(0), 0.16, 1e-9);
+  EXPECT_NEAR(verdict.reference_time_ms.value_or(0), 2.0, 1e-9);
   EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: a replay of the reference"));
 }
 
