@@ -124,7 +124,7 @@ Result<> Elf::read_kernels() {
     const Elf64_Shdr& section = sections_[i];
     const auto code = has_bytes(section) ? image_.subspan(section.sh_offset, section.sh_size)
                                          : std::span<const std::uint8_t>();
-    kernels_.push_back({found->substr(text_prefix.size()), code});
+    kernels_.push_back({found->substr(text_prefix.size()), code, i});
   }
   // Code that is linked later may have two sections of one name.
   std::ranges::sort(kernels_, {},
@@ -150,6 +150,7 @@ Result<> Elf::read_symbols(const Elf64_Shdr& table) {
     auto symbol = read<Elf64_Sym>(table.sh_offset + at);
     if (!names->has(symbol.st_name)) return fail("the name of a symbol has no end");
     if (auto good = keep_object(symbol, *names); !good) return good;
+    if (auto good = check_function(symbol, *names); !good) return good;
   }
   auto before = [](const Object& a, const Object& b) { return a.name < b.name; };
   std::sort(objects_.begin(), objects_.end(), before);
@@ -167,6 +168,18 @@ Result<> Elf::keep_object(const Elf64_Sym& symbol, const Strings& names) {
   auto found = name(names, symbol.st_name);
   if (!found) return std::unexpected(found.error());
   objects_.push_back({*found, symbol.st_size});
+  return {};
+}
+
+// A driver finds a kernel by its symbol. Where that lies elsewhere than in the section of the kernel's name,
+// the section's code is not what runs.
+Result<> Elf::check_function(const Elf64_Sym& symbol, const Strings& names) {
+  if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) return {};
+  auto found = name(names, symbol.st_name);
+  if (!found) return std::unexpected(found.error());
+  auto kernel = std::ranges::lower_bound(kernels_, *found, {}, &Kernel::name);
+  if (kernel == kernels_.end() || kernel->name != *found) return {};
+  if (symbol.st_shndx != kernel->section || symbol.st_value != 0) kernel->code = {};
   return {};
 }
 

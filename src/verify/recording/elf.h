@@ -38,7 +38,9 @@ class Elf {
   };
   struct Kernel {
     std::string_view name;
-    std::span<const std::uint8_t> code;  // of its section, as the assembler wrote it
+    std::span<const std::uint8_t>
+        code;  // of its section, as the assembler wrote it; none: its symbol is elsewhere
+    std::size_t section = 0;
   };
 
   // A 64-bit little-endian image for an NVIDIA device whose tables, sections, segments and names are inside
@@ -65,6 +67,7 @@ class Elf {
   Result<> read_objects();
   Result<> read_symbols(const Elf64_Shdr& table);
   Result<> keep_object(const Elf64_Sym& symbol, const Strings& names);
+  Result<> check_function(const Elf64_Sym& symbol, const Strings& names);
   Result<Strings> strings(std::uint64_t index) const;
   bool holds(std::uint64_t offset, std::uint64_t bytes) const;
   Result<std::string_view> name(const Strings& strings, std::uint64_t offset);

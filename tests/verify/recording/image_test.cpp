@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "verify/recording/elf.h"
 #include "world.h"
 
 namespace kw::recording {
@@ -173,6 +174,32 @@ TEST(Cubin, HasGlobalsOfTheSizeThatWasRecorded) {
   World world = full_world();
   world.recording.cubins[0]->globals[0]->bytes.push_back(0);
   EXPECT_THAT(world.refusal(), HasSubstr("cubin 0: global 0"));
+}
+
+// An image with a symbol of the kernel's name, which is a function in this section.
+Image with_function_in(std::size_t section, std::uint64_t value = 0) {
+  Image image = image_of({.kernels = {"add", "other"}, .globals = {{"add", 8}}});
+  edit<Elf64_Sym>(image, symbol_at(image, 1), [=](auto& symbol) {
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    symbol.st_shndx = static_cast<Elf64_Half>(section);
+    symbol.st_value = value;
+  });
+  return image;
+}
+
+TEST(Code, IsOfTheSectionThatTheKernelsSymbolIsIn) {
+  const Image own = with_function_in(first_kernel);
+  EXPECT_FALSE(Elf::of(own)->code_of("add").empty());
+  const Image elsewhere = with_function_in(first_kernel + 1);
+  EXPECT_TRUE(Elf::of(elsewhere)->code_of("add").empty());
+  const Image within = with_function_in(first_kernel, 16);
+  EXPECT_TRUE(Elf::of(within)->code_of("add").empty());
+}
+
+TEST(Code, OfAKernelWithTwoSectionsIsNotKnown) {
+  const Image image = image_of({.kernels = {"add", "add"}});
+  EXPECT_TRUE(Elf::of(image)->code_of("add").empty());
+  EXPECT_TRUE(Elf::of(image)->has_kernel("add"));
 }
 
 TEST(Variables, AreThoseInGlobalAndConstantMemory) {
