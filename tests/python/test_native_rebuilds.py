@@ -126,6 +126,7 @@ def test_plain_macros_are_passed_to_nvcc():
     ("kill -9 $$", "", "ended by signal 9"),
     ("echo \"nvcc error : 'cicc' died due to signal 11\"; exit 139", "", "signal"),
     ("echo 'nvcc fatal : Cannot find compiler'; exit 1", "", "does not work here"),
+    ("echo 'a.cu:1:10: fatal error: b.h: No such file or directory'; exit 1", "", "lacks a header"),
     ("sleep 30", "", "time limit"),
 ])
 def test_the_end_of_a_compiler_tells_whose_fault_it_was(nvcc, script, wrong, not_built):

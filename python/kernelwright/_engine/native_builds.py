@@ -173,6 +173,8 @@ def _run(command, folder, until):
         raise NotBuilt(f"the compiler ended by signal {-code if code < 0 else code}: {words}")
     if words.startswith(("nvcc fatal", "sh: ", "/bin/sh: ", BROKEN)):  # nvcc gets no wrong option
         raise NotBuilt(f"the compiler does not work here: {words.removeprefix(BROKEN)}")
+    if any(each in words for each in ("No such file", "cannot open source file", "could not open source file")):
+        raise NotBuilt(f"the broker lacks a header: {words}")  # the runner hands over those that it finds itself
     if code == FAILED_BUILD or "error" in words:
         raise Refused(f"the compiler refuses the source: {words}")
     raise NotBuilt(f"the compiler ended with code {code}: {words}")
