@@ -155,6 +155,47 @@ def test_the_order_of_a_large_sum_is_granted(session):
     assert reply.right, text(reply.error)
 
 
+# Its gradient is off by a thousandth where the cotangent has a stride of 0.
+ROUGH = """
+import torch
+import torch.nn as nn
+
+
+class Rough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        return cotangent * (2 + 0.002 * (0 in cotangent.stride() and cotangent.dtype is torch.float32))
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return Rough.apply(x)
+
+
+def get_inputs():
+    return [torch.randn(64, 32)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("is_expanded, off, right", [(True, 3e-3, True), (True, 2e-2, False), (False, 3e-3, False)])
+def test_the_references_own_error_counts_by_the_same_strides(session, is_expanded, off, right):
+    prepared(session, ROUGH)
+    spec = wire.from_bytes("CallSpec", session._task.spec)
+    arena = session.draw(made(wire.DrawT, trial=0, seed=5, slot=0, expanded=is_expanded))
+    x, cotangent = arena.tensor(spec.inputs.items[0].tensor), arena.tensor(spec.cotangents.items[0].tensor)
+    outputs = place_outputs({"output": x * 2, INPUT: cotangent * (2 + off)}, arena, spec.outputsOffset)
+    reply = session.judge(made(wire.JudgeT, trial=0, seed=5, outputs=outputs))
+    assert reply.right is right, text(reply.error)
+
+
 # A bias in front of a mean that is taken away, as in a batch norm: its gradient is zero but for rounding.
 @pytest.mark.parametrize("off, right", [(0, True), (1e-2, False)])
 def test_a_gradient_of_rounding_alone_may_round_otherwise(session, off, right):

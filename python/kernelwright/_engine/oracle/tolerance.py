@@ -227,6 +227,15 @@ def exact_of(outputs, precise):
     return Exact(precise, difference(precise, outputs, lambda magnitude: float("inf")).max_abs)
 
 
+def granting(exact, outputs):
+    """The exacts, each with the larger of its loss and that of these outputs, which the reference gives in another way."""
+    leaves, spec = tree_flatten(exact, is_leaf=lambda each: each is None)
+    for own, other in zip(leaves, tree_flatten(outputs)[0]):
+        if own is not None:
+            own.loss = max(own.loss, difference(own.values, other, lambda magnitude: float("inf")).max_abs)
+    return tree_unflatten(leaves, spec)
+
+
 def chosen_exacts(outputs, exact, tight, outputs_name=None):
     """The exacts that a flat rule leaves in force, in the structure of `outputs`; `exact` may be None.
 
