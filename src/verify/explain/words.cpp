@@ -122,12 +122,14 @@ Words words_of(ErrorClass error_class) {
               did_not_work};
     case ErrorClass::race:
       return {
-          "Its result depends on an order that a device does not promise: of the programs of a launch, or of "
-          "launches on several streams.",
+          "It depends on an order that a device does not promise: of the programs of a launch, of launches "
+          "on "
+          "several streams, or of the threads of a block.",
           "A device runs the programs of a launch in any order, and at the same time. Let no program read "
           "what another one of the same launch writes, or use atomic operations; a second launch on the same "
           "stream waits for the first. Between streams, let the later one wait (wait_stream, wait_event); an "
-          "event stands for what was launched before it was recorded.",
+          "event stands for what was launched before it was recorded. Between threads of a block, put a "
+          "barrier.",
           did_not_work};
     case ErrorClass::task_invalid:
       return {"The task itself does not work: its reference or its inputs fail.",
@@ -365,8 +367,8 @@ Words words_of(Sanitizer check) {
           "is unused."};
     case Sanitizer::memcheck:
       return {
-          "A check of a right result by compute-sanitizer: no kernel accesses memory outside of all "
-          "allocations.",
+          "A check of a right result by compute-sanitizer: no kernel accesses memory beyond its shared or "
+          "local memory, or at a misaligned address.",
           "Correct the access that the error names. Where the check was not run, the verdict says why."};
     case Sanitizer::racecheck:
       return {

@@ -10,8 +10,9 @@
 namespace kw::verify {
 namespace {
 
-void add(std::vector<EdgeTensor>& tensors, std::string name, const wire::TensorT& tensor) {
-  if (tensor.bytes > 0) tensors.push_back({std::move(name), tensor.offset, tensor.bytes});
+void add(std::vector<EdgeTensor>& tensors, std::string name, const wire::TensorT& tensor,
+         bool is_weight = false) {
+  if (tensor.bytes > 0) tensors.push_back({std::move(name), tensor.offset, tensor.bytes, is_weight});
 }
 
 void add_all(std::vector<EdgeTensor>& tensors, const std::string& name, const wire::ValueT& value) {
@@ -34,7 +35,7 @@ std::vector<EdgeTensor> edge_tensors(const wire::CallSpecT& spec, std::size_t mo
     add_all(all, "input " + name, *spec.inputs->items[at]);
   }
   for (const auto& weight : spec.weights)
-    if (weight && weight->tensor) add(all, "weight " + weight->name, *weight->tensor);
+    if (weight && weight->tensor) add(all, "weight " + weight->name, *weight->tensor, true);
   for (std::size_t at = 0; spec.cotangents && at < spec.cotangents->items.size(); ++at)
     if (spec.cotangents->items[at])
       add_all(all, fmt::format("cotangent {}", at), *spec.cotangents->items[at]);
@@ -51,6 +52,7 @@ std::vector<EdgeTensor> edge_tensors(const wire::CallSpecT& spec, std::size_t mo
   std::vector<EdgeTensor> found;
   std::ranges::remove_copy_if(all, std::back_inserter(found), shares);
   std::ranges::sort(found, [](const EdgeTensor& one, const EdgeTensor& other) {
+    if (one.is_weight != other.is_weight) return other.is_weight;
     return one.bytes != other.bytes ? one.bytes > other.bytes : one.offset < other.offset;
   });
   if (found.size() > most) found.resize(most);

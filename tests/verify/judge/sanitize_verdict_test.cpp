@@ -205,7 +205,7 @@ TEST(EdgeTensors, AreTheLargestOfInputsAndWeights) {
   auto& weight = spec.weights.emplace_back(std::make_unique<wire::NamedTensorT>());
   weight->name = "w";
   weight->tensor = std::make_unique<wire::TensorT>(tensor_at(200, 40));
-  EXPECT_THAT(names_of(edge_tensors(spec, 9)), ElementsAre("input y", "weight w", "input x"));
+  EXPECT_THAT(names_of(edge_tensors(spec, 9)), ElementsAre("input y", "input x", "weight w"));
   EXPECT_THAT(names_of(edge_tensors(spec, 1)), ElementsAre("input y"));
 }
 
