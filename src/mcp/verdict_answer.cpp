@@ -16,11 +16,27 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t longest_error = 2'000;
+constexpr std::size_t most_sanitized_bytes = std::size_t{16} << 10;
 constexpr std::size_t text_columns = 100;
 
 template <typename Enum>
 json::value word_or_null(const std::optional<Enum>& value) {
   return value ? json::value(json::string(to_string(*value))) : json::value();
+}
+
+// "  forward pass: 1.68 (reference 0.2134 ms, kernel 0.1273 ms)".
+std::string pass_in_words(std::string_view name, const Segment& segment) {
+  std::string text = fmt::format("  {} pass: ", name);
+  if (segment.speedup) text += fmt::format("{:.3g} ", *segment.speedup);
+  return text + fmt::format("(reference {:.4g} ms, kernel {:.4g} ms)\n", segment.reference_time_ms,
+                            segment.kernel_time_ms);
+}
+
+std::string passes_in_words(const Timing& timing) {
+  if (const auto& segments = timing.segments)
+    return pass_in_words("forward", segments->forward) + pass_in_words("backward", segments->backward);
+  if (!timing.segments_why_null) return {};
+  return fmt::format("  passes: not timed one by one: {}\n", visible_line(*timing.segments_why_null));
 }
 
 std::string speed_in_words(const Verdict& verdict, Trust min_trust) {
@@ -33,7 +49,16 @@ std::string speed_in_words(const Verdict& verdict, Trust min_trust) {
   if (verdict.reference_time_ms && verdict.kernel_time_ms)
     text += fmt::format(" (reference {:.4g} ms, kernel {:.4g} ms)", *verdict.reference_time_ms,
                         *verdict.kernel_time_ms);
-  return text + "\n";
+  return text + "\n" + passes_in_words(verdict.timing);
+}
+
+// Fields that few verdicts have, copied from the whole one. Very many findings are left to the resource.
+void add_further(const json::object& whole, json::object& fields) {
+  const json::value& sanitized = whole.at("sanitized");
+  if (!sanitized.is_null() && json::serialize(sanitized).size() <= most_sanitized_bytes)
+    fields["sanitized"] = sanitized;
+  if (const json::value& segments = whole.at("timing").at("segments"); !segments.is_null())
+    fields["segments"] = segments;
 }
 
 // The fields that an agent needs; their schema is below.
@@ -95,6 +120,7 @@ ToolAnswer answer_with(const Verdict& verdict, const Job& job, const AnswerOptio
   answer.text = explain::to_terminal(why, {.colours = false, .width = text_columns}) +
                 speed_in_words(verdict, options.min_trust);
   answer.structured = fields_of(verdict, why, options.min_trust);
+  add_further(whole, answer.structured);
   answer.structured["verdict_uri"] = verdict_uri(id);
   if (options.full && text.size() <= most_full_bytes)
     answer.structured["verdict"] = std::move(whole);
@@ -125,11 +151,17 @@ json::object verdict_answer_schema() {
       {"trust", described(or_null("string"), "the method of judging: interpreter, in-process or replay")},
       {"shapes", described(or_null("string"), "whether the inputs had their full sizes")},
       {"task_id", described("string", "the task that was judged")},
+      {"segments", described("object",
+                             "where gradients were judged and timed: `forward` and `backward`, each with "
+                             "reference_time_ms, kernel_time_ms and speedup")},
+      {"sanitized", described("array",
+                              "with the option `sanitize`: of each check its outcome (clean, found or "
+                              "not_run), why_not and findings")},
       {"verdict_uri", described("string", "the resource with every field")},
       {"verdict", described("object", "every field, if `full` was true")}};
   json::array required;
   for (const auto& [name, schema] : fields)
-    if (name != "verdict") required.emplace_back(name);
+    if (!is_one_of(name, {"segments", "sanitized", "verdict"})) required.emplace_back(name);
   return {{"type", "object"}, {"properties", std::move(fields)}, {"required", std::move(required)}};
 }
 

@@ -210,6 +210,55 @@ test("values that differ in the fourth digit are told apart, with their differen
   await tab.close();
 });
 
+/** A right verdict on gradients, with the outcomes of --sanitize. */
+const withPasses = () => {
+  const verdict = sampleVerdict({
+    sanitized: [
+      { check: "bounds", outcome: "clean", why_not: null, findings: [] },
+      { check: "memcheck", outcome: "not_run", why_not: "compute-sanitizer was not found", findings: [] },
+    ],
+  });
+  verdict.timing.segments = { forward: { reference_time_ms: 0.0428, kernel_time_ms: 0.0211, speedup: 2.028 }, backward: { reference_time_ms: 0.042, kernel_time_ms: 0.025, speedup: 1.68 } };
+  return verdict;
+};
+
+test("the passes of a verdict on gradients stand among its times, and the sanitizers among its checks", async () => {
+  const tab = await openVerdict("passes", withPasses());
+  const timing = await part(tab, "timing").locator("dl").innerText();
+  assert.match(timing, /Forward pass\s+2\.03× \(42\.8 µs to 21\.1 µs\)\s+Backward pass\s+1\.68× \(42\.0 µs to 25\.0 µs\)/);
+  await tab.page.click(".check:has-text('Sanitizers')");
+  assert.equal(await tab.page.evaluate(() => document.activeElement.id), "part-sanitizers");
+  assert.match(await tab.text(".check:has-text('Sanitizers')"), /clean: bounds; not run: memcheck/);
+  assert.match(await part(tab, "sanitizers").innerText(), /bounds\s+✓\s+clean\s+memcheck\s+–\s+not run: compute-sanitizer was not found/);
+  await tab.accessible();
+  await tab.close();
+});
+
+test("a finding of a sanitizer names kernel, tensor and place", async () => {
+  const verdict = sampleVerdict({ status: "failed" });
+  verdict.sanitized = [{ check: "bounds", outcome: "found", why_not: null, findings: [{ kind: "read of 4 bytes", kernel: "relu_sum_kernel", tensor: "input x", place: "kernel.py:9" }] }];
+  const tab = await openVerdict("found", verdict);
+  assert.match(await tab.text(".check:has-text('Sanitizers')"), /✕\s+bounds: found 1 fault/);
+  assert.match(await part(tab, "sanitizers").innerText(), /bounds: read of 4 bytes, in relu_sum_kernel, of input x, at kernel\.py:9/);
+  await tab.close();
+});
+
+test("a verdict without passes and sanitizers names neither", async () => {
+  for (const key of ["v-right", "v-old"]) {
+    const tab = await open(`#/evidence/${key}`);
+    assert.doesNotMatch(await tab.text("main"), /sanitizer|forward pass/i);
+    await tab.close();
+  }
+});
+
+test("the verdict beside the code names passes and sanitizers too", async () => {
+  const tab = await openVerdict("passes in short", withPasses(), { fragment: "#/transcript/one", ready: ".verdict" });
+  const facts = await tab.text(".verdict dl");
+  assert.match(facts, /Forward pass\s+2\.03×/);
+  assert.match(facts, /Sanitizers\s+bounds clean, memcheck not run: compute-sanitizer was not found/);
+  await tab.close();
+});
+
 test("launches of a verdict without a record are the candidate's own statement, unless a replay made them", async () => {
   const warns = async (trust) => {
     const tab = await openVerdict(`claim ${trust}`, sampleVerdict({ trust }));
@@ -256,6 +305,8 @@ test("long texts of a verdict make no page wider than a narrow window", async ()
   verdict.launches[0].name = long;
   verdict.isolation.layers.push(long);
   verdict.environment.gpu = long;
+  verdict.timing.segments_why_null = long;
+  verdict.sanitized = [{ check: long, outcome: "not_run", why_not: long, findings: [] }, { check: "bounds", outcome: "found", why_not: null, findings: [{ kind: long, kernel: long, tensor: long, place: long }] }];
   const tab = await openVerdict("long", verdict, { width: 400 });
   await tab.fitsWidth();
   await tab.close();

@@ -161,3 +161,20 @@ test("words of a verdict are whole in their columns", async () => {
   assert.match(await tab.text(".grid"), /illegal_memory_access/);
   await tab.close();
 });
+
+test("the speed-ups of both passes and the sanitizers are columns where a row has them", async () => {
+  const row = (key, more) => ({ source: 0, kind: "verdict", key, task_id: key, status: "correct", standing: "right", speedup: 2, ...more });
+  const sources = [{ name: "x", kind: "verdicts", state: "finished", facts: {}, messages: [] }];
+  const heads = async (name, rows) => {
+    const tab = await browser.openWorld(name, { rows, sources }, { fragment: "#/table", width: 1600, ready: ".grid-row .cell" });
+    const names = await tab.page.locator("role=columnheader").allInnerTexts();
+    const cells = await tab.page.locator(".grid-row .cell").allInnerTexts();
+    await tab.close();
+    return [names.map((name) => name.trim()), cells];
+  };
+  const [names, cells] = await heads("passes", [row("a", { forward_speedup: 1.64, backward_speedup: 2.15, sanitized: "bounds clean, memcheck not run" }), row("b", {})]);
+  for (const name of ["Forward", "Backward", "Sanitizers"]) assert.ok(names.includes(name), `${name} of ${names}`);
+  for (const cell of ["1.64\u00d7", "2.15\u00d7", "bounds clean, memcheck not run"]) assert.ok(cells.includes(cell), cell);
+  const [without] = await heads("no passes", [row("b", {})]);
+  assert.deepEqual(without.filter((name) => ["Forward", "Backward", "Sanitizers"].includes(name)), []);
+});

@@ -79,6 +79,67 @@ TEST(Verify, HasTheFieldsOfItsOutputSchema) {
     EXPECT_TRUE(schema.at("properties").get_object().contains(member.key())) << member.key();
 }
 
+// A right verdict on gradients, timed on a GPU and checked.
+Verdict timed_verdict(const Job& job) {
+  Verdict verdict = correct_verdict(job);
+  verdict.trust = Trust::replay;
+  verdict.speedup = 2;
+  verdict.reference_time_ms = 0.16;
+  verdict.kernel_time_ms = 0.08;
+  verdict.timing.why_null.reset();
+  verdict.timing.segments = Segments{{.reference_time_ms = 0.09, .kernel_time_ms = 0.03, .speedup = 3},
+                                     {.reference_time_ms = 0.07, .kernel_time_ms = 0, .speedup = {}}};
+  verdict.sanitized = {{.check = Sanitizer::bounds, .outcome = SanitizerOutcome::clean}};
+  return verdict;
+}
+
+TEST(Verify, GivesTheTimesOfBothPasses) {
+  World world;
+  world.verifier.verdict = timed_verdict;
+  const json::object result = world.call("verify", pair());
+  EXPECT_THAT(text_of(result), HasSubstr("\n  forward pass: 3 (reference 0.09 ms, kernel 0.03 ms)\n"
+                                         "  backward pass: (reference 0.07 ms, kernel 0 ms)\n"));
+  EXPECT_EQ(field(result, "segments").at("forward").at("speedup"), 3.0);
+}
+
+TEST(Verify, SaysWhyThePassesWereNotTimed) {
+  World world;
+  world.verifier.verdict = [](const Job& job) {
+    Verdict verdict = timed_verdict(job);
+    verdict.timing.segments.reset();
+    verdict.timing.segments_why_null = "the clocks disagree";
+    return verdict;
+  };
+  EXPECT_THAT(text_of(world.call("verify", pair())),
+              HasSubstr("passes: not timed one by one: the clocks disagree"));
+}
+
+TEST(Verify, GivesTheOutcomesOfSanitizers) {
+  World world;
+  world.verifier.verdict = timed_verdict;
+  const json::object result = world.call("verify", pair());
+  EXPECT_THAT(text_of(result), HasSubstr("sanitized: bounds clean"));
+  EXPECT_EQ(field(result, "sanitized").at(0).at("outcome"), "clean");
+}
+
+TEST(Verify, LeavesVeryManyFindingsToTheResource) {
+  World world;
+  world.verifier.verdict = [](const Job& job) {
+    Verdict verdict = timed_verdict(job);
+    verdict.sanitized->front().findings.assign(1'000, {.kind = "read of 4 bytes"});
+    return verdict;
+  };
+  const json::object result = world.call("verify", pair());
+  EXPECT_FALSE(result.at("structuredContent").get_object().contains("sanitized"));
+}
+
+TEST(Verify, NamesNoPassesAndSanitizersWhereThereAreNone) {
+  World world;
+  const json::object result = world.call("verify", pair());
+  EXPECT_THAT(json::serialize(result), Not(testing::AnyOf(HasSubstr("passes"), HasSubstr("saniti"))));
+  EXPECT_FALSE(result.at("structuredContent").get_object().contains("segments"));
+}
+
 TEST(Verify, BoundsItsText) {
   World world;
   world.verifier.verdict = [](const Job& job) {

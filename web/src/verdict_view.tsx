@@ -2,6 +2,8 @@
 import { Excerpt } from "./code";
 import type { Explained, Verdict } from "./format";
 import { NONE, duration, interval, times } from "./numbers";
+import { passesOf } from "./passes";
+import { sanitizedText } from "./sanitized";
 import { Prose, Text } from "./text";
 import { Facts, Status, Word } from "./ui";
 
@@ -61,6 +63,7 @@ export function VerdictView({ verdict, explained, codes }: { verdict: Verdict; e
   const isReference = place?.file === "reference.py";
   const code = place ? (isReference ? codes.reference : codes.kernel) : null;
   const error = explained?.error ?? verdict.error;
+  const sanitized = sanitizedText(verdict);
   return (
     <div class="verdict">
       {explained?.sentence ? (
@@ -105,6 +108,8 @@ export function VerdictView({ verdict, explained, codes }: { verdict: Verdict; e
             : verdict.correctness === true
               ? ([["Speed-up", <span class="mute">{NONE} <Text value={(verdict.timing as { why_null?: unknown } | null)?.why_null ?? ""} /></span>]] as [string, unknown][])
               : []),
+          ...passesOf(verdict).map(({ name, says }): [string, unknown] => [name, <Text value={says} limit={400} />]),
+          ...(sanitized === null ? [] : [["Sanitizers", <Text value={sanitized} limit={400} />] as [string, unknown]]),
         ] as [string, preact.ComponentChildren][]}
       />
       <Folded title="Compiler's text" text={verdict.error_detail?.compiler_text} />

@@ -60,6 +60,22 @@ void fill_times(const Verdict& verdict, std::size_t row, Rows& rows) {
   rows.call_speedup.set(row, timing.call_speedup);
   if (timing.compile_time_ms && verdict.kernel_time_ms)
     rows.compile_speedup.set(row, ratio(*timing.compile_time_ms, *verdict.kernel_time_ms));
+  if (!timing.segments) return;
+  rows.forward_speedup.set(row, timing.segments->forward.speedup);
+  rows.backward_speedup.set(row, timing.segments->backward.speedup);
+}
+
+// "bounds clean, memcheck not run"; empty where no check was asked for.
+std::string sanitized_in_words(const Verdict& verdict) {
+  if (!verdict.sanitized) return {};
+  if (verdict.sanitized->empty()) return "no check ended";
+  std::vector<std::string> words;
+  for (const SanitizerCheck& each : *verdict.sanitized) {
+    const bool has_run = each.outcome != SanitizerOutcome::not_run;
+    words.push_back(
+        fmt::format("{} {}", to_string(each.check), has_run ? to_string(each.outcome) : "not run"));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string tolerance_of(const Tolerance& tolerance) {
@@ -94,6 +110,7 @@ void fill_judged(const Verdict& verdict, Trust least, std::size_t row, Rows& row
   rows.gpu.set(row, verdict.environment.gpu.value_or(""));
   rows.protocol.set(row, verdict.environment.protocol);
   rows.speedup.set(row, positive(verdict.speedup));
+  rows.sanitized.set(row, sanitized_in_words(verdict));
   fill_times(verdict, row, rows);
   fill_conditions(verdict, row, rows);
 }

@@ -132,6 +132,30 @@ TEST_F(ReportModel, TakesTheTimesOfAVerdict) {
   EXPECT_DOUBLE_EQ(*rows.compile_speedup[0], 1.5);
 }
 
+TEST_F(ReportModel, TakesTheSpeedUpsOfBothPasses) {
+  Verdict timed = verdict("a");
+  timed.timing.segments = Segments{{.reference_time_ms = 0.3, .kernel_time_ms = 0.2, .speedup = 1.5},
+                                   {.reference_time_ms = 0.1, .kernel_time_ms = 0, .speedup = {}}};
+  Model model = model_of({verdicts({timed, verdict("b")})});
+  const Rows& rows = model.index().rows;
+  EXPECT_EQ(rows.forward_speedup[0], 1.5);
+  EXPECT_TRUE(rows.backward_speedup.is_null(0));
+  EXPECT_TRUE(rows.forward_speedup.is_null(1));
+}
+
+TEST_F(ReportModel, TakesTheOutcomeOfEachSanitizer) {
+  Verdict checked = verdict("a");
+  checked.sanitized = {{.check = Sanitizer::bounds, .outcome = SanitizerOutcome::clean},
+                       {.check = Sanitizer::memcheck, .why_not = "it needs a GPU"}};
+  Verdict wrong = verdict("b");
+  wrong.sanitized.emplace();
+  Model model = model_of({verdicts({checked, wrong, verdict("c")})});
+  const Rows& rows = model.index().rows;
+  EXPECT_EQ(rows.sanitized[0], "bounds clean, memcheck not run");
+  EXPECT_EQ(rows.sanitized[1], "no check ended");
+  EXPECT_TRUE(rows.sanitized.is_null(2));
+}
+
 TEST_F(ReportModel, LeavesRestrictedRowsOutAndCountsThem) {
   Trace restricted = second("9");
   restricted.task.licence = "GPL-3.0-only";

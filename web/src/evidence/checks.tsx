@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { counted } from "../charts/figures";
 import { type Fields, fieldsOrNull, flagOf, listOrNull, numberOf, objectsOf, textOf } from "../fields";
+import { type Sanitized, sanitizedOf } from "../sanitized";
 import { Text } from "../text";
 import { HELP, NotRecorded, Outcome, Part, type Tone } from "./part";
 
@@ -98,6 +99,31 @@ export function Audits({ evidence }: { evidence: Fields | null }): JSX.Element {
   return (
     <Part id="audits" title="Audits" help={HELP.audits}>
       {audits === null || audits.length === 0 ? <NotRecorded why={audits ? "no audit was made" : ""} /> : <Lines lines={objectsOf(audits).map(auditLine)} />}
+    </Part>
+  );
+}
+
+const SANITIZED_TONES: Record<string, Tone> = { clean: "good", found: "bad" };
+
+export function sanitizedLine({ check, outcome, says }: Sanitized): Line {
+  return { name: check, tone: (outcome !== null && SANITIZED_TONES[outcome]) || "mute", outcome: says };
+}
+
+/** Nothing where no check was asked for. */
+export function Sanitizers({ verdict }: { verdict: Fields }): JSX.Element | null {
+  const checks = sanitizedOf(verdict);
+  if (checks === null) return null;
+  const findings = checks.flatMap((one) => one.findings.map((text) => `${one.check}: ${text}`));
+  return (
+    <Part id="sanitizers" title="Sanitizers" help={HELP.sanitizers}>
+      {checks.length === 0 ? <p class="mute">No check ended: the error of this verdict has the reason.</p> : <Lines lines={checks.map(sanitizedLine)} />}
+      {findings.length > 0 && (
+        <ul class="notes">
+          {findings.slice(0, 50).map((text) => (
+            <li><Text value={text} limit={600} /></li>
+          ))}
+        </ul>
+      )}
     </Part>
   );
 }

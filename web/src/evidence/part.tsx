@@ -32,7 +32,7 @@ export const HELP = {
     page: "gpu-path.md#provenance-of-kernels",
   },
   timing: {
-    text: "Each dot is one sample; the time of an empty recording is subtracted. A time is the mean of the middle half of its samples, with an interval of about 95%. Two intervals that overlap show no difference.",
+    text: "Each dot is one sample; the time of an empty recording is subtracted. A time is the mean of the middle half of its samples, with an interval of about 95%. Two intervals that overlap show no difference. Of a verdict on gradients, the times of both passes together are judged: where the forward pass ends is a claim of the candidate's process.",
     page: "gpu-path.md#timing",
   },
   clocks: {
@@ -54,6 +54,10 @@ export const HELP = {
   audits: {
     text: "Further checks of a right result: calls without the recorder, and the first call's result judged after a second call.",
     page: "verdict.md#evidence-record",
+  },
+  sanitizers: {
+    text: "Checks of --sanitize on a right result: reads beyond the end of an input (bounds), and accesses and races that NVIDIA's compute-sanitizer finds (memcheck, racecheck). A check that did not run proves nothing.",
+    page: "sanitize.md#sanitizers",
   },
   isolation: {
     text: "What separated the candidate's process from the machine, the reference and the expected outputs.",

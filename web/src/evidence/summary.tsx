@@ -3,8 +3,9 @@ import type { JSX } from "preact";
 import { counted } from "../charts/figures";
 import { elementOf, type Fields, fieldsOf, flagOf, listOrNull, numberOf, objectsOf, shareOf, textOf } from "../fields";
 import { percent, significant } from "../numbers";
+import { type Sanitized, sanitizedOf } from "../sanitized";
 import { Text } from "../text";
-import { answerLine, auditLine, decoyLine } from "./checks";
+import { answerLine, auditLine, decoyLine, sanitizedLine } from "./checks";
 import { Outcome, type Tone } from "./part";
 import { isInterpreted } from "./record";
 import { clocksOf } from "./timing";
@@ -45,6 +46,16 @@ function worstOf(part: string, name: string, lines: { tone: Tone; name: string; 
   return { part, name, tone: "good", says: fine };
 }
 
+/** The clean checks by their names; those that did not run are told apart, since they prove nothing. */
+function sanitizers(checks: Sanitized[]): Check {
+  const part = { part: "sanitizers", name: "Sanitizers" };
+  if (checks.length === 0) return { ...part, tone: "mute", says: "no check ended" };
+  const namesOf = (outcome: string) => checks.filter((one) => one.outcome === outcome).map((one) => one.check).join(", ");
+  const [clean, notRun] = [namesOf("clean"), namesOf("not_run")];
+  const rest = notRun === "" ? "" : `not run: ${notRun}`;
+  return worstOf(part.part, part.name, checks.map(sanitizedLine), [`clean: ${clean}`, rest].filter((text) => text !== "").join("; "));
+}
+
 function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
   const timing = fieldsOf(verdict["timing"]);
   const families = new Set(objectsOf(evidence?.["trials"]).map((trial) => textOf(trial["inputs"])));
@@ -53,6 +64,7 @@ function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
   const roof = shareOf(timing["roofline_share"]);
   const level = textOf(fieldsOf(verdict["isolation"])["level"]);
   const samples = Math.min(listOrNull(timing["reference_samples_ms"])?.length ?? 0, listOrNull(timing["kernel_samples_ms"])?.length ?? 0);
+  const sanitized = sanitizedOf(verdict);
   const gpuChecks: Check[] = [
     { part: "clocks", name: "Both clocks", tone: clocks === null ? "mute" : clocks.agree ? "good" : "warn", says: clocks === null ? MISSING : clocks.agree ? "agree" : "disagree" },
     { part: "roofline", name: "Roofline", tone: roof === null ? "mute" : roof > 1 ? "warn" : "neutral", says: roof === null ? MISSING : `${percent(roof, 1)} of the memory's speed` },
@@ -63,6 +75,7 @@ function checksOf(verdict: Fields, evidence: Fields | null): Check[] {
     worstOf("certificate", "Empty answers", objectsOf(fieldsOf(evidence?.["certificate"])["answers"]).map(answerLine), "none passes"),
     worstOf("decoys", "Decoys", objectsOf(evidence?.["decoys"]).map(decoyLine), "wrong without its launches"),
     worstOf("audits", "Audits", objectsOf(evidence?.["audits"]).map(auditLine), "right"),
+    ...(sanitized === null ? [] : [sanitizers(sanitized)]),
     { part: "launches", name: "Origin of kernels", tone: share === null ? "mute" : share > 0 ? "good" : "bad", says: share === null ? (isInterpreted(verdict) ? "device time needs a GPU" : MISSING) : `${percent(share, 1)} of device time in attested kernels` },
     { part: "timing", name: "Samples", tone: samples === 0 ? "mute" : "good", says: samples === 0 ? "speed was not measured" : `${samples} or more a side, ${textOf(timing["instrument"]) ?? "timer not recorded"}` },
     ...(isInterpreted(verdict) ? [] : gpuChecks),

@@ -5,6 +5,7 @@ import { Roofline } from "../charts/roofline";
 import { type Strip, StripPlot } from "../charts/strip";
 import { type Fields, fieldsOf, fieldsOrNull, numberOf, shareOf, textOf } from "../fields";
 import { bytes, count, duration, percent, significant, times } from "../numbers";
+import { passesOf } from "../passes";
 import { Empty, Facts } from "../ui";
 import { Fact, HELP, NotRecorded, Outcome, Part } from "./part";
 import { isInterpreted } from "./record";
@@ -56,6 +57,7 @@ export function Timing({ verdict }: { verdict: Fields }): JSX.Element {
             ["Speed-up", <Fact value={speedup === null ? null : `${times(speedup)}${range}`} />],
             ["Reference", <Fact value={known(verdict["reference_time_ms"], duration)} />],
             ["Kernel", <Fact value={known(verdict["kernel_time_ms"], duration)} />],
+            ...passesOf(verdict).map(({ name, says }): [string, JSX.Element] => [name, <Fact value={says} />]),
             ["Reference under torch.compile", <Fact value={compiledMs === null ? null : `${duration(compiledMs)}${kernelMs ? ` (${times(compiledMs / kernelMs)})` : ""}`} />],
             ["Whole calls, host included (claim)", <Fact value={known(timing["call_speedup"], times)} />],
             ["Empty recording, subtracted", <Fact value={known(timing["floor_ms"], duration)} />],

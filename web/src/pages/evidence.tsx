@@ -1,7 +1,7 @@
 // Evidence of a verdict: the facts on which it rests, each with its meaning. What is not recorded says so.
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { Audits, Certificate, Decoys } from "../evidence/checks";
+import { Audits, Certificate, Decoys, Sanitizers } from "../evidence/checks";
 import { Environment, Isolation, Stages } from "../evidence/circumstances";
 import { Launches } from "../evidence/launches";
 import { isInterpreted, type Judged, verdictsOf, whyNoRecord } from "../evidence/record";
@@ -116,6 +116,7 @@ function Parts({ judged: { verdict, evidence } }: { judged: Judged }): JSX.Eleme
         <Certificate evidence={evidence} />
         <Decoys evidence={evidence} />
         <Audits evidence={evidence} />
+        <Sanitizers verdict={verdict} />
         {!isInterpreted(verdict) && <Clocks verdict={verdict} evidence={evidence} />}
         <Isolation verdict={verdict} />
         <Environment verdict={verdict} />
