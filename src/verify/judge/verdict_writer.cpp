@@ -188,6 +188,21 @@ void VerdictWriter::take_times(std::uint64_t moved_bytes) {
         "cache");
 }
 
+namespace {
+
+// The time of the whole call, divided in the proportion of its two passes. The samples of the passes do not
+// add up to it: each is less the floor of two events, so that their sum is less two floors and the whole less
+// one, and the event between them takes time of its own.
+std::pair<double, double> divided(double whole_ms, const PassSamples& samples) {
+  const double forward_ms = midmean(samples.forward_ms);
+  const double backward_ms = midmean(samples.backward_ms);
+  const double sum_ms = forward_ms + backward_ms;
+  if (sum_ms <= 0) return {0, 0};
+  return {whole_ms * forward_ms / sum_ms, whole_ms * backward_ms / sum_ms};
+}
+
+}  // namespace
+
 void VerdictWriter::take_segments(const Times& times) {
   Timing& timing = verdict_.timing;
   if (!times.segments) {
@@ -195,14 +210,15 @@ void VerdictWriter::take_segments(const Times& times) {
         times.why_no_segments.empty() ? "the passes were not timed" : times.why_no_segments;
     return;
   }
-  auto segment = [](const std::vector<double>& reference_ms, const std::vector<double>& kernel_ms) {
-    Segment made{midmean(reference_ms), midmean(kernel_ms), std::nullopt};
-    if (made.kernel_time_ms > 0) made.speedup = made.reference_time_ms / made.kernel_time_ms;
+  auto segment = [](double reference_ms, double kernel_ms) {
+    Segment made{reference_ms, kernel_ms, std::nullopt};
+    if (kernel_ms > 0) made.speedup = reference_ms / kernel_ms;
     return made;
   };
-  const auto& [reference, kernel] = *times.segments;
-  timing.segments = Segments{segment(reference.forward_ms, kernel.forward_ms),
-                             segment(reference.backward_ms, kernel.backward_ms)};
+  const auto reference = divided(*verdict_.reference_time_ms, times.segments->reference);
+  const auto kernel = divided(*verdict_.kernel_time_ms, times.segments->kernel);
+  timing.segments =
+      Segments{segment(reference.first, kernel.first), segment(reference.second, kernel.second)};
 }
 
 void VerdictWriter::take(const Provenance& found) {

@@ -53,6 +53,27 @@ TEST(Segments, AreThoseOfBothPasses) {
   EXPECT_FALSE(verdict.timing.segments_why_null);
 }
 
+// As a device's clock reads them: each pass is less the floor of 2 us of its own two events, and the event
+// between the passes takes 3 us.
+TEST(Segments, AddUpToTheTimeOfTheWhole) {
+  SegmentsWorld world;
+  world.fake.when("replayer", Body::Replay, says<wire::ReplayedT>([](auto& facts) {
+                    if (facts.forward_ms == 0) return;
+                    facts.forward_ms += 0.001;
+                    facts.backward_ms += 0.002 - facts.floor_ms;
+                    facts.device_ms += 0.003;
+                  }));
+  const Verdict verdict = world.run();
+  ASSERT_TRUE(verdict.timing.segments);
+  const auto& [forward, backward] = *verdict.timing.segments;
+  EXPECT_THAT(forward.kernel_time_ms + backward.kernel_time_ms,
+              DoubleNear(verdict.kernel_time_ms.value_or(0), equal_ms));
+  EXPECT_THAT(forward.reference_time_ms + backward.reference_time_ms,
+              DoubleNear(verdict.reference_time_ms.value_or(0), equal_ms));
+  EXPECT_GT(forward.kernel_time_ms, 0);
+  EXPECT_GT(backward.kernel_time_ms, forward.kernel_time_ms);
+}
+
 // The samples of the whole call are those of a verdict without segments.
 TEST(Segments, LeaveTheTimeOfTheWholeAsItIs) {
   SegmentsWorld world;
