@@ -1,9 +1,8 @@
-// Verdicts by replays: live calls, recordings, replays and the findings on them.
+// Verdicts by replays: the order of the work, the replays, and the findings on them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <filesystem>
 #include <set>
 #include <string>
 
@@ -16,10 +15,6 @@ using namespace test;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using wire::Body;
-
-std::string why_not(const Verdict& verdict) {
-  return verdict.replay ? verdict.replay->why_not.value_or("") : "no replay";
-}
 
 TEST(ReplayVerdict, ARightCandidateIsReplayedTimedAndCounts) {
   VerdictWorld world;
@@ -86,136 +81,6 @@ TEST(ReplayVerdict, WhatCannotBeRightIsNeverStarted) {
   EXPECT_EQ(world.exchange(), "");
 }
 
-// ---- live calls
-
-class WrongCall : public ::testing::TestWithParam<int> {};
-
-// The reference's two checks are the first judgements; then come two calls, the first result again, and two
-// recorded calls.
-TEST_P(WrongCall, MakesTheVerdictIncorrectAndNothingIsReplayed) {
-  VerdictWorld world;
-  world.fake.when("oracle", Body::Judge, judges_wrong(), GetParam());
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::incorrect);
-  EXPECT_EQ(verdict.error_class, ErrorClass::wrong_value);
-  EXPECT_EQ(verdict.stage, Stage::judge);
-  EXPECT_EQ(world.fake.count("replayer", Body::LoadRecording), 1);
-  EXPECT_FALSE(verdict.speedup);
-}
-
-INSTANTIATE_TEST_SUITE_P(Each, WrongCall, ::testing::Values(2, 3, 4, 5, 6, 7));
-
-TEST(LiveCalls, AResultThatALaterCallChangesIsSaidToBe) {
-  VerdictWorld world;
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 4);
-  EXPECT_THAT(world.run().error.value_or(""), StartsWith("the result of a call changed when a later call"));
-}
-
-TEST(LiveCalls, AnInputHandedBackIsNotJudgedAgain) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Call, [](const wire::BodyUnion& asked, Reaction& usual) {
-    if (asked.AsCall()->previous) usual.answer.AsReturned()->outputs.reset();
-  });
-  world.settings.timing_trials = 0;
-  EXPECT_EQ(world.run().status, Status::correct);
-}
-
-TEST(LiveCalls, ACandidateThatDiesWhileItsEarlierResultIsAskedForIsBlamed) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Call, dies(SIGKILL), 3);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.error_class, ErrorClass::process_died);
-  EXPECT_EQ(verdict.fault, Fault::kernel);
-}
-
-TEST(LiveCalls, AnOracleThatCannotJudgeTheEarlierResultIsNotTheCandidates) {
-  VerdictWorld world;
-  world.fake.when("oracle", Body::Judge, fails("judge", "infrastructure", "no"), 4);
-  EXPECT_EQ(world.run().fault, Fault::infrastructure);
-}
-
-TEST(LiveCalls, RightAsConstructedIsRight) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Load,
-                  says<wire::LoadedT>([](auto& loaded) { loaded.weights_differ = true; }));
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 2);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_EQ(world.fake.count("runner", Body::Load), 3);
-}
-
-TEST(LiveCalls, WrongEitherWayIsWrongAsItWasLoaded) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Load,
-                  says<wire::LoadedT>([](auto& loaded) { loaded.weights_differ = true; }));
-  world.fake.when("oracle", Body::Judge, judges_wrong(), 2);
-  world.fake.when("oracle", Body::Judge,
-                  all({judges_wrong(), says<wire::JudgedT>([](auto& judged) { judged.error = "second"; })}),
-                  3);
-  EXPECT_EQ(world.run().error, "values differ");
-}
-
-// ---- recordings
-
-TEST(Recording, ACallThatTheRecorderRefusesIsJudgedInItsProcess) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Record, fails("record", "unsupported_candidate", "a graph is captured"), 1);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_EQ(verdict.trust, Trust::in_process);
-  EXPECT_EQ(why_not(verdict), "a graph is captured");
-}
-
-TEST(Recording, ACandidateThatDiesUnderTheRecorderIsBlamed) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Record, dies(SIGSEGV), 1);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.error_class, ErrorClass::process_died);
-  EXPECT_EQ(verdict.stage, Stage::record);
-}
-
-TEST(Recording, ARecordingWithoutItsPartsIsNoMessage) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Record, [](const auto&, Reaction& usual) { usual.fds.clear(); }, 1);
-  EXPECT_THAT(world.run().error.value_or(""), HasSubstr("a recording without its parts"));
-}
-
-TEST(Recording, AnOutputOnTheHostIsJudgedInItsProcess) {
-  VerdictWorld world;
-  world.fake.when("runner", Body::Record,
-                  says<wire::RecordedT>([](auto& recorded) { recorded.outputs->tensor->device = "cpu"; }), 2);
-  EXPECT_EQ(why_not(world.run()), "an output lies on the host");
-}
-
-TEST(Recording, InputsThatCannotBeDrawnForItAreNotTheCandidates) {
-  VerdictWorld world;
-  world.fake.when("oracle", Body::Draw, fails("prepare", "infrastructure", "no memory"), 6);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.fault, Fault::infrastructure);
-  EXPECT_EQ(verdict.stage, Stage::prepare);
-}
-
-TEST(Recording, IsKeptWhereAFolderIsNamed) {
-  VerdictWorld world;
-  auto folder = std::filesystem::temp_directory_path() / "kw_kept_recordings";
-  std::filesystem::remove_all(folder);
-  world.settings.recordings = folder;
-  world.settings.timing_trials = 0;
-  world.job.id = "a/b c";
-  world.run();
-  EXPECT_TRUE(std::filesystem::exists(folder / "a_b_c.0.kwr"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "a_b_c.1.kwr"));
-  std::filesystem::remove_all(folder);
-}
-
-TEST(Recording, ThatCannotBeKeptIsAFindingAndNoMore) {
-  VerdictWorld world;
-  world.settings.recordings = "/proc/none";
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_TRUE(VerdictWorld::finds(verdict, "the recording was not kept"));
-}
-
 // ---- replays
 
 // The reference's replays are 0 and 1; the candidate's follow.
@@ -227,14 +92,15 @@ TEST(Replays, OtherValuesThanThoseOfTheCallsProveNothing) {
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::correct);
   EXPECT_EQ(verdict.trust, Trust::in_process);
-  EXPECT_THAT(why_not(verdict), StartsWith("its replay gives other values than its calls: values differ"));
+  EXPECT_THAT(VerdictWorld::why_no_replay(verdict),
+              StartsWith("its replay gives other values than its calls: values differ"));
 }
 
 TEST(Replays, AHostThatDependsOnTheDeviceIsJudgedInItsProcess) {
   VerdictWorld world;
   world.fake.when("replayer", Body::Replay,
                   says<wire::ReplayedT>([](auto& facts) { facts.downloads_equal = false; }), first_replay);
-  EXPECT_THAT(why_not(world.run()), StartsWith("what its host does depends on"));
+  EXPECT_THAT(VerdictWorld::why_no_replay(world.run()), StartsWith("what its host does depends on"));
 }
 
 TEST(Replays, AWriteBehindAnAllocationFails) {
@@ -351,20 +217,20 @@ TEST(Replays, ARecordingThatCannotBeLoadedIsJudgedInItsProcess) {
   for (int nth : {1, 2})
     world.fake.when("replayer", Body::LoadRecording,
                     fails("replay", "unsupported_candidate", "an address is not known"), nth);
-  EXPECT_EQ(why_not(world.run()), "an address is not known");
+  EXPECT_EQ(VerdictWorld::why_no_replay(world.run()), "an address is not known");
 }
 
 TEST(Replays, ALostReplayerIsOneMoreReasonWhyNot) {
   VerdictWorld world;
   world.fake.when("replayer", Body::Replay, dies(SIGKILL), first_replay);
-  EXPECT_THAT(why_not(world.run()), StartsWith("the replayer was lost: "));
+  EXPECT_THAT(VerdictWorld::why_no_replay(world.run()), StartsWith("the replayer was lost: "));
 }
 
 TEST(Replays, ThatDoNotEndAreOneMoreReasonWhyNot) {
   VerdictWorld world;
   world.settings.timeout = std::chrono::milliseconds(300);
   world.fake.when("replayer", Body::Replay, ends(Ending::hangs), first_replay);
-  EXPECT_EQ(why_not(world.run()), "its replay does not end");
+  EXPECT_EQ(VerdictWorld::why_no_replay(world.run()), "its replay does not end");
 }
 
 TEST(Replays, AReplayerThatCannotBeStartedIsOurs) {
@@ -404,88 +270,6 @@ TEST(Replays, OfABigTaskAreLoadedOnceTheCandidateHasEnded) {
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.trust, Trust::replay);
   EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 1);
-}
-
-// ---- the audit
-
-TEST(Audit, OfARightCandidateGivesTheSpeedUpOfWholeCalls) {
-  VerdictWorld world;
-  world.settings.audit = 1;
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_DOUBLE_EQ(verdict.timing.call_speedup.value_or(0), 2);
-  EXPECT_EQ(world.fake.count("plain runner", Body::TimeCandidate), 1);
-}
-
-TEST(Audit, OfACandidateThatIsRightOnlyUnderTheRecorderIsIncorrect) {
-  VerdictWorld world;
-  world.settings.audit = 1;
-  world.fake.when("plain runner", Body::Call,
-                  [&](const auto&, Reaction&) { world.fake.when("oracle", Body::Judge, judges_wrong()); });
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::incorrect);
-  EXPECT_EQ(verdict.error, "without the recorder in its process: values differ");
-  EXPECT_FALSE(verdict.speedup);
-  EXPECT_EQ(verdict.timing.why_null, "the candidate is not right where it is not recorded");
-}
-
-TEST(Audit, MakesTheFurtherCallsThatAreAskedFor) {
-  VerdictWorld world;
-  world.settings.audit_calls = 30;
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_GE(world.fake.count("plain runner", Body::Call), 32);
-  EXPECT_EQ(verdict.judged_calls,
-            6U + static_cast<std::size_t>(world.fake.count("plain runner", Body::Call)));
-}
-
-TEST(Audit, NamesTheFurtherCallThatIsWrong) {
-  VerdictWorld world;
-  world.settings.audit_calls = 30;
-  world.fake.when(
-      "plain runner", Body::Call,
-      [&](const auto&, Reaction&) { world.fake.when("oracle", Body::Judge, judges_wrong()); }, 20);
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::incorrect);
-  EXPECT_EQ(verdict.error, "without the recorder in its process: call 21: values differ");
-  EXPECT_EQ(verdict.judged_calls, 6U + 21U);
-}
-
-TEST(Audit, WithoutAProcessForItIsOurs) {
-  VerdictWorld world;
-  world.settings.audit = 1;
-  world.fake.when("plain runner", Body::Spawn, ends(Ending::closes));
-  EXPECT_EQ(world.run().fault, Fault::infrastructure);
-}
-
-TEST(Audit, ThatIsStoppedIsNoVerdict) {
-  VerdictWorld world;
-  world.settings.audit = 1;
-  world.fake.when("plain runner", Body::Load, [&](const auto&, Reaction& usual) {
-    usual.ending = Ending::hangs;
-    world.job_stop.request("the client left");
-  });
-  world.run();
-  EXPECT_TRUE(world.stopped);
-}
-
-TEST(Audit, WithoutTimingMakesNoClaim) {
-  VerdictWorld world;
-  world.settings.audit = 1;
-  world.settings.timing_trials = 0;
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_EQ(world.fake.count("plain runner", Body::TimeCandidate), 0);
-  EXPECT_FALSE(verdict.timing.call_speedup);
-}
-
-TEST(Audit, WhoseTimesAreMissingMakesNoClaim) {
-  VerdictWorld world;
-  world.settings.audit = 1;
-  world.fake.when("plain runner", Body::TimeCandidate, fails("time", "runtime_error", "no"));
-  const Verdict verdict = world.run();
-  EXPECT_EQ(verdict.status, Status::correct);
-  EXPECT_FALSE(verdict.timing.call_speedup);
 }
 
 // ---- tasks without evidence

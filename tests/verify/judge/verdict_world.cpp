@@ -157,4 +157,8 @@ bool VerdictWorld::finds(const Verdict& verdict, std::string_view words) {
   return false;
 }
 
+std::string VerdictWorld::why_no_replay(const Verdict& verdict) {
+  return verdict.replay ? verdict.replay->why_not.value_or("") : "no replay";
+}
+
 }  // namespace kw::test

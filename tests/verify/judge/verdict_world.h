@@ -37,6 +37,8 @@ struct VerdictWorld {
   std::string exchange() const;
   // Whether a finding of the verdict contains this.
   static bool finds(const Verdict& verdict, std::string_view words);
+  // Why its candidate was judged in-process instead of by replays; empty: it was not.
+  static std::string why_no_replay(const Verdict& verdict);
 
   async::Loop loop;
   async::Stop stop{loop};
