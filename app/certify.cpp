@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "loop/tasks/select_tasks.h"
 #include "output/certificate_file.h"
@@ -144,8 +145,7 @@ class Certification {
                  for_log(fmt::format("{}{}  {}", id, std::string(width - std::min(width, cells(id)), ' '),
                                      visible_line(summary_of(each, each.marks.size())))));
     }
-    fmt::print("\n{} task{}, {} without a mark\n", certificates_.size(), certificates_.size() == 1 ? "" : "s",
-               unmarked);
+    fmt::print("\n{}, {} without a mark\n", counted(certificates_.size(), "task"), unmarked);
     for (const auto& [mark, count] : counts)
       fmt::print("{:>6}  {:<15}  {}\n", count, to_string(mark), explain::words_of(mark).what);
   }
@@ -176,8 +176,7 @@ int certify(const CertifyFlags& flags) {
   const int status = certification.session().run([&] { return certification.run(std::move(*host)); },
                                                  [&] { certification.tick(); });
   if (status == exit_interrupted)
-    fmt::print(stderr, "interrupted after {} task{}{}\n", certification.made(),
-               certification.made() == 1 ? "" : "s",
+    fmt::print(stderr, "interrupted after {}{}\n", counted(certification.made(), "task"),
                flags.output.empty() ? "; with --output FILE the same command goes on"
                                     : "; the same command goes on");
   return status;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "dataset_discover.h"
 #include "dataset_host.h"
@@ -64,8 +65,8 @@ Result<ScratchFolder> scratch_beside(const std::string& out) {
 // Named with -q too: a row that is left out must not pass unnoticed.
 void tell_bad_rows(std::uint64_t count, const std::vector<std::string>& first) {
   if (count == 0) return;
-  fmt::print(stderr, "warning: {} could not be read and {} left out\n",
-             count == 1 ? "1 row" : fmt::format("{} rows", count), count == 1 ? "is" : "are");
+  fmt::print(stderr, "warning: {} could not be read and {} left out\n", counted(count, "row"),
+             count == 1 ? "is" : "are");
   for (const std::string& bad : first) fmt::print(stderr, "  {}\n", for_log(bad));
   if (count > first.size()) fmt::print(stderr, "  and {} more\n", count - first.size());
 }
@@ -185,7 +186,7 @@ int export_rows(const DatasetExportFlags& flags) {
   if (auto done = publish_rows(settings.out, flags.out); !done) return failed(done.error());
   tell_bad_rows(tally->bad_rows, tally->bad);
   if (!flags.machine.quiet)
-    fmt::print("{} of {} rows written to {}\n", tally->written, tally->rows, flags.out);
+    fmt::print("{} of {} written to {}\n", tally->written, counted(tally->rows, "row"), flags.out);
   return 0;
 }
 
@@ -236,11 +237,12 @@ void print_stages(const std::vector<dataset::Stage>& stages) {
 }
 
 void print_split(const dataset::SplitFacts& split) {
-  fmt::print("split: {} kernels for training, {} for validation, in families of up to {}\n",
-             split.train_kernels, split.validation_kernels, split.largest_family);
+  fmt::print("split: {} for training, {} for validation, in families of up to {}\n",
+             counted(split.train_kernels, "kernel"), split.validation_kernels, split.largest_family);
   if (split.functions + split.answers == 0) return;
-  fmt::print("validation code in training rows: {} of {} functions, {} of {} long answers\n",
-             split.functions_leaked, split.functions, split.answers_leaked, split.answers);
+  fmt::print("validation code in training rows: {} of {}, {} of {}\n", split.functions_leaked,
+             counted(split.functions, "function"), split.answers_leaked,
+             counted(split.answers, "long answer"));
 }
 
 void print_alarm(const std::string& alarm) {
@@ -260,7 +262,7 @@ std::string describe(const corpus::Leak& leak) {
 
 void report(const dataset::BuildSummary& facts, const std::filesystem::path& out) {
   const dataset::DuplicateFacts& duplicates = facts.duplicates;
-  fmt::print("{} rows in {}: {}\n", facts.rows.rows, out.string(), in_words(facts.rows.kinds));
+  fmt::print("{} in {}: {}\n", counted(facts.rows.rows, "row"), out.string(), in_words(facts.rows.kinds));
   fmt::print("units: {}\n", in_words(facts.units));
   dataset::Counts refused;
   dataset::Counts hardware;
@@ -271,9 +273,9 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
   fmt::print("left out for their licence: {}\n", in_words(refused));
   fmt::print("left out for their hardware: {}\n", in_words(hardware));
   fmt::print("rows left out: {}\n", in_words(facts.rows_left_out));
-  fmt::print("duplicates: {} equal, {} equal but for names, {} near ones in {} clusters, {} equal rows\n",
-             duplicates.exact_units, duplicates.renamed_units, duplicates.near_units, duplicates.clusters,
-             duplicates.exact_rows);
+  fmt::print("duplicates: {} equal, {} equal but for names, {} near ones in {}, {}\n", duplicates.exact_units,
+             duplicates.renamed_units, duplicates.near_units, counted(duplicates.clusters, "cluster"),
+             counted(duplicates.exact_rows, "equal row"));
   fmt::print("pairs of CUDA and Triton: {} ({} more are too uncertain)\n", facts.cuda_pairs,
              facts.cuda_pairs_weak);
   fmt::print("kernels kept: {}\n", in_words(facts.units_compile));
@@ -287,10 +289,11 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
 }
 
 void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings) {
-  fmt::print("{} of {} rows kept in {}: {} exact, {} renamed and {} near duplicates, of {} rows\n",
-             tally.kept, tally.rows, settings.out.string(), tally.exact, tally.renamed, tally.near,
-             tally.clusters);
-  if (tally.rows_against > 0) fmt::print("compared with {} rows of --against\n", tally.rows_against);
+  fmt::print("{} of {} kept in {}: {} exact, {} renamed and {} near duplicates, of {}\n", tally.kept,
+             counted(tally.rows, "row"), settings.out.string(), tally.exact, tally.renamed, tally.near,
+             counted(tally.clusters, "row"));
+  if (tally.rows_against > 0)
+    fmt::print("compared with {} of --against\n", counted(tally.rows_against, "row"));
   if (tally.bytes > tally.sketched_bytes)
     fmt::print("{:.1f} of {:.1f} MB had been sketched before\n",
                static_cast<double>(tally.bytes - tally.sketched_bytes) / 1e6,
@@ -301,7 +304,7 @@ void report(const dataset::DedupTally& tally, const dataset::DedupSettings& sett
 }
 
 void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings) {
-  fmt::print("{} of {} rows flagged ({:.1f} s): {}\n", tally.flagged, tally.rows, tally.seconds,
+  fmt::print("{} of {} flagged ({:.1f} s): {}\n", tally.flagged, counted(tally.rows, "row"), tally.seconds,
              in_words(tally.relations));
   fmt::print("benchmarks: {}\n", dataset::benchmarks_in_words(tally.benchmarks));
   for (std::size_t i = 0; i < std::min(flags_shown, tally.flags.size()); ++i)

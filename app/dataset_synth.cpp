@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/async/workbench.h"
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "base/core/json.h"
 #include "dataset/licence/licence.h"
@@ -354,7 +355,8 @@ int dataset_synth(const DatasetSynthFlags& flags) {
   const double seconds = std::chrono::duration<double>(SynthClock::now() - begin).count();
   if (!flags.quiet) print_yields(*folder, synth, flags.source, seconds, flags.out);
   if (synth.unjudged() > 0)
-    fmt::print(stderr, "{} pairs got no verdict; the same command judges them again\n", synth.unjudged());
+    fmt::print(stderr, "{} no verdict; the same command judges again\n",
+               counted(synth.unjudged(), "pair got", "pairs got"));
   if (status == exit_interrupted)
     fmt::print(stderr, "interrupted; {} keeps what is done, and the same command goes on\n", flags.out);
   return status;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/async/loop.h"
+#include "base/core/counted.h"
 #include "base/core/files.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
@@ -115,11 +116,11 @@ async::Task<Findings> examine(async::Loop* loop, async::Stop* stop, llm::ServerO
   if (!listing)
     co_return Findings{
         {listing.error().busy ? Grade::busy : Grade::missing, listing.error().what, listing.error().remedy}};
-  Findings found{{Grade::ok,
-                  fmt::format("{}: {}, {} model{}", listing->base_url,
-                              listing->server.empty() ? "a server" : listing->server, listing->models.size(),
-                              listing->models.size() == 1 ? "" : "s"),
-                  ""}};
+  Findings found{
+      {Grade::ok,
+       fmt::format("{}: {}, {}", listing->base_url, listing->server.empty() ? "a server" : listing->server,
+                   counted(listing->models.size(), "model")),
+       ""}};
   auto model = llm::choose_model(*listing, options.model);
   if (!model) {
     found.push_back(as_missing(model.error()));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/core/counted.h"
 #include "base/core/files.h"
 #include "base/process/child.h"
 #include "base/rows/formats.h"
@@ -141,9 +142,10 @@ std::unexpected<Error> nothing_left(const ExportFlags& flags, const store::Tally
     return fail(fmt::format("{} has no finished trace", flags.run), "continue the run, then export it");
   if (tally.left_out.empty() && tally.benchmarks == 0)
     return fail(
-        fmt::format("no row for {}: {} of {} has an answer", flags.output,
-                    tally.traces == 1 ? "the trace" : fmt::format("none of the {} traces", tally.traces),
-                    flags.run),
+        fmt::format(
+            "no row for {}: {} of {} has an answer", flags.output,
+            tally.traces == 1 ? "the trace" : fmt::format("none of the {}", counted(tally.traces, "trace")),
+            flags.run),
         "the run stores why its requests failed: `kernelwright report RUN`; continue it, then export");
   std::string remedy = "use a weaker --filter";
   if (tally.left_out.contains(store::not_known_to_count))
@@ -151,8 +153,8 @@ std::unexpected<Error> nothing_left(const ExportFlags& flags, const store::Tally
         "`kernelwright run --traces F --model-replay F` judges recorded answers; --filter none exports all";
   else if (tally.benchmarks > 0)
     remedy = "--include-benchmarks also exports tasks of KernelBench";
-  return fail(fmt::format("no row for {}: of {} trace{}, left out: {}", flags.output, tally.traces,
-                          tally.traces == 1 ? "" : "s", store::left_out_in_words(tally)),
+  return fail(fmt::format("no row for {}: of {}, left out: {}", flags.output, counted(tally.traces, "trace"),
+                          store::left_out_in_words(tally)),
               remedy);
 }
 
@@ -167,11 +169,11 @@ Result<> write_all(const ExportFlags& flags, store::TrainingOptions options) {
       !written)
     return written;
   if (tally->benchmarks > 0)
-    fmt::print(stderr, "note: {} traces are of KernelBench and were left out (--include-benchmarks)\n",
-               tally->benchmarks);
+    fmt::print(stderr, "note: {} of KernelBench and left out (--include-benchmarks)\n",
+               counted(tally->benchmarks, "trace is", "traces are"));
   if (flags.quiet) return {};
-  fmt::print("{} row{} from {} trace{}: {}, {}\n", tally->rows, tally->rows == 1 ? "" : "s", tally->traces,
-             tally->traces == 1 ? "" : "s", output.string(), card.string());
+  fmt::print("{} from {}: {}, {}\n", counted(tally->rows, "row"), counted(tally->traces, "trace"),
+             output.string(), card.string());
   if (std::string why = store::left_out_in_words(*tally); !why.empty()) fmt::print("left out: {}\n", why);
   return {};
 }

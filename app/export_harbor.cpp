@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "export.h"
 #include "loop/exports/harbor.h"
@@ -193,7 +194,7 @@ int export_for_harbor(const ExportFlags& flags) {
     return failed(written.error());
   if (flags.quiet) return 0;
   auto solved = std::ranges::count_if(tasks, [](const auto& task) { return !task.solution.empty(); });
-  fmt::print("{} tasks: {}, {} of them with a solution\n", tasks.size(), flags.output, solved);
+  fmt::print("{}: {}, {} of them with a solution\n", counted(tasks.size(), "task"), flags.output, solved);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/core/counted.h"
 #include "base/core/files.h"
 #include "export.h"
 #include "loop/exports/atif.h"
@@ -96,7 +97,8 @@ Result<exports::Exported> write_kernelbench(store::TraceReader& reader, const Ex
     if (auto added = run.add(**trace); !added) return std::unexpected(added.error());
   }
   if (run.of_others > 0)
-    fmt::print(stderr, "note: {} traces are not of KernelBench and were left out\n", run.of_others);
+    fmt::print(stderr, "note: {} not of KernelBench and left out\n",
+               counted(run.of_others, "trace is", "traces are"));
   if (run.kernels == 0)
     return fail(fmt::format("{} has no kernel for a task of KernelBench", flags.run),
                 "the other formats have the tasks of all sources");
@@ -143,7 +145,7 @@ int export_for_others(const ExportFlags& flags) {
         Error{fmt::format("{} has no finished trace for --format {}", flags.run, to_string(flags.format)),
               "continue the run, then export it"});
   if (flags.quiet) return 0;
-  fmt::print("{} traces: {}\n", written->traces, flags.output);
+  fmt::print("{}: {}\n", counted(written->traces, "trace"), flags.output);
   if (written->not_ended > 0) fmt::print("left out: {} that have not ended\n", written->not_ended);
   if (written->without_any > 0)
     fmt::print("left out: {} without a prompt and an answer\n", written->without_any);

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <set>
 
+#include "base/core/counted.h"
 #include "base/core/crypto.h"
 #include "base/core/files.h"
 #include "base/core/json.h"
@@ -115,17 +116,17 @@ int list_questions(const ScoreWorld& world, const std::vector<TrainingGate::Item
   std::size_t samples = world.flags().loop.samples_per_task;
   if (world.flags().asks_a_model()) {
     std::size_t count = world.questions.tasks.size() + world.questions.rows.size();
-    fmt::print("{} {}, {} sample{} each: {} answers would be asked for\n", count,
-               world.questions.rows.empty() ? "tasks" : "rows", samples, samples == 1 ? "" : "s",
-               count * samples);
+    fmt::print("{}, {} each: {} would be asked for\n",
+               counted(count, world.questions.rows.empty() ? "task" : "row"), counted(samples, "sample"),
+               counted(count * samples, "answer"));
   } else {
     std::size_t to_judge = 0;
     for (const scoring::Output& output : world.set.outputs) to_judge += output.job.has_value();
-    fmt::print("{} outputs of {} tasks or rows, {} to be judged\n", world.set.outputs.size(), items.size(),
-               to_judge);
+    fmt::print("{} of {}, {} to be judged\n", counted(world.set.outputs.size(), "output"),
+               counted(items.size(), "task or row", "tasks or rows"), to_judge);
   }
   std::size_t bad = world.set.bad_rows.size() + world.questions.bad_rows.size();
-  fmt::print("{} rows cannot be read\n{} refused: they are in the training data\n", bad,
+  fmt::print("{} cannot be read\n{} refused: they are in the training data\n", counted(bad, "row"),
              world.flags().allow_trained ? 0 : world.gate.seen(items).size());
   return good ? 0 : exit_failure;
 }
@@ -272,8 +273,8 @@ int read_review(const ScoreFlags& flags) {
   scoring::View review = scoring::View(*result)["review"];
   for (scoring::View problem : review["problems"].list()) fmt::print(stderr, "note: {}\n", problem.text());
   if (!flags.quiet && !flags.json)
-    fmt::print("{} labels read, {} rows without one\n", review["reviews"].list().size(),
-               review["without_label"].count());
+    fmt::print("{} read, {} without one\n", counted(review["reviews"].list().size(), "label"),
+               counted(review["without_label"].count(), "row"));
   say(flags, *result, path);
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "loop/tasks/kernelbench.h"
 #include "loop/tasks/kernelbench_results.h"
@@ -195,8 +196,7 @@ void Report::finish(bool to_end) {
     if (auto printed = shown_.print(to_end && every_row_judged_); !printed) trouble(printed.error());
   if (says_words) fmt::print(is_table ? stdout : stderr, "{}", for_log(in_words(summarise(rows_))));
   if (bad_rows_ > 0 && !flags_.output.quiet)
-    fmt::print(says_words && is_table ? stdout : stderr, "{} row{} could not be read\n", bad_rows_,
-               bad_rows_ == 1 ? "" : "s");
+    fmt::print(says_words && is_table ? stdout : stderr, "{} could not be read\n", counted(bad_rows_, "row"));
 }
 
 void Report::write_into(const std::string& run_folder) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "verify/explain/explanation.h"
 #include "verify/explain/words.h"
@@ -255,10 +256,9 @@ Summary summarise(const std::vector<ResultRow>& rows) {
 }
 
 std::string in_words(const Summary& sum) {
-  std::string text =
-      fmt::format("{} candidate{}: {} correct ({} count), {} incorrect, {} failed, {} skipped, {} error\n",
-                  sum.total, sum.total == 1 ? "" : "s", sum.correct, sum.counting, sum.incorrect, sum.failed,
-                  sum.skipped, sum.errors);
+  std::string text = fmt::format("{}: {} correct ({} count), {} incorrect, {} failed, {} skipped, {} error\n",
+                                 counted(sum.total, "candidate"), sum.correct, sum.counting, sum.incorrect,
+                                 sum.failed, sum.skipped, sum.errors);
   if (sum.measured > 0)
     text += fmt::format("fast_1: {} of {} are correct, count and are faster than the reference ({:.1f}%)\n",
                         sum.faster, sum.total,
@@ -310,8 +310,8 @@ void ResultView::add(const ResultRow& row, const Verdict& verdict, const explain
 std::string ResultView::text() const {
   if (count_ == 0) return {};
   if (rows_.empty())
-    return fmt::format("--only {}: none of {} verdict{}\n", fmt::join(options_.only.words, ","), count_,
-                       count_ == 1 ? "" : "s");
+    return fmt::format("--only {}: none of {}\n", fmt::join(options_.only.words, ","),
+                       counted(count_, "verdict"));
   return results_table(rows_, options_.style) + explanations_.text();
 }
 

@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <unordered_set>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
@@ -133,10 +134,11 @@ class ListTasks : public Tool {
       lines += fmt::format("{}  {}\n", shown(task.task_id), shown(sample_key(task)));
     }
     const std::size_t end = offset + tasks.size();
-    std::string text = fmt::format("{} of {} tasks{}\n{}", tasks.size(), total,
+    std::string text = fmt::format("{} of {}{}\n{}", tasks.size(), counted(total, "task"),
                                    contents.is_cut ? " (the source has more than are offered)" : "", lines);
     if (contents.bad_rows > 0)
-      text += fmt::format("{} rows of the source are left out; the first: {}\n", contents.bad_rows,
+      text += fmt::format("{} left out; the first: {}\n",
+                          counted(contents.bad_rows, "row of the source is", "rows of the source are"),
                           shown(contents.first_bad_row));
     json::value next = end < total && !tasks.empty() ? json::value(end) : json::value();
     return {std::move(text), {{"tasks", std::move(tasks)}, {"total", total}, {"next_offset", next}}};

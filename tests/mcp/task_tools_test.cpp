@@ -45,7 +45,7 @@ TEST(ListTasks, ListsEachOnce) {
   EXPECT_EQ(field(result, "total"), 2);
   EXPECT_EQ(field(result, "next_offset"), nullptr);
   EXPECT_EQ(field(result, "tasks").at(1).at("key"), "relu");
-  EXPECT_THAT(text_of(result), HasSubstr("1 rows of the source are left out"));
+  EXPECT_THAT(text_of(result), HasSubstr("1 row of the source is left out"));
   tasks.world.call("list_tasks");
   EXPECT_EQ(tasks.opened, 1);
 }

@@ -99,7 +99,7 @@ def test_the_card_counts_licences_and_tells_the_recipe_and_the_limits(trained):
     folder, heard, _ = trained
     card = (folder / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: peft\n")
-    for words in ("| MIT | 12 |", "| Apache-2.0 | 12 |", "| lora | rank | `4` |", "1 rows were dropped", "## Limitations",
+    for words in ("| MIT | 12 |", "| Apache-2.0 | 12 |", "| lora | rank | `4` |", "1 row was dropped", "## Limitations",
                   "AutoPeftModelForCausalLM", f"| {len(heard.losses)} | {heard.losses[-1]:.4f} |", "(loss.svg)"):
         assert words in card
 

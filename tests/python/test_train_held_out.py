@@ -43,3 +43,9 @@ def test_a_result_says_what_its_user_must_know():
     assert event == "warning" and "no step had a lower held-out loss than the base model (1.0000)" in what
     [(event, what)] = told(1.0, math.nan, steps=1)
     assert event == "warning" and "no held-out loss was a number" in what
+
+
+def test_the_card_counts_one_row_as_one():
+    words = [card.numbered(number, "row was", "rows were") for number in (0, 1, 2000)]
+    assert words == ["0 rows were", "1 row was", "2,000 rows were"]
+    assert card.numbered(2, "step") == "2 steps"

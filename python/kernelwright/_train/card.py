@@ -17,6 +17,11 @@ def front_matter(base, hub_name):
                       "- lora", "- triton", "---"])
 
 
+def numbered(number, one, several=None):
+    """"1 row", "2,000 rows"; both forms may contain the verb."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def counted(names):
     return [f"| {name or 'not said'} | {count:,} |" for name, count in Counter(names).most_common()]
 
@@ -29,16 +34,17 @@ def data_section(manifest):
     counts = manifest["counts"]
     held_back = [f"| `{Path(each['path']).name}` (validation) | {each['rows']:,} | `{each['sha256']}` |"
                  for each in manifest.get("validation", {}).get("files", ())]
-    lost = [f"{count:,} rows were {what}: {why}." for what in ("dropped", "cut")
+    lost = [f"{numbered(count, 'row was', 'rows were')} {what}: {why}." for what in ("dropped", "cut")
             for why, count in counts.get(what, {}).items()]
+    sequences = numbered(counts["sequences"], "sequence")
     if counts["sequences_reached"] < counts["sequences"]:
-        lost.append(f"Training ended before all of them were seen: {counts['sequences_reached']:,} of {counts['sequences']:,} "
-                    f"sequences, with {counts['rows_reached']:,} rows, were learnt from; the others were not.")
+        lost.append(f"Training ended before all of them were seen: {counts['sequences_reached']:,} of {sequences}, with "
+                    f"{numbered(counts['rows_reached'], 'row')}, were learnt from; the others were not.")
     files = [f"| `{Path(each['path']).name}` | {each['rows']:,} | `{each['sha256']}` |" for each in manifest["files"]]
     return "\n\n".join([
         "## Data", table("| file | rows | SHA-256 |", files + held_back),
-        f"{counts['used']:,} of {counts['rows']:,} rows, {counts['tokens']:,} tokens, of which {counts['learnt_tokens']:,} are "
-        f"to be learnt, in {counts['sequences']:,} sequences. " + " ".join(lost),
+        f"{counts['used']:,} of {numbered(counts['rows'], 'row')}, {numbered(counts['tokens'], 'token')}, of which "
+        f"{counts['learnt_tokens']:,} are to be learnt, in {sequences}. " + " ".join(lost),
         table("| licence | rows |", counted(each["licence"] for each in manifest["rows"])),
         "Id, task, licence and hash of every row that was learnt from stand in `training_manifest.json`."])
 
@@ -51,7 +57,7 @@ def recipe_section(recipe):
 
 def results_section(result):
     points = [f"| {step:,} | {loss:.4f} |" for step, loss in result["losses"]]
-    lines = [f"{result['steps']:,} steps in {result['seconds']:,.0f} s on {result['device']}."]
+    lines = [f"{numbered(result['steps'], 'step')} in {result['seconds']:,.0f} s on {result['device']}."]
     if points:
         lines.append(table("| step | loss |", points))
     if result.get("course"):

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/core/counted.h"
 #include "base/core/files.h"
 #include "base/core/text.h"
 #include "dataset/build/build_summary.h"
@@ -208,10 +209,9 @@ class Build {
     facts_.rows.review = sink.reviewed();
     for (const Flagged& flagged : sink.flagged()) add_found(facts_.benchmarks, flagged.leaks);
     if (sink.held() > 0)
-      facts_.warnings.push_back(
-          fmt::format("{} a benchmark and {} a decision in review.csv",
-                      sink.held() == 1 ? "1 row resembles" : fmt::format("{} rows resemble", sink.held()),
-                      sink.held() == 1 ? "needs" : "need"));
+      facts_.warnings.push_back(fmt::format("{} a benchmark and {} a decision in review.csv",
+                                            counted(sink.held(), "row resembles", "rows resemble"),
+                                            sink.held() == 1 ? "needs" : "need"));
     clock.bytes() = sink.bytes();
     return review_->write(sink.flagged(), staging_->folder() / "review.csv");
   }

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "base/core/counted.h"
 #include "base/core/text.h"
 #include "dataset/build/reports.h"
 #include "types/struct_json.h"
@@ -163,10 +164,9 @@ void add_found(std::vector<BenchmarkFacts>& benchmarks, const std::vector<corpus
 std::string benchmarks_in_words(const std::vector<BenchmarkFacts>& benchmarks) {
   std::vector<std::string> parts;
   for (const BenchmarkFacts& facts : benchmarks)
-    parts.push_back(fmt::format("{} ({} text{}, SHA-256 {}): {} row{} it", facts.benchmark.name,
-                                facts.benchmark.texts, facts.benchmark.texts == 1 ? "" : "s",
-                                facts.benchmark.sha256.substr(0, 12), facts.found,
-                                facts.found == 1 ? " resembles" : "s resemble"));
+    parts.push_back(fmt::format("{} ({}, SHA-256 {}): {} it", facts.benchmark.name,
+                                counted(facts.benchmark.texts, "text"), facts.benchmark.sha256.substr(0, 12),
+                                counted(facts.found, "row resembles", "rows resemble")));
   return parts.empty() ? "not checked" : fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/core/counted.h"
 #include "dataset/build/reports.h"
 #include "dataset/licence/licence.h"
 #include "types/card.h"

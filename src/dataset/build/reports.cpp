@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/core/counted.h"
 #include "types/card.h"
 
 namespace kw::dataset {
@@ -33,16 +34,6 @@ std::string line(const std::vector<std::string>& cells) {
 }
 
 }  // namespace
-
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
-std::string counted(std::uint64_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
-}
 
 std::string flag_in_words(std::string_view key) {
   auto [relation, against] = std::pair(key.substr(0, key.find(' ')), key.substr(key.find(' ') + 1));

@@ -11,13 +11,8 @@
 
 namespace kw::dataset {
 
-// "1,234,567"
-std::string grouped(std::uint64_t number);
 // "12.3%", "&lt;0.1%" for a share that rounds to 0, "0%" if the whole is 0. For Markdown.
 std::string percent(std::uint64_t part, std::uint64_t whole);
-
-// "1 row", "2 rows", "1,234 rows".
-std::string counted(std::uint64_t number, std::string_view noun);
 
 // The meaning of a key of RowFacts::leaks: "benchmark KernelBench" → "similar to the benchmark KernelBench".
 std::string flag_in_words(std::string_view key);

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/core/counted.h"
 #include "base/core/json.h"
 #include "dataset/build/ordered.h"
 #include "dataset/build/sources.h"
@@ -393,8 +394,8 @@ Result<> add_run(const std::string& path, const BuildSettings& settings, RowSink
   for (const auto& [why, count] : tally.left_out) source.tally.skipped[why] += count;
   if (tally.benchmarks > 0) source.tally.skipped["a task of a benchmark"] += tally.benchmarks;
   if (source.units.empty())
-    facts.warnings.push_back(fmt::format("{}: no answer became a row; of {} traces, left out: {}",
-                                         source.origin.name, source.tally.files_seen,
+    facts.warnings.push_back(fmt::format("{}: no answer became a row; of {}, left out: {}",
+                                         source.origin.name, counted(source.tally.files_seen, "trace"),
                                          why_none(tally, source)));
   facts.sources.push_back(std::move(source));
   return {};

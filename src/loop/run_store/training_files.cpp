@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "base/core/counted.h"
 #include "base/core/files.h"
 #include "types/card.h"
 
@@ -211,9 +212,9 @@ std::string dataset_card(const std::string& file_name, const TrainingOptions& op
       "not "
       "count.\n\n{}\n\n- {}\n- `task_id`, `source`, `licence`, `repo`: of the task; the answers are a "
       "model's\n"
-      "\n{} rows from {} traces",
-      table_cell(file_name), program_version, made_with(options), columns(options.format), tally.rows,
-      tally.traces);
+      "\n{} from {}",
+      table_cell(file_name), program_version, made_with(options), columns(options.format),
+      counted(tally.rows, "row"), counted(tally.traces, "trace"));
   std::string left_out = left_out_in_words(tally);
   text += left_out.empty() ? ".\n" : fmt::format("; left out: {}.\n", left_out);
   text += counts_table("rows by source", tally.sources);

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <set>
 
+#include "base/core/counted.h"
 #include "base/core/text.h"
 #include "score/report/report.h"
 #include "types/card.h"
@@ -139,8 +140,8 @@ std::string faults_part(const Summary& summary) {
 
 // Headline figures and fast_p of one source, or of all rows.
 std::string headline_part(const Summary& summary, const std::string& level) {
-  std::string text = fmt::format("Right and counting: {}, over {} {}.\n\n", right_words(summary),
-                                 summary.tasks, summary.tasks == 1 ? "task" : "tasks");
+  std::string text = fmt::format("Right and counting: {}, over {}.\n\n", right_words(summary),
+                                 counted(summary.tasks, "task"));
   for (const std::string& sentence : not_measured(summary)) text += sentence + "\n\n";
   text += "| | value | 95% interval | method | tasks |\n|---|---:|---|---|---:|\n";
   auto mean = [&](const char* name, const score::Estimate& estimate) {
@@ -162,7 +163,7 @@ std::string each_source_part(const Index& index, const Overview& overview) {
     text += headline_part(each.summary, "####") + claims_part(overview.claims, each.source);
   }
   if (std::size_t more = overview.judged_sources - overview.by_source.size(); more > 0)
-    text += fmt::format("{} further sources have judged rows.\n\n", more);
+    text += counted(more, "further source has", "further sources have") + " judged rows.\n\n";
   return text + fmt::format("The figures below are {}.\n\n", pooled_words(overview));
 }
 
@@ -204,8 +205,8 @@ std::string rows_part(const Index& index, const Summary& summary) {
                         markdown_text(rows.trust[row]), turns ? fmt::format("{}", *turns) : "–");
   }
   if (shown < summary.rows)
-    text += fmt::format("\n{} further rows are in the CSV and JSON forms of this report.\n",
-                        summary.rows - shown);
+    text += fmt::format("\n{} in the CSV and JSON forms of this report.\n",
+                        counted(summary.rows - shown, "further row is", "further rows are"));
   return text + "\n";
 }
 
@@ -224,8 +225,8 @@ std::string best_part(const Index& index, const Summary& summary) {
                         speed_words(rows, row));
   }
   if (shown > most_rows)
-    text += fmt::format("\n{} further tasks are in the JSON form.\n",
-                        summary.best_kernel_of_task.size() - most_rows);
+    text += fmt::format("\n{} in the JSON form.\n", counted(summary.best_kernel_of_task.size() - most_rows,
+                                                            "further task is", "further tasks are"));
   return text + "\n";
 }
 
@@ -252,7 +253,8 @@ std::string flips_part(View comparison) {
   }
   std::size_t all = comparison["flipped_count"].count();
   if (shown == 0) return "No task flipped.\n\n";
-  std::string rest = all > most_rows ? fmt::format("\n{} further tasks flipped.\n", all - most_rows) : "";
+  std::string rest =
+      all > most_rows ? fmt::format("\n{} flipped.\n", counted(all - most_rows, "further task")) : "";
   return text + rest + "\n";
 }
 
@@ -277,9 +279,9 @@ std::string comparison_part(const Index& index, View comparison) {
                     measure["lost"].count(), p_words(measure["p_value"].number()), measure["method"].text());
   text += "\n";
   for (View measure : comparison["measures"].list())
-    text += fmt::format("- {}: {} ({} tasks only before, {} only after)\n", measure["name"].text(),
-                        markdown_text(measure["words"].text()), measure["only_before"].count(),
-                        measure["only_after"].count());
+    text += fmt::format("- {}: {} ({} only before, {} only after)\n", measure["name"].text(),
+                        markdown_text(measure["words"].text()),
+                        counted(measure["only_before"].count(), "task"), measure["only_after"].count());
   text += "\n### Settings that differ\n\n";
   auto settings = comparison["settings"].list();
   text += settings.empty() ? "None of the recorded settings differ.\n"
@@ -329,10 +331,10 @@ std::string task_label(const Rows& rows, std::size_t row) {
 
 std::string right_words(const Summary& summary) {
   std::size_t judged = summary.right + summary.wrong;
-  std::string text = fmt::format("{} of {} {}", summary.right, judged, judged == 1 ? "sample" : "samples");
+  std::string text = fmt::format("{} of {}", summary.right, counted(judged, "sample"));
   if (std::size_t open = summary.unfinished; open > 0)
-    text += fmt::format(" of the {} that have ended; {} {} unfinished", summary.rows - open, open,
-                        open == 1 ? "sample is" : "samples are");
+    text += fmt::format(" of the {} that have ended; {} unfinished", summary.rows - open,
+                        counted(open, "sample is", "samples are"));
   if (summary.unknown > 0) text += fmt::format(", {} not judged", summary.unknown);
   return text;
 }

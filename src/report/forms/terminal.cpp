@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/counted.h"
 #include "report/forms/markdown.h"
 #include "report/summary/circumstances.h"
 #include "score/report/view.h"
@@ -39,11 +40,11 @@ std::string estimate_words(const score::Estimate& estimate, const char* unit = "
   std::string text = fmt::format("{:.3f}{}", estimate.value.value_or(0), unit);
   if (estimate.interval)
     text += fmt::format("  ({:.3f} to {:.3f})", estimate.interval->low, estimate.interval->high);
-  return text + fmt::format("  of {} {}", estimate.tasks, estimate.tasks == 1 ? "task" : "tasks");
+  return text + "  of " + counted(estimate.tasks, "task");
 }
 
 std::string samples_words(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
+  return counted(count, "sample");
 }
 
 std::string interval_words(const score::Estimate& estimate) {
@@ -72,7 +73,7 @@ void add_each_source(const Index& index, const Overview& overview, Lines& lines)
     lines.add(index.sources[each.source].name, headline_words(each.summary));
   }
   if (overview.judged_sources > most_sources)
-    lines.add("", fmt::format("and {} more sources", overview.judged_sources - most_sources));
+    lines.add("", "and " + counted(overview.judged_sources - most_sources, "more source"));
 }
 
 void add_sources(const Index& index, Lines& lines) {
@@ -84,7 +85,7 @@ void add_sources(const Index& index, Lines& lines) {
         fmt::format("{} ({}, {})", source.name, to_string(source.kind), to_string(source.state));
     if (!source.messages.empty()) words += ": " + source.messages.front();
     if (source.messages.size() > 1)
-      words += fmt::format(" (and {} more messages)", source.messages.size() - 1);
+      words += fmt::format(" (and {})", counted(source.messages.size() - 1, "more message"));
     lines.add(shown == 1 ? "sources" : "", words, whole ? Colour::none : Colour::yellow);
   }
   if (index.sources.size() > most_sources)
@@ -129,8 +130,9 @@ void add_turns(const Summary& summary, const std::string& pooled, Lines& lines) 
   std::map<std::string, std::size_t> errors;
   for (const auto& [turn, words] : summary.errors_by_turn)
     for (const auto& [word, count] : words) errors[word] += count;
-  if (!errors.empty()) lines.add("errors (turns)", counted(errors) + end);
-  if (!summary.faults.empty()) lines.add("turns not judged", counted(summary.faults) + end, Colour::yellow);
+  if (!errors.empty()) lines.add("errors (turns)", counts_in_words(errors) + end);
+  if (!summary.faults.empty())
+    lines.add("turns not judged", counts_in_words(summary.faults) + end, Colour::yellow);
 }
 
 void add_comparisons(const Index& index, const Overview& overview, Lines& lines) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "report/summary/summary.h"
 
@@ -42,7 +43,7 @@ std::string judge_words(const Rows& rows, std::size_t row) {
 
 }  // namespace
 
-std::string counted(const std::map<std::string, std::size_t>& counts) {
+std::string counts_in_words(const std::map<std::string, std::size_t>& counts) {
   std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
   std::ranges::sort(sorted, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -92,7 +93,7 @@ std::string Circumstances::words(std::string_view name) const {
     counts.erase(empty);
     counts.emplace(not_recorded, missing);
   }
-  return fmt::format("{} {}", name, counted(counts));
+  return fmt::format("{} {}", name, counts_in_words(counts));
 }
 
 std::string Circumstances::words(const std::vector<std::string_view>& names) const {
@@ -105,9 +106,9 @@ std::string Circumstances::tasks_words() const {
   Counts origins;
   for (const auto& [task, origin] : origin_of_task_) ++origins[origin];
   std::size_t tasks = origin_of_task_.size();
-  std::string text = fmt::format("{} {}", tasks, tasks == 1 ? "task" : "tasks");
+  std::string text = counted(tasks, "task");
   if (origins.size() == 1) return fmt::format("{} from {}", text, shown(origins.begin()->first));
-  return fmt::format("{} from {}", text, counted(origins));
+  return fmt::format("{} from {}", text, counts_in_words(origins));
 }
 
 }  // namespace kw::report

@@ -34,6 +34,6 @@ class Circumstances {
 };
 
 // "a (3), b (2), c (1) and 4 more": the most frequent first.
-std::string counted(const std::map<std::string, std::size_t>& counts);
+std::string counts_in_words(const std::map<std::string, std::size_t>& counts);
 
 }  // namespace kw::report

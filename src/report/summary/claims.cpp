@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/core/counted.h"
 #include "base/core/display.h"
 #include "base/core/json.h"
 #include "report/summary/circumstances.h"
@@ -43,7 +44,7 @@ Basis basis_of(const Index& index, const Summary& summary, const WantedRow& want
 }
 
 std::string samples_words(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
+  return counted(count, "sample");
 }
 
 std::string number(double value) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "base/core/counted.h"
 #include "score/report/report.h"
 #include "types/card.h"
 #include "verify/explain/words.h"
@@ -58,16 +59,15 @@ std::string verdict_tables(View result, const std::string& mark) {
   View verdicts = result["verdicts"];
   if (!verdicts.is_there()) return {};
   std::string text = heading("Verdicts", mark);
-  text += fmt::format("{} of {} judged answers are right and count.\n\n", verdicts["right"].count(),
-                      verdicts["samples"].count());
+  text += fmt::format("Right and counting: {} of {}.\n\n", verdicts["right"].count(),
+                      counted(verdicts["samples"].count(), "judged answer"));
   text += pass_rows(result) + curve_rows(verdicts);
   View speed = verdicts["geometric_mean_speedup"];
   if (speed["value"].number())
     text += fmt::format(
-        "Geometric mean speed-up of right answers with a measured speed ({} answers): {} ({}), "
-        "over {} tasks.\n\n",
-        verdicts["speeds_measured"].count(), number_words(speed["value"].number()), interval_words(speed),
-        speed["tasks"].count());
+        "Geometric mean speed-up of right answers with a measured speed ({}): {} ({}), over {}.\n\n",
+        counted(verdicts["speeds_measured"].count(), "answer"), number_words(speed["value"].number()),
+        interval_words(speed), counted(speed["tasks"].count(), "task"));
   else
     text += "Speed is not measured.\n\n";
   text += count_rows("Reasons why the speed of right answers was not measured", verdicts["why_no_speed"]);
@@ -119,10 +119,10 @@ std::string text_tables(View result, const std::string& mark) {
   if (View checks = result["static"]; checks.is_there()) {
     text += heading("Static checks", mark);
     text += fmt::format(
-        "Derived from the syntax trees of {} answers, without running them. A share is the mean over tasks "
+        "Derived from the syntax trees of {}, without running them. A share is the mean over tasks "
         "or rows.\n\n| property | answers | share | 95% interval | items | method "
         "|\n|---|---:|---:|---|---:|---|\n",
-        checks["outputs"].count());
+        counted(checks["outputs"].count(), "answer"));
     for (View property : checks["properties"].list())
       text += fmt::format("| {} | {} | {} |\n", property["name"].text(), property["outputs"].count(),
                           estimate_cells(property));
@@ -132,10 +132,10 @@ std::string text_tables(View result, const std::string& mark) {
   if (View overlap = result["overlap"]; overlap.is_there()) {
     text += heading("Similarity to references", mark);
     text += fmt::format(
-        "Over {} pairs. Similarity does not imply correctness. The tokeniser is this program's own, so "
+        "Over {}. Similarity does not imply correctness. The tokeniser is this program's own, so "
         "figures of other tools are not comparable.\n\n| measure | value | 95% interval |\n|---|---:|---|\n| "
         "BLEU of the set | {} | |\n| mean BLEU over items | {} | |\n",
-        overlap["pairs"].count(), number_words(overlap["corpus_bleu"].number()),
+        counted(overlap["pairs"].count(), "pair"), number_words(overlap["corpus_bleu"].number()),
         number_words(overlap["mean_bleu"].number()));
     constexpr std::pair<const char*, const char*> names[] = {
         {"exact", "equal, byte by byte"},
@@ -150,7 +150,7 @@ std::string text_tables(View result, const std::string& mark) {
     text += heading("Compilation sample", mark);
     View share = compile["compilable"];
     text += fmt::format(
-        "{} answers were drawn at random. The share that compiles among those with known argument types is "
+        "Answers drawn at random: {}. The share that compiles among those with known argument types is "
         "{} ({}).\n\n",
         compile["asked"].count(), number_words(share["value"].number()), interval_words(share));
     text += count_rows("Labels", compile["labels"]);
@@ -188,12 +188,12 @@ std::string review_tables(View result, const std::string& mark) {
   if (!review.is_there()) return {};
   std::string text = heading("Human review", mark);
   text +=
-      fmt::format("The sheet has {} answers: {} labels were read, {} answers have no label yet.\n\n",
+      fmt::format("Answers of the sheet: {}. Labels read: {}. Answers without a label: {}.\n\n",
                   review["drawn"].count(), review["reviews"].list().size(), review["without_label"].count());
   for (View problem : review["problems"].list()) text += fmt::format("- {}\n", table_cell(problem.text()));
   for (View reader : review["reviewers"].list()) {
-    text += fmt::format("\n{} ({} labels):\n\n", table_cell(reader["reviewer"].text()),
-                        reader["labels_given"].count());
+    text += fmt::format("\n{} ({}):\n\n", table_cell(reader["reviewer"].text()),
+                        counted(reader["labels_given"].count(), "label"));
     text +=
         "| automatic check | pairs | agree | both good | only automatic | only person | both bad | kappa |\n"
         "|---|---:|---:|---:|---:|---:|---:|---|\n";
@@ -207,8 +207,8 @@ std::string review_tables(View result, const std::string& mark) {
   for (View pair : review["between_reviewers"].list()) {
     std::vector<View> names = pair["reviewers"].list();
     if (names.size() != 2) continue;
-    text += fmt::format("\n{} and {}: {} answers judged by both, {} judged alike; {}\n",
-                        table_cell(names[0].text()), table_cell(names[1].text()), pair["pairs"].count(),
+    text += fmt::format("\n{} and {}: {} judged by both, {} judged alike; {}\n", table_cell(names[0].text()),
+                        table_cell(names[1].text()), counted(pair["pairs"].count(), "answer"),
                         number_words(pair["raw"]["value"].number()), table_cell(pair["kappa_words"].text()));
   }
   return text + "\n";

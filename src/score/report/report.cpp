@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/core/counted.h"
 #include "base/core/text.h"
 #include "types/card.h"
 
@@ -12,7 +13,7 @@ namespace json = boost::json;
 namespace {
 
 std::string tasks_words(std::size_t tasks, const char* what = "task") {
-  return fmt::format("{} {}{}", tasks, what, tasks == 1 ? "" : "s");
+  return counted(tasks, what);
 }
 
 HeadlineRow row_of(std::string measure, View estimate, const char* what = "task") {
@@ -115,25 +116,24 @@ std::vector<std::string> warnings(const json::object& object) {
   View training = result["training"];
   if (std::size_t count = trained_on(result); count > 0)
     all.push_back(
-        fmt::format("TRAINED ON: {} of {} outputs belong to tasks or rows of the training manifest "
+        fmt::format("TRAINED ON: {} of {} belong to tasks or rows of the training manifest "
                     "(--allow-trained). These figures do not apply to unseen tasks.",
-                    count, result["outputs"].list().size()));
+                    count, counted(result["outputs"].list().size(), "output")));
   else if (!training["checked"].is_true())
     all.emplace_back(
         "No training manifest was given (--adapter, --manifest), so it is unknown whether the model was "
         "trained on these tasks.");
   if (std::size_t count = result["paired"]["baseline_trained_on"].count(); count > 0)
-    all.push_back(fmt::format("TRAINED ON: {} outputs of the baseline are marked as trained on.", count));
+    all.push_back(fmt::format("TRAINED ON: {} marked as trained on.",
+                              counted(count, "output of the baseline is", "outputs of the baseline are")));
   View verdicts = result["verdicts"];
   if (std::size_t count = verdicts["recorded"].count(); count > 0)
-    all.push_back(
-        fmt::format("RECORDED: {} of {} verdicts were read from the input and not judged by this run.", count,
-                    count + verdicts["judged_here"].count()));
+    all.push_back(fmt::format("RECORDED: {} of {} were read from the input and not judged by this run.",
+                              count, counted(count + verdicts["judged_here"].count(), "verdict")));
   if (std::size_t count = verdicts["counts_unknown"].count(); count > 0)
-    all.push_back(
-        fmt::format("{} right answers rest on another evaluator's verdict, which does not state whether the "
-                    "kernel does the work.",
-                    count));
+    all.push_back(fmt::format(
+        "{} on another evaluator's verdict, which does not state whether the kernel does the work.",
+        counted(count, "right answer rests", "right answers rest")));
   return all;
 }
 
@@ -235,9 +235,9 @@ std::string counts(View result, const std::string& mark) {
   std::string text = heading("Scored answers", mark);
   text += facts_table(result["scored"]);
   text += fmt::format(
-      "{} answers were read; {} of them, for {} tasks or rows, are scored. {} contain no code. {} rows could "
-      "not be read.\n\n",
-      all["outputs"].count(), all["scored"].count(), all["items"].count(), all["without_code"].count(),
+      "Answers read: {}. Scored: {}, for {}. Answers without code: {}. Rows that could not be read: {}.\n\n",
+      all["outputs"].count(), all["scored"].count(),
+      counted(all["items"].count(), "task or row", "tasks or rows"), all["without_code"].count(),
       all["unreadable_rows"].count());
   std::size_t listed = 0;
   for (View row : all["unreadable"].list())
@@ -245,8 +245,8 @@ std::string counts(View result, const std::string& mark) {
   if (listed > 0) text += "\n";
   if (verdicts.is_there())
     text += fmt::format(
-        "{} of them have a verdict, right or wrong. {} tasks have no judged sample and are excluded from all "
-        "shares.\n\n",
+        "Answers with a verdict, right or wrong: {}. Tasks without a judged sample, which no share includes: "
+        "{}.\n\n",
         verdicts["samples"].count(), verdicts["tasks_left_out"].count());
   return text;
 }
@@ -258,18 +258,16 @@ std::string training(View result) {
     return text + "No training manifest was given, so no task was checked against one.\n\n";
   for (View manifest : check["manifests"].list())
     text += fmt::format(
-        "- {}: {} rows, base model {}. {} of its rows have no task name and are matched by their text "
-        "alone.\n",
-        table_cell(manifest["path"].text()), manifest["rows"].count(),
+        "- {}: {}, base model {}. Rows without a task name, which are matched by their text alone: {}.\n",
+        table_cell(manifest["path"].text()), counted(manifest["rows"].count(), "row"),
         table_cell(manifest["base_model"].text()), manifest["rows_without_task"].count());
   if (auto unknown = check["not_comparable"].count(); unknown > 0)
     text += fmt::format(
-        "- {} tasks or rows have neither a name nor a text, so they could not be compared with the "
-        "manifest.\n",
+        "- Tasks or rows with neither a name nor a text, which could not be compared with the manifest: "
+        "{}.\n",
         unknown);
   auto seen = check["seen"].list();
-  text +=
-      fmt::format("\n{} of {} tasks and rows are in the manifest.\n\n", seen.size(), check["items"].count());
+  text += fmt::format("\nTasks and rows in the manifest: {} of {}.\n\n", seen.size(), check["items"].count());
   if (seen.empty()) return text;
   text += "| task or row | matched by | value |\n|---|---|---|\n";
   for (std::size_t i = 0; i < seen.size() && i < most_listed; ++i)

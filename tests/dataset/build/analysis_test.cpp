@@ -9,13 +9,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Words, NumbersAreGroupedByThree) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1'000), "1,000");
-  EXPECT_EQ(grouped(1'234'567), "1,234,567");
-}
-
 TEST(Words, AShareOfNothingIsZero) {
   EXPECT_EQ(percent(0, 0), "0%");
   EXPECT_EQ(percent(1, 0), "0%");

@@ -294,7 +294,7 @@ TEST(TrainingFiles, TheCardCountsLicencesAndTypesColumns) {
   rows(three_turns(), {}, &tally);
   std::string card = dataset_card("t.jsonl", {}, tally, "1.0");
   EXPECT_TRUE(card.starts_with("---\nlicense: \"mit\"\n"));
-  EXPECT_NE(card.find("2 rows from 1 traces; left out: 1 wrong."), std::string::npos);
+  EXPECT_NE(card.find("2 rows from 1 trace; left out: 1 wrong."), std::string::npos);
   EXPECT_NE(card.find("| MIT | 2 |"), std::string::npos);
   EXPECT_NE(card.find("  - name: speedup\n    dtype: float64\n"), std::string::npos);
   EXPECT_NE(card.find("    - name: reasoning_content\n      dtype: string\n"), std::string::npos);
