@@ -1,9 +1,7 @@
 #include "run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <filesystem>
@@ -20,8 +18,9 @@
 #include "options/config.h"
 #include "options/shared_flags.h"
 #include "output/output_file.h"
-#include "output/results.h"
 #include "revision.h"
+#include "run_files.h"
+#include "run_report.h"
 #include "session.h"
 #include "tracker.h"
 #include "types/options.h"
@@ -127,47 +126,6 @@ async::Task<Result<>> start_evaluator(RunWorld* world) {
   world->evaluator = std::move(*evaluator);
   world->info.settings["device"] = world->evaluator->device();
   co_return Result<>();
-}
-
-std::array<fs::path, 2> trace_files(const RunOutputFlags& output) {
-  return {output.output, store::failed_path(output.output)};
-}
-
-// The newest run that --fresh renamed; empty if there is none.
-fs::path newest_renamed(const fs::path& database) {
-  std::error_code ignored;
-  fs::path newest;
-  for (int number = 1;; ++number) {
-    fs::path renamed = fmt::format("{}.{}", database.string(), number);
-    if (!fs::exists(renamed, ignored)) return newest;
-    newest = std::move(renamed);
-  }
-}
-
-// A --fresh that ended between its renames leaves the traces of a run that has a new name.
-std::unexpected<Error> without_run(const fs::path& traces, const fs::path& database) {
-  std::string what =
-      fmt::format("{} has traces, and its run {} does not exist", traces.string(), database.string());
-  if (fs::path renamed = newest_renamed(database); !renamed.empty())
-    what += fmt::format("; an earlier run was renamed to {}", renamed.string());
-  return fail(what, "name another file with --output, or give --fresh, which renames this one");
-}
-
-// Refuses a file that this program did not write. Traces whose run.db is gone could not be written again, so
-// only a fresh run, which renames them, replaces them.
-Result<> check_trace_files(const RunOutputFlags& output) {
-  auto is_ours = [](const fs::path& file) {
-    auto content = store::content_of(file);
-    return content == store::FileContent::traces || content == store::FileContent::none;
-  };
-  std::error_code ignored;
-  bool resumes = fs::exists(output.run_folder() / "run.db", ignored);
-  for (const fs::path& file : trace_files(output)) {
-    if (auto ours = check_ours(file, "a trace file of kernelwright", is_ours); !ours) return ours;
-    if (!resumes && !output.fresh && store::content_of(file) != store::FileContent::none)
-      return without_run(file, output.run_folder() / "run.db");
-  }
-  return {};
 }
 
 // Call it after the run is open: a run that is refused leaves its files in place.
@@ -406,103 +364,6 @@ int run_tasks(const RunFlags& flags, const CLI::App& verb, SourcePtr source) {
                  total,
                  false};
   return world.session.run([&] { return run_loop(&world); }, [&] { world.report.tick(); });
-}
-
-namespace {
-
-std::string turn_words(const Turn& turn) {
-  if (!turn.verdict) return "not judged";
-  std::string words = in_words(result_row(*turn.verdict, std::nullopt, Trust::in_process));
-  if (turn.verdict->speedup) words += fmt::format(", {:.2f}x", *turn.verdict->speedup);
-  return words;
-}
-
-std::string trace_words(const Trace& trace) {
-  const Conversation* round = best_round(trace);
-  if (round == nullptr) return "no answer";
-  const Turn* best = best_turn(*round);
-  std::string words = best ? turn_words(*best) : "no answer";
-  if (round->stop_reason) words += fmt::format("; {}", to_string(*round->stop_reason));
-  std::size_t turns = 0;
-  for (const Conversation& each : trace.rounds) turns += each.turns.size();
-  if (turns > 1) words += fmt::format(" after {} turns", turns);
-  if (!round->error.empty()) words += fmt::format(" ({})", round->error);
-  return words;
-}
-
-// "kernelbook_12", and "kernelbook_12~2" for its second sample.
-std::string label(const Trace& trace) {
-  std::string key = sample_key(trace.task);
-  return trace.sample_number == 0 ? key : fmt::format("{}~{}", key, trace.sample_number + 1);
-}
-
-}  // namespace
-
-RunReport::RunReport(const RunOutputFlags& flags, std::optional<std::size_t> total)
-    : flags_(flags), progress_({stderr, is_terminal(STDERR_FILENO), flags.quiet}, total) {}
-
-void RunReport::started() {
-  progress_.wait_for("");
-  start_ = async::SteadyClock::now();
-}
-
-Result<> RunReport::log_to(const std::filesystem::path& file) {
-  std::error_code ignored;
-  std::filesystem::create_directories(file.parent_path(), ignored);
-  log_.open(file, std::ios::app);
-  if (!log_) return fail(fmt::format("cannot write {}", file.string()));
-  return {};
-}
-
-void RunReport::log(const std::string& line) {
-  if (!log_.is_open()) return;
-  log_ << utc_now() << ' ' << line << '\n' << std::flush;
-}
-
-void RunReport::say(const std::string& line) {
-  log(line);
-  progress_.say(line);
-}
-
-refine::Hooks RunReport::hooks(std::function<void(const Trace&, bool resumed)> after) {
-  return {[this](const Trace& trace, const Turn& turn) { judged(trace, turn); },
-          [this, after = std::move(after)](const Trace& trace, bool resumed) {
-            ended(trace, resumed);
-            after(trace, resumed);
-          },
-          [this](const RowError& error) {
-            bad_tasks_ = true;
-            say("error: " + describe(error));
-          }};
-}
-
-void RunReport::judged(const Trace& trace, const Turn& turn) {
-  std::string line = fmt::format("{}#{}: {}", label(trace), turn.turn, turn_words(turn));
-  log(line);
-  if (flags_.verbose) progress_.say("  " + line);
-}
-
-void RunReport::ended(const Trace& trace, bool resumed) {
-  if (resumed) return progress_.skipped();
-  std::string words = trace_words(trace);
-  log(fmt::format("{}: {}", label(trace), words));
-  progress_.done(label(trace), words, seconds());
-}
-
-void RunReport::summary(const store::Summary& summary) const {
-  std::string failed = store::failed_path(flags_.output).string();
-  std::string run = flags_.run_folder().string();
-  if (!flags_.summary) return;
-  if (flags_.json) {
-    boost::json::object all = store::to_json(summary);
-    all["traces_file"] = flags_.output;
-    all["failed_file"] = failed;
-    all["run"] = run;
-    fmt::print("{}\n", boost::json::serialize(all));
-  } else if (!flags_.quiet) {
-    fmt::print("{}traces   {}\nfailed   {}\nrun      {}\nlook at  kernelwright report {}\n",
-               store::in_words(summary), flags_.output, failed, run, run);
-  }
 }
 
 }  // namespace kw::app
