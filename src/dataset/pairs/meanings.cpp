@@ -1,4 +1,4 @@
-#include "dataset/pairs/meanings.h"
+#include "dataset/pairs/refusals.h"
 
 #include <map>
 

@@ -17,9 +17,8 @@
 #include "dataset/extract/code_parts.h"
 #include "dataset/licence/licence.h"
 #include "dataset/pairs/code_text.h"
-#include "dataset/pairs/meanings.h"
+#include "dataset/pairs/refusals.h"
 #include "dataset/pairs/row_code.h"
-#include "dataset/pairs/same_call.h"
 #include "dataset/units/code_words.h"
 #include "dataset/units/row.h"
 

@@ -1,4 +1,4 @@
-#include "dataset/pairs/same_call.h"
+#include "dataset/pairs/refusals.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,6 @@
-#include "dataset/pairs/same_call.h"
+#include "dataset/pairs/refusals.h"
 
 #include <gtest/gtest.h>
-
-#include "dataset/pairs/meanings.h"
 
 namespace kw::pairs {
 namespace {
