@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "base/core/counted.h"
 #include "base/core/display.h"
+#include "base/core/text.h"
 #include "dataset_discover.h"
 #include "dataset_host.h"
 #include "dataset_output.h"
@@ -30,6 +32,15 @@ int ended_early(const Error& error) {
   }
   complain(error);
   return exit_failure;
+}
+
+// The parts that write temporary files know their folder, and not what decides on it.
+int ended_early(Error error, const ScratchFolder& scratch, const std::string& out) {
+  if (error.what.contains(errno_text(ENOSPC)))
+    error.remedy = fmt::format(
+        "temporary files lie in {}: free some space there, or {}", scratch.path().parent_path().string(),
+        out.empty() ? "set TMPDIR to another folder" : "name a place on another disk with --output");
+  return ended_early(error);
 }
 
 int wrong_words(const Error& error) {
@@ -134,7 +145,7 @@ int dedup(const DatasetDedupFlags& flags) {
   settings.out = scratch->path() / fs::path(flags.out).filename();
   settings.evidence = evidence_beside(settings.out);
   auto tally = dataset::dedup(settings, watch_of(flags.machine.quiet));
-  if (!tally) return ended_early(tally.error());
+  if (!tally) return ended_early(tally.error(), *scratch, flags.out);
   end_progress();
   // The list of duplicates is moved last: until then, an earlier one tells whose the earlier rows are.
   const fs::path made = std::exchange(settings.out, flags.out);
@@ -161,7 +172,7 @@ int audit(const DatasetAuditFlags& flags) {
   if (!scratch) return ended_early(scratch.error());
   auto settings = audit_settings(flags, *host, scratch->path());
   auto tally = dataset::audit(settings, watch_of(flags.machine.quiet));
-  if (!tally) return ended_early(tally.error());
+  if (!tally) return ended_early(tally.error(), *scratch, flags.out);
   end_progress();
   tell_bad_rows(tally->bad_rows, tally->bad);
   if (!flags.machine.quiet) report(*tally, settings);
@@ -182,7 +193,7 @@ int export_rows(const DatasetExportFlags& flags) {
   settings.reviews = std::move(*reviews);
   settings.out = scratch->path() / fs::path(flags.out).filename();
   auto tally = dataset::export_rows(settings);
-  if (!tally) return ended_early(tally.error());
+  if (!tally) return ended_early(tally.error(), *scratch, flags.out);
   if (auto done = publish_rows(settings.out, flags.out); !done) return failed(done.error());
   tell_bad_rows(tally->bad_rows, tally->bad);
   if (!flags.machine.quiet)

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <set>
 #include <thread>
 
+#include "base/core/text.h"
 #include "dataset/licence/licence.h"
 #include "session.h"
 #include "verify/workers/installation.h"
@@ -105,8 +107,9 @@ Result<ScratchFolder> ScratchFolder::make(const fs::path& beside) {
   fs::path parent = beside.empty() ? fs::temp_directory_path(error) : beside;
   std::string name = (parent / ".kernelwright-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr)
-    return fail(fmt::format("cannot make a folder in {}", parent.string()),
-                "check its free space and permissions");
+    return fail(fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)),
+                beside.empty() ? "set TMPDIR to a folder with free space that you may write"
+                               : "check its free space and permissions");
   return ScratchFolder(name);
 }
 

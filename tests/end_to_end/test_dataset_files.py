@@ -2,12 +2,13 @@
 import csv
 import json
 import shutil
+import subprocess
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
-from . import dataset
+from . import dataset, program
 
 
 @pytest.fixture(scope="module")
@@ -176,3 +177,27 @@ def test_bad_rows_are_named_even_if_quiet(tmp_path, run, verb):
     assert code_ == 0 and not stdout
     assert "warning: 12 rows could not be read" in stderr and "rows.jsonl, row 2: " in stderr
     assert stderr.count("rows.jsonl, row ") == 10 and "and 2 more" in stderr
+
+
+def in_small_disk(scratch, folder, *words):
+    """The outcome of `dataset` with a disk of 64 KiB at the folder; skips where nobody may mount one."""
+    folder.mkdir()
+    mount = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+             'mount -t tmpfs -o size=64k none "$0" && exec "$@"', folder)
+    if shutil.which("unshare") is None or subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespace may mount a file system")
+    command = [*map(str, mount), program.binary(), "dataset", *map(str, words)]
+    return program.finish(program.start(command, scratch, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, environment={"TMPDIR": str(folder)}))
+
+
+@pytest.mark.parametrize(("beside", "remedy"), [
+    (False, "set TMPDIR to another folder"),
+    (True, "name a place on another disk with --output"),
+])
+def test_a_full_disk_of_temporary_files_names_what_decides_on_it(tmp_path, scratch, beside, remedy):
+    source = table(tmp_path / "rows.csv", [(f"p{i}", code(i)) for i in range(400)])
+    small = tmp_path / "small"
+    code_, _, stderr = in_small_disk(scratch, small, "audit", source, *(["--output", small / "audit"] if beside else []))
+    assert code_ == 1 and "No space left on device" in stderr
+    assert f"temporary files lie in {small}: free some space there, or {remedy}" in stderr

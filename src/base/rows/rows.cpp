@@ -36,7 +36,7 @@ Result<bool> is_list(const std::string& path, const TextFile& file) {
 Result<> write_line(int fd, std::string line, const std::string& path) {
   line += '\n';
   if (!write_all(fd, line))
-    return fail(fmt::format("cannot lay out the rows of {}", path), "free some space");
+    return fail(fmt::format("cannot lay out the rows of {}: {}", path, errno_text(errno)), "free some space");
   return {};
 }
 
