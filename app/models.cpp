@@ -65,7 +65,7 @@ bool is_script(const std::filesystem::path& file) {
 
 Result<> write_script(const ModelServer& server, const std::string& output) {
   std::string text = models::server_script(server);
-  if (output.empty()) {
+  if (output.empty() || output == "-") {
     fmt::print("{}", text);
     return {};
   }
@@ -94,7 +94,7 @@ void add_models(CLI::App& app, ModelsOptions& options) {
   verb("show", ModelsOptions::Action::show, "Print the requirements and the launch command of a server");
   verb("script", ModelsOptions::Action::script,
        "Write a script that checks the machine and starts the server")
-      ->add_option("--output,-o", options.output, "executable file to write [standard output]")
+      ->add_option("--output,-o", options.output, "executable file to write; - is standard output [-]")
       ->type_name("F");
 }
 

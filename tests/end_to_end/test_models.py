@@ -1,4 +1,6 @@
 """Verbs and options that judge nothing: model servers, launch lines, configuration."""
+import subprocess
+
 import pytest
 
 from . import program
@@ -36,6 +38,14 @@ def test_script_is_the_one_of_the_tree(run, name, tmp_path):
     in_tree = program.ROOT / "scripts" / SCRIPTS[name]
     if in_tree.exists():  # absent where tests are unpacked on another machine
         assert file.read_text(encoding="utf-8") == in_tree.read_text(encoding="utf-8")
+
+
+def test_a_dash_is_standard_output(scratch, tmp_path):
+    process = program.start([program.binary(), "models", "script", "gpt-oss-120b", "--output", "-"], scratch, cwd=tmp_path,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    code, stdout, stderr = program.finish(process, 10)
+    assert code == 0 and stdout.startswith("#!"), stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_script_replaces_only_a_script(run, tmp_path):
