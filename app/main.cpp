@@ -222,6 +222,7 @@ int main_verb(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kw::hold_standard_streams();
   try {
     return kw::finished(main_verb(argc, argv));
   } catch (const std::system_error& error) {

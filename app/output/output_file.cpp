@@ -113,6 +113,12 @@ Result<> set_aside(const fs::path& file) {
   return {};
 }
 
+void hold_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)  // open() gives the lowest free descriptor: this one
+      static_cast<void>(::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+}
+
 namespace {
 
 bool stdout_is_told = false;  // its error was returned once

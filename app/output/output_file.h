@@ -1,5 +1,5 @@
 // The rule of every verb for a file of --output that exists already: it replaces or continues only its own
-// files, and a file that it starts anew is renamed first. Also the check of standard output.
+// files, and a file that it starts anew is renamed first. Also the standard streams.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +25,11 @@ std::unexpected<Error> not_ours(const std::filesystem::path& file, std::string_v
 
 // Renames a file with content to NAME.1, or to the next free number, and prints a note on standard error.
 Result<> set_aside(const std::filesystem::path& file);
+
+// Call it before any file is opened: a standard stream that is closed keeps its descriptor, so that no file
+// takes its place and gets what is written to it. Messages to a closed standard error are dropped, and a
+// closed standard output stays one that cannot be written.
+void hold_standard_streams();
 
 // Flushes standard output. Returns the error of a write that failed once; later calls return none.
 Result<> flush_stdout();

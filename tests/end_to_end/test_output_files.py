@@ -174,6 +174,36 @@ def errors(stderr):
     return [line for line in stderr.splitlines() if line.startswith("error:")]
 
 
+def with_closed(scratch, stream, command):
+    """The outcome of a command that starts without this standard stream."""
+    shell = ["sh", "-c", f'exec "$@" {stream}>&-', "sh", *map(str, command)]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return program.finish(program.start(shell, scratch, **pipes))
+
+
+def test_a_closed_standard_error_changes_no_verdict(scratch, tmp_path):
+    pair, output = program.ROOT / "examples" / "pair", tmp_path / "out.jsonl"
+    command = program.verify_command(pair / "reference.py", pair / "kernel.py", "--output", output, "--device", "cpu")
+    code, stdout, _ = with_closed(scratch, 2, command)
+    assert code == 0 and "correct" in stdout
+    [line] = output.read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["status"] == "correct"
+
+
+def test_a_message_to_a_closed_standard_error_is_dropped(run, scratch, tmp_path):
+    words = ("verify", tmp_path / "missing.py", tmp_path / "kernel.py")
+    told = run(*words, limit=10)
+    assert told.code != 0 and "missing.py" in told.stderr
+    assert with_closed(scratch, 2, [program.binary(), *words]) == (told.code, told.stdout, "")
+
+
+def test_a_closed_standard_output_is_an_error_and_no_file_takes_its_place(scratch, quick, refused_rows, tmp_path):
+    output = tmp_path / "out.jsonl"
+    code, _, stderr = with_closed(scratch, 1, program.verify_command("--batch", refused_rows(2), "--output", output, *quick[1]))
+    assert code == 1 and "cannot write standard output" in stderr, stderr
+    assert [json.loads(line)["status"] for line in output.read_text(encoding="utf-8").splitlines()] == ["failed"] * 2
+
+
 @pytest.mark.parametrize("words", [("--json",), ()])
 def test_a_verdict_that_standard_output_loses_is_an_error(scratch, quick, refused_rows, words):
     command = program.verify_command("--batch", refused_rows(9), *words, *quick[1])
