@@ -17,6 +17,7 @@
 #include "base/core/json.h"
 #include "dataset/licence/licence.h"
 #include "dataset/synth/drafting.h"
+#include "dataset/synth/mined.h"
 #include "dataset/synth/named.h"
 #include "dataset/synth/synth_folder.h"
 #include "dataset_host.h"
@@ -62,7 +63,7 @@ struct Sides {
   std::optional<Verdict> triton;
   std::optional<Verdict> cuda;
 
-  bool complete() const { return triton && (cuda || draft->cuda.empty()); }
+  bool complete() const { return triton && (cuda || draft->cuda_candidate.empty()); }
 };
 
 json::object short_verdict(const Verdict& verdict) {
@@ -89,13 +90,20 @@ bool passed(const Sides& sides) {
          (!sides.cuda || sides.cuda->status == Status::skipped || correct_and_counts(*sides.cuda));
 }
 
-void add_cuda_side(json::object& line, const synth::Draft& draft, const Verdict& verdict) {
-  line["triton_licence"] = licence_of_references;  // both kernels are this program's own text
-  line["origin"] = "synthetic";
+void add_cuda_side(json::object& line, const synth::Draft& draft, const std::optional<Verdict>& verdict) {
+  if (draft.cuda_licence.empty()) {
+    line["triton_licence"] = licence_of_references;  // both kernels are this program's own text
+    line["origin"] = "synthetic";
+  } else {
+    line["licence"] = draft.cuda_licence;
+  }
   line["cuda_code"] = draft.cuda;
   line["cuda_candidate"] = draft.cuda_candidate;
-  line["cuda_verified"] = correct_and_counts(verdict);
-  line["cuda_verdict"] = short_verdict(verdict);
+  line["cuda_verified"] = verdict && correct_and_counts(*verdict);
+  if (verdict)
+    line["cuda_verdict"] = short_verdict(*verdict);
+  else
+    line["cuda_verdict"] = nullptr;
 }
 
 json::object line_of(const Sides& sides, std::uint64_t seed) {
@@ -114,7 +122,7 @@ json::object line_of(const Sides& sides, std::uint64_t seed) {
     line["triton_licence"] = draft.licence;
     line["origin"] = draft.origin;
   }
-  if (sides.cuda) add_cuda_side(line, draft, *sides.cuda);
+  if (!draft.cuda.empty()) add_cuda_side(line, draft, sides.cuda);
   return line;
 }
 
@@ -127,8 +135,8 @@ class Synth {
         folder_(folder),
         plan_(std::move(plan)),
         named_(std::move(named)),
-        count_(flags.source == synth::Source::named ? std::min<std::uint64_t>(flags.count, named_.size())
-                                                    : flags.count),
+        count_(synth::takes_kernels(flags.source) ? std::min<std::uint64_t>(flags.count, named_.size())
+                                                  : flags.count),
         watch_(watch_of(flags.quiet)) {}
 
   async::Task<int> run(PythonChild python) {
@@ -163,7 +171,7 @@ class Synth {
   async::Task<Result<>> draft(const PythonChild* python) {
     const std::uint64_t first = folder_.next_number();
     if (first >= count_) co_return Result<>();
-    if (flags_.source == synth::Source::named) {
+    if (synth::takes_kernels(flags_.source)) {
       const auto begin = named_.begin() + static_cast<std::ptrdiff_t>(first);
       co_return folder_.add(
           std::vector<synth::Draft>(begin, named_.begin() + static_cast<std::ptrdiff_t>(count_)));
@@ -207,7 +215,7 @@ class Synth {
     std::vector<JobOrError> jobs;
     for (const synth::Draft& draft : open) {
       jobs.emplace_back(job_of(draft, flags_.seed));
-      if (!draft.cuda.empty()) jobs.emplace_back(cuda_job_of(draft, flags_.seed));
+      if (!draft.cuda_candidate.empty()) jobs.emplace_back(cuda_job_of(draft, flags_.seed));
       by_id[synth::id_of(flags_.seed, draft)].draft = &draft;
     }
     const std::size_t all = jobs.size();
@@ -251,7 +259,7 @@ class Synth {
   const DatasetSynthFlags& flags_;
   synth::SynthFolder& folder_;
   EvaluatorPlan plan_;
-  std::vector<synth::Draft> named_;  // all of them, of --source named
+  std::vector<synth::Draft> named_;  // all of them, of --source named and mined
   std::uint64_t count_;
   dataset::Watch watch_;
   async::Workbench bench_;
@@ -290,7 +298,7 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::S
     all.cuda_verified += yield.cuda_verified;
   }
   print("all", all);
-  if (source == synth::Source::cuda)
+  if (source == synth::Source::cuda || source == synth::Source::mined)
     fmt::print("CUDA side         {} of {} pairs verified on a GPU\n", all.cuda_verified, all.verified);
   std::vector<std::pair<std::uint64_t, std::string>> reasons;
   for (const auto& [reason, count] : folder.reasons()) reasons.emplace_back(count, reason);
@@ -308,6 +316,11 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::S
 namespace {
 
 Result<synth::NamedDrafts> named_drafts_of(const DatasetSynthFlags& flags) {
+  if (flags.source == synth::Source::mined)
+    return synth::read_mined({.paths = flags.from,
+                              .manifest = flags.manifest,
+                              .families = flags.families,
+                              .licences = licence::permissive()});
   if (flags.source != synth::Source::named) return {};
   return synth::read_named({.paths = flags.from,
                             .families = flags.families,
@@ -316,10 +329,14 @@ Result<synth::NamedDrafts> named_drafts_of(const DatasetSynthFlags& flags) {
 }
 
 Result<> check_from(const DatasetSynthFlags& flags) {
-  const bool named = flags.source == synth::Source::named;
-  if (named == !flags.from.empty()) return {};
-  return named ? fail("--source named needs kernels", "name a package or a folder with --from")
-               : fail("--from is for --source named", "add --source named, or leave out --from");
+  if (!flags.manifest.empty() && flags.source != synth::Source::mined)
+    return fail("--manifest is for --source mined", "add --source mined, or leave out --manifest");
+  const bool takes = synth::takes_kernels(flags.source);
+  if (takes == !flags.from.empty()) return {};
+  return takes ? fail(fmt::format("--source {} needs kernels", to_string(flags.source)),
+                      "name a package or a folder with --from")
+               : fail("--from is for --source named and mined",
+                      "add --source named or --source mined, or leave out --from");
 }
 
 }  // namespace

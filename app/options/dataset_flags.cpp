@@ -328,21 +328,27 @@ void DatasetSynthFlags::add(CLI::App& app) {
       ->type_name("N");
   add_word<synth::Source>(
       app, "--source", source,
-      "what Triton rewrites: PyTorch functions, CUDA kernels, or operations of PyTorch that kernels "
-      "of --from are named after [pytorch]");
-  app.add_option("--from", from, "folders, checkouts and archives with kernels, for --source named")
+      "what Triton rewrites: PyTorch functions, CUDA kernels, operations of PyTorch that kernels "
+      "of --from are named after, or CUDA kernels of --from that the manifest pairs with Triton "
+      "kernels of --from [pytorch]");
+  app.add_option("--from", from, "folders, checkouts and archives with kernels, for --source named and mined")
       ->type_name("PATH");
+  app.add_option("--manifest", manifest,
+                 "folder of *.toml, one for each pair, for --source mined [the pairs that the program lists]")
+      ->type_name("DIR");
   std::vector<std::string> known = synth::families_of(synth::Source::pytorch);
-  for (synth::Source each : {synth::Source::cuda, synth::Source::named})
+  for (synth::Source each : {synth::Source::cuda, synth::Source::named, synth::Source::mined})
     std::ranges::copy(synth::families_of(each), std::back_inserter(known));
   std::ranges::sort(known);
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  limit_to(app.add_option("--families", families,
-                          fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}; named: {}",
-                                      fmt::join(synth::families_of(synth::Source::pytorch), ", "),
-                                      fmt::join(synth::families_of(synth::Source::cuda), ", "),
-                                      fmt::join(synth::families_of(synth::Source::named), ", "))),
-           known)
+  limit_to(
+      app.add_option("--families", families,
+                     fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}; named: {}; mined: {}",
+                                 fmt::join(synth::families_of(synth::Source::pytorch), ", "),
+                                 fmt::join(synth::families_of(synth::Source::cuda), ", "),
+                                 fmt::join(synth::families_of(synth::Source::named), ", "),
+                                 fmt::join(synth::families_of(synth::Source::mined), ", "))),
+      known)
       ->type_name("WORD");
   app.add_flag("--quiet,-q", quiet, "print errors only");
   near.add(app);

@@ -151,6 +151,7 @@ struct DatasetSynthFlags {
   std::uint64_t seed = 0;
   synth::Source source = synth::Source::pytorch;
   std::vector<std::string> from;
+  std::string manifest;
   std::vector<std::string> families;
   bool quiet = false;
   NearFlags near;

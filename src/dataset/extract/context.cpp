@@ -80,6 +80,9 @@ class ContextBuilder {
   // Also satisfies what the launcher needs, and leaves it out of the context.
   void serve(const LauncherPlace& launcher) { launcher_ = launcher; }
 
+  // These names are defined elsewhere.
+  void give(const std::vector<std::string>& names) { given_.insert(names.begin(), names.end()); }
+
   Context build() {
     for (const std::string& path : unit_.uses) want({.file = file_, .path = path});
     if (launcher_)
@@ -113,8 +116,9 @@ class ContextBuilder {
   }
 
   void satisfy(const Need& need) {
-    Found found = modules_.resolve(need.file, need.path);
     std::string_view local = std::string_view(need.path).substr(0, need.path.find('.'));
+    if (given_.contains(local)) return;
+    Found found = modules_.resolve(need.file, need.path);
     switch (found.kind) {
       case Found::Kind::builtin:
         return;
@@ -331,6 +335,7 @@ class ContextBuilder {
   std::size_t file_;
   const PendingUnit& unit_;
   std::optional<LauncherPlace> launcher_;
+  std::set<std::string, std::less<>> given_;
   std::deque<Need> needs_;
   Gathered got_;
   std::size_t most_bytes_ = longest_context;
@@ -346,6 +351,15 @@ Context context_with_launcher(const Modules& modules, const Files& files, std::s
                               const PendingUnit& unit, const LauncherPlace& launcher) {
   ContextBuilder builder(modules, files, file, unit);
   builder.serve(launcher);
+  return builder.build();
+}
+
+Context context_of_names(const Modules& modules, const Files& files, const std::vector<std::string>& names,
+                         const std::vector<std::string>& given) {
+  PendingUnit wanted;
+  wanted.uses = names;
+  ContextBuilder builder(modules, files, 0, wanted);
+  builder.give(given);
   return builder.build();
 }
 

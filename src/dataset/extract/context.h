@@ -32,6 +32,11 @@ Context context_with_launcher(const Modules& modules, const Files& files, std::s
 
 Context context_of(const Modules& modules, const Files& files, std::size_t file, const PendingUnit& unit);
 
+// The definitions that the names of the first file stand for, and the code that they need. Names in `given`
+// are defined elsewhere, and are not followed.
+Context context_of_names(const Modules& modules, const Files& files, const std::vector<std::string>& names,
+                         const std::vector<std::string>& given);
+
 // Resolves names of CUDA units in their own file, and launches across the origin.
 class CudaOrigin {
  public:

@@ -22,7 +22,12 @@ const std::vector<std::string>& families_of(Source source) {
       "stencil_1d",    "stencil_2d",     "ternary",     "transpose",     "unary",
       "upsample"};
   static const std::vector<std::string> named{"binary", "loss", "matrix", "row", "unary"};
+  static const std::vector<std::string> mined{
+      "activation", "attention", "cache",        "convolution", "elementwise", "embedding",
+      "loss",       "matmul",    "moe",          "norm",        "optimizer",   "permute",
+      "reduction",  "rotary",    "quantization", "sampling",    "softmax",     "state_space"};
   if (source == Source::named) return named;
+  if (source == Source::mined) return mined;
   return source == Source::cuda ? cuda : pytorch;
 }
 
@@ -35,6 +40,7 @@ json::object to_json(const Draft& draft) {
     object["licence"] = draft.licence;
     object["origin"] = draft.origin;
   }
+  if (!draft.cuda_licence.empty()) object["cuda_licence"] = draft.cuda_licence;
   if (draft.cuda.empty()) return object;
   object["cuda_code"] = draft.cuda;
   object["cuda_candidate"] = draft.cuda_candidate;
@@ -54,6 +60,7 @@ std::optional<Draft> draft_from(const json::object& object) {
                .cuda = string_at(object, "cuda_code").value_or(""),
                .cuda_candidate = string_at(object, "cuda_candidate").value_or(""),
                .licence = string_at(object, "licence").value_or(""),
+               .cuda_licence = string_at(object, "cuda_licence").value_or(""),
                .origin = string_at(object, "origin").value_or(""),
                .compared = string_at(object, "compared_text").value_or(""),
                .stage = string_at(object, "stage").value_or(""),
@@ -85,6 +92,7 @@ Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_
 }
 
 std::string id_of(std::uint64_t seed, const Draft& draft) {
+  if (!draft.cuda_licence.empty()) return fmt::format("mined-{}", draft.name);
   const std::string_view kind = !draft.origin.empty() ? "named-" : draft.cuda.empty() ? "" : "cuda-";
   return fmt::format("synth-{}{}-{}", kind, seed, draft.number);
 }

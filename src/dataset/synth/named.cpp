@@ -29,10 +29,6 @@ std::string lacks(const std::string& code, const std::vector<harvest::Binding>& 
   return names.empty() ? "" : fmt::format("nothing defines {}", shorten(names.front(), 80));
 }
 
-std::string origin_text(const corpus::Origin& origin) {
-  return origin.version.empty() ? origin.name : fmt::format("{} {}", origin.name, origin.version);
-}
-
 // The verifier calls the function by this name.
 std::string with_entry(std::string code, const Operation& operation) {
   if (!code.ends_with('\n')) code += '\n';
@@ -52,6 +48,14 @@ Draft draft_of(const Operation& operation, const corpus::SourceFile& file, std::
 }
 
 }  // namespace
+
+std::string origin_text(const corpus::Origin& origin) {
+  return origin.version.empty() ? origin.name : fmt::format("{} {}", origin.name, origin.version);
+}
+
+std::string identity_text(const corpus::Origin& origin) {
+  return fmt::format("{} {}", origin_text(origin), origin.sha256.empty() ? origin.commit : origin.sha256);
+}
 
 std::vector<Draft> named_drafts(const corpus::SourceFile& file, std::uint64_t seed) {
   std::vector<Draft> drafts;
@@ -81,8 +85,7 @@ Result<NamedDrafts> read_named(const NamedSources& sources) {
   for (const std::string& path : sources.paths) {
     auto origin = collect::identify(path);
     if (!origin) return std::unexpected(origin.error());
-    made.identities.push_back(
-        fmt::format("{} {}", origin_text(*origin), origin->sha256.empty() ? origin->commit : origin->sha256));
+    made.identities.push_back(identity_text(*origin));
     collect::Sink sink;
     sink.wants = [](const std::string& name) { return name.ends_with(".py"); };
     sink.matters = [](std::string_view bytes) { return bytes.contains("triton"); };

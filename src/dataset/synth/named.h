@@ -15,6 +15,11 @@ namespace kw::synth {
 // kernels. A file that needs its package gives drafts without a kernel. The numbers are not set.
 std::vector<Draft> named_drafts(const corpus::SourceFile& file, std::uint64_t seed);
 
+// "flag-gems 5.0.2"; of a checkout its name.
+std::string origin_text(const corpus::Origin& origin);
+// The same with the SHA-256 of the archive or the commit of the checkout.
+std::string identity_text(const corpus::Origin& origin);
+
 struct NamedSources {
   std::vector<std::string> paths;     // folders, checkouts, archives
   std::vector<std::string> families;  // empty: all

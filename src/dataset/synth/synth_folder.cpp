@@ -23,6 +23,7 @@ namespace {
 constexpr int grammar_version = 1;
 constexpr int cuda_grammar_version = 1;
 constexpr int named_version = 1;  // of operations.cpp
+constexpr int mined_version = 1;  // of the texts around mined kernels
 
 json::object identity_of(const SynthSettings& settings) {
   json::object identity{{"grammar", grammar_version},
@@ -32,8 +33,10 @@ json::object identity_of(const SynthSettings& settings) {
                         {"shingle_tokens", settings.near.shingle_tokens}};
   if (settings.source == Source::pytorch) return identity;
   identity["source"] = to_string(settings.source);
-  identity["grammar"] = settings.source == Source::cuda ? cuda_grammar_version : named_version;
-  if (settings.source == Source::named)
+  identity["grammar"] = settings.source == Source::cuda    ? cuda_grammar_version
+                        : settings.source == Source::named ? named_version
+                                                           : mined_version;
+  if (settings.source != Source::cuda)
     identity["from"] = json::array(settings.sources.begin(), settings.sources.end());
   return identity;
 }
@@ -154,7 +157,7 @@ void SynthFolder::take(Draft draft) {
   next_ = draft.number + 1;
   Yield& yield = yields_[draft.family.empty() ? "unknown" : draft.family];
   ++yield.sources;
-  if (draft.stage != "compile") ++yield.compiled;
+  if (draft.stage != "compile" && draft.stage != "source") ++yield.compiled;
   if (draft.kernel.empty()) {
     ++reasons_[fmt::format("{}: {}", draft.stage, draft.reason)];
     return;

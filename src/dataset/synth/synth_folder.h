@@ -27,7 +27,7 @@ struct SynthSettings {
   std::uint64_t seed = 0;
   std::vector<std::string> families;  // empty: all
   near::Parameters near;
-  std::vector<std::string> sources;  // identities of the sources of named kernels
+  std::vector<std::string> sources;  // identities of the sources of named and mined kernels
 };
 
 // Of one family, or of all.

@@ -1,0 +1,249 @@
+#include "dataset/synth/mined.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <expected>
+#include <set>
+#include <utility>
+
+#include "base/core/crypto.h"
+#include "base/core/text.h"
+#include "dataset/collect/collect.h"
+#include "dataset/extract/code_parts.h"
+#include "dataset/extract/harvest.h"
+#include "dataset/extract/stand_alone.h"
+#include "dataset/licence/licence.h"
+
+namespace kw::synth {
+namespace {
+
+using harvest::Language;
+using Parsed = std::vector<std::shared_ptr<const harvest::ParsedFile>>;
+
+// A side that cannot be taken, with the reason.
+template <class T = void>
+using OrReason = std::expected<T, std::string>;
+
+bool has_source(const MinedFiles& files, const std::string& name) {
+  return std::ranges::any_of(files, [&](const auto& each) { return each.first.first == name; });
+}
+
+OrReason<const corpus::SourceFile*> pinned_file(const MinedSide& side, const PinnedFile& pin,
+                                                const MinedFiles& files) {
+  auto found = files.find({side.from, pin.path});
+  if (found == files.end())
+    return std::unexpected(has_source(files, side.from)
+                               ? fmt::format("{} has no file {}", side.from, pin.path)
+                               : fmt::format("{} is not among --from", side.from));
+  const std::string sha256 = sha256_hex(found->second.bytes);
+  if (sha256 != pin.sha256)
+    return std::unexpected(fmt::format("{} of {} is not the pinned one: its SHA-256 is {}, the pin is {}",
+                                       pin.path, side.from, sha256.substr(0, 12), pin.sha256.substr(0, 12)));
+  return &found->second;
+}
+
+OrReason<Parsed> parsed_files(const MinedSide& side, const MinedFiles& files) {
+  Parsed parsed;
+  for (const PinnedFile& pin : side.files) {
+    auto file = pinned_file(side, pin, files);
+    if (!file) return std::unexpected(file.error());
+    auto outcome = harvest::parse(**file, harvest::language_of(pin.path), {});
+    if (!outcome.file) return std::unexpected(fmt::format("{} {}", pin.path, outcome.reason));
+    parsed.push_back(std::move(outcome.file));
+  }
+  return parsed;
+}
+
+// The names that the prelude defines.
+std::vector<std::string> given_by(const std::string& prelude, Language language) {
+  std::vector<std::string> names;
+  for (const harvest::CodePart& part : harvest::code_parts(prelude, language).parts)
+    names.insert(names.end(), part.defines.begin(), part.defines.end());
+  return names;
+}
+
+OrReason<harvest::StandAlone> taken(const MinedSide& side, const std::vector<std::string>& names,
+                                    const Parsed& files, Language language) {
+  auto got = harvest::stand_alone(files, names, given_by(side.prelude, language));
+  if (got.missing.empty()) return got;
+  return std::unexpected(
+      fmt::format("{} needs {}", side.from, shorten(fmt::format("{}", fmt::join(got.missing, ", ")), 200)));
+}
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (std::string_view part : parts) {
+    part = trim(part);
+    if (!part.empty()) text += fmt::format("{}{}\n", text.empty() ? "" : "\n\n", part);
+  }
+  return text;
+}
+
+std::string in_scope(const std::string& scope, const std::string& code) {
+  return scope.empty() ? code
+                       : fmt::format("namespace {} {{\n\n{}\n}}  // namespace {}\n", scope, code, scope);
+}
+
+// The module that compiles kernels of `code` by name and launches them.
+std::string cuda_module(const std::string& code, const std::string& entry) {
+  return fmt::format(
+      "import struct\n\nimport torch\nfrom torch.utils import cpp_extension\n\nSOURCE = r\"\"\"\n{}\"\"\"\n"
+      "# NVRTC finds the headers of CUDA in the packages that PyTorch needs.\n"
+      "HEADERS = f\"{{torch.__path__[0]}}/../nvidia/cu{{torch.version.cuda.split('.')[0]}}/include\"\n"
+      "cpp_extension.CUDA_HOME = cpp_extension.CUDA_HOME or \"/usr/local/cuda\"\n"
+      "kernels = {{}}\n\n\ndef kernel(name):\n    if name not in kernels:\n"
+      "        kernels[name] = torch.cuda._compile_kernel(SOURCE, name, cuda_include_dirs=[HEADERS])\n"
+      "    return kernels[name]\n\n\n"
+      "# PyTorch passes integers as int and floats as double: these have the bits of the other types.\n"
+      "def f32(value):\n    return struct.unpack(\"i\", struct.pack(\"f\", value))[0]\n\n\n"
+      "def i64(value):\n    return struct.unpack(\"d\", struct.pack(\"q\", value))[0]\n\n\n{}",
+      code, joined({entry}));
+}
+
+OrReason<> take_cuda(Draft& draft, const MinedPair& pair, const MinedFiles& files) {
+  auto parsed = parsed_files(pair.cuda, files);
+  if (!parsed) return std::unexpected(parsed.error());
+  auto device = taken(pair.cuda, pair.cuda.names, *parsed, Language::cuda);
+  if (!device) return std::unexpected(device.error());
+  std::vector<std::string> names = pair.cuda.names;
+  names.insert(names.end(), pair.launchers.begin(), pair.launchers.end());
+  auto all = taken(pair.cuda, names, *parsed, Language::cuda);
+  if (!all) return std::unexpected(all.error());
+  draft.cuda = joined({fmt::format("{}", fmt::join(all->includes, "\n")), pair.cuda.prelude,
+                       in_scope(pair.scope, all->text)});
+  if (!pair.cuda.entry.empty())
+    draft.cuda_candidate =
+        cuda_module(joined({pair.cuda.prelude, in_scope(pair.scope, device->text)}), pair.cuda.entry);
+  return {};
+}
+
+OrReason<> take_triton(Draft& draft, const MinedPair& pair, const MinedFiles& files) {
+  auto parsed = parsed_files(pair.triton, files);
+  if (!parsed) return std::unexpected(parsed.error());
+  auto got = taken(pair.triton, pair.triton.names, *parsed, Language::python);
+  if (!got) return std::unexpected(got.error());
+  std::string kernel = joined({pair.triton.prelude, got->text, pair.triton.entry});
+  const auto lacking = harvest::undefined_names(kernel);
+  if (!lacking.empty()) return std::unexpected(fmt::format("nothing defines {}", fmt::join(lacking, ", ")));
+  draft.kernel = std::move(kernel);
+  return {};
+}
+
+// Pairs of a manifest are chosen by hand, and much of their code may be common helpers: only equal ones are
+// duplicates. A hash as words has no common shingle with another one.
+std::string spread(const std::string& hash) {
+  std::string words;
+  for (std::size_t at = 0; at < hash.size(); at += 2) words += "x" + hash.substr(at, 2) + " ";
+  return words;
+}
+
+// "liger-kernel 0.8.5: liger_kernel/ops/swiglu.py", and the licences of the side's files.
+void take_origin(const MinedSide& side, const MinedFiles& files, std::string& origin, std::string& licence) {
+  std::set<std::string> licences;
+  for (const PinnedFile& pin : side.files)
+    if (auto file = files.find({side.from, pin.path}); file != files.end())
+      licences.insert(file->second.licence.spdx);
+  licence = fmt::format("{}", fmt::join(licences, " AND "));
+  const auto main = files.find({side.from, side.files.front().path});
+  if (main != files.end())
+    origin = fmt::format("{}: {}", origin_text(main->second.origin), side.files.front().path);
+}
+
+}  // namespace
+
+Draft mined_draft(const MinedPair& pair, const MinedFiles& files) {
+  Draft draft;
+  draft.family = pair.family;
+  draft.name = pair.name;
+  draft.reference = joined({pair.reference});
+  std::string cuda_origin, triton_origin;
+  take_origin(pair.cuda, files, cuda_origin, draft.cuda_licence);
+  take_origin(pair.triton, files, triton_origin, draft.licence);
+  draft.origin = fmt::format("CUDA: {}; Triton: {}", cuda_origin, triton_origin);
+  auto done = take_cuda(draft, pair, files);
+  if (done) done = take_triton(draft, pair, files);
+  if (done) {
+    draft.compared = spread(sha256_hex(draft.reference + draft.cuda + draft.kernel));
+    return draft;
+  }
+  draft.kernel.clear();
+  draft.cuda.clear();
+  draft.cuda_candidate.clear();
+  draft.stage = "source";
+  draft.reason = fmt::format("{}: {}", pair.name, done.error());
+  return draft;
+}
+
+namespace {
+
+using Paths = std::set<std::pair<std::string, std::string>>;
+
+Paths wanted_paths(const std::vector<MinedPair>& pairs) {
+  Paths paths;
+  for (const MinedPair& pair : pairs)
+    for (const MinedSide* side : {&pair.cuda, &pair.triton})
+      for (const PinnedFile& pin : side->files) paths.emplace(side->from, pin.path);
+  return paths;
+}
+
+Result<> read_source(const std::string& path, const MinedSources& sources, const Paths& wanted,
+                     NamedDrafts& made, MinedFiles& files) {
+  auto origin = collect::identify(path);
+  if (!origin) return std::unexpected(origin.error());
+  made.identities.push_back(identity_text(*origin));
+  collect::Sink sink;
+  sink.wants = [&](const std::string& name) {
+    return std::ranges::any_of(wanted, [&](const auto& each) { return name.ends_with(each.second); });
+  };
+  sink.matters = [](std::string_view) { return true; };
+  sink.take = [&](corpus::SourceFile file) {
+    if (!licence::allowed(file.licence.spdx, sources.licences)) return;
+    std::pair key(file.origin.name, file.path);
+    if (wanted.contains(key)) files.emplace(std::move(key), std::move(file));
+  };
+  sink.skip = [](const collect::Skipped&) {};
+  auto read = collect::collect(path, {}, sink);
+  return read ? Result<>() : std::unexpected(read.error());
+}
+
+// Equal manifests have equal hashes.
+std::string manifest_hash(const std::vector<MinedPair>& pairs) {
+  std::string all;
+  for (const MinedPair& pair : pairs) {
+    all += fmt::format("{}\n{}\n{}\n{}\n{}\n", pair.name, pair.family, pair.reference, pair.scope,
+                       fmt::join(pair.launchers, "\n"));
+    for (const MinedSide* side : {&pair.cuda, &pair.triton}) {
+      all += fmt::format("{}\n{}\n{}\n{}\n", side->from, fmt::join(side->names, "\n"), side->prelude,
+                         side->entry);
+      for (const PinnedFile& pin : side->files) all += fmt::format("{} {}\n", pin.sha256, pin.path);
+    }
+  }
+  return sha256_hex(all);
+}
+
+}  // namespace
+
+Result<NamedDrafts> read_mined(const MinedSources& sources) {
+  auto pairs = read_mined_pairs(sources.manifest);
+  if (!pairs) return std::unexpected(pairs.error());
+  std::erase_if(*pairs, [&](const MinedPair& pair) {
+    return !sources.families.empty() &&
+           std::ranges::find(sources.families, pair.family) == sources.families.end();
+  });
+  NamedDrafts made;
+  made.identities.push_back(fmt::format("manifest {}", manifest_hash(*pairs)));
+  const Paths wanted = wanted_paths(*pairs);
+  MinedFiles files;
+  for (const std::string& path : sources.paths)
+    if (auto read = read_source(path, sources, wanted, made, files); !read)
+      return std::unexpected(read.error());
+  for (const MinedPair& pair : *pairs) {
+    made.drafts.push_back(mined_draft(pair, files));
+    made.drafts.back().number = made.drafts.size() - 1;
+  }
+  return made;
+}
+
+}  // namespace kw::synth
