@@ -78,7 +78,8 @@ CodeParts cuda_parts(const syntax::Tree& tree, std::string_view code) {
                              .uses = {},
                              .decorators = {}});
   for (const CudaItem& item : file.cuda.items)
-    found.parts.push_back({.span = item.span, .defines = {item.name}, .uses = item.uses, .decorators = {}});
+    if (!item.has_error)
+      found.parts.push_back({.span = item.span, .defines = {item.name}, .uses = item.uses, .decorators = {}});
   std::ranges::sort(found.parts, {}, [](const CodePart& part) { return part.span.begin; });
   return found;
 }

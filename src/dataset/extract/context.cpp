@@ -453,7 +453,8 @@ void CudaOrigin::add_context(std::size_t file, const PendingUnit& pending, const
 void CudaOrigin::link(std::size_t file, std::vector<corpus::Unit>& units) const {
   Items items;
   const Cuda& cuda = files_[file]->cuda;
-  for (std::size_t i = 0; i < cuda.items.size(); ++i) items[cuda.items[i].name].push_back(i);
+  for (std::size_t i = 0; i < cuda.items.size(); ++i)
+    if (!cuda.items[i].has_error) items[cuda.items[i].name].push_back(i);
   for (std::size_t i = 0; i < files_[file]->units.size(); ++i) {
     const PendingUnit& pending = files_[file]->units[i];
     corpus::Unit unit = pending.unit;

@@ -254,8 +254,12 @@ class CudaFile {
     bool function = node.is("function_definition");
     std::size_t begin = begin_of(node);
     std::string name = function ? cuda_function_name(node) : name_of(node);
-    if (!name.empty() && !node.has_error())
-      file_.cuda.items.push_back({name, {begin, node.end()}, cuda_uses(node, code_), function});
+    if (!name.empty())
+      file_.cuda.items.push_back({.name = name,
+                                  .span = {begin, node.end()},
+                                  .uses = cuda_uses(node, code_),
+                                  .is_function = function,
+                                  .has_error = node.has_error()});
     if (!function) return;
     if (auto unit = cuda_function(node, begin, code_)) file_.units.push_back(std::move(*unit));
   }

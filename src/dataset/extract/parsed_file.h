@@ -77,6 +77,7 @@ struct CudaItem {
   corpus::Span span;
   std::vector<std::string> uses;
   bool is_function = false;
+  bool has_error = false;  // parts of it are no valid code without the macros that it uses
 };
 
 struct Cuda {
