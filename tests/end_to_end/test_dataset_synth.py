@@ -1,4 +1,5 @@
 """`dataset synth`: verified pairs of drawn sources, an interruption, a killed run, and `dataset build` on the result."""
+import hashlib
 import json
 import signal
 import subprocess
@@ -208,3 +209,65 @@ def test_the_pairs_by_hand_are_right(scratch, run):
     code, _, stderr = run("dataset", "build", "--pairs", pairs, "--out", out, "--targets", "90", "--no-figures")
     assert code == 0, stderr
     assert len(dataset.lines(out / "cu2triton.jsonl")) == len(names)
+
+
+MINED_TOML = """family = "activation"
+reference = '''
+import torch
+
+
+def doubled(x):
+    return 2 * x
+
+
+def get_inputs():
+    return [torch.randn(300)]
+'''
+
+[cuda]
+from = "cuda-code"
+files = ["{cuda}  double.cu"]
+names = ["double_kernel"]
+
+[triton]
+from = "pack"
+files = ["{triton}  pack.py"]
+names = ["double"]
+entry = "def triton_kernel_wrapper(x):\\n    return double(x)"
+"""
+MINED_CUDA = "// SPDX-License-Identifier: MIT\n__global__ void double_kernel(float* x) { x[threadIdx.x] *= 2; }\n"
+MINED_TRITON = '''# SPDX-License-Identifier: Apache-2.0
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_kernel(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+
+def double(x):
+    out = torch.empty_like(x)
+    double_kernel[(triton.cdiv(x.numel(), 128),)](x, out, x.numel(), BLOCK=128)
+    return out
+'''
+
+
+def test_a_mined_pair_is_verified_and_has_both_sides(scratch, run):
+    root = scratch / "mined"
+    for folder, name, text in (("cuda-code", "double.cu", MINED_CUDA), ("pack", "pack.py", MINED_TRITON)):
+        (root / folder).mkdir(parents=True)
+        (root / folder / name).write_text(text, encoding="utf-8")
+    (root / "manifest").mkdir()
+    pins = {"cuda": hashlib.sha256(MINED_CUDA.encode()).hexdigest(), "triton": hashlib.sha256(MINED_TRITON.encode()).hexdigest()}
+    (root / "manifest" / "doubled.toml").write_text(MINED_TOML.format(**pins), encoding="utf-8")
+    code, stdout, stderr = run("dataset", "synth", "--source", "mined", "--manifest", root / "manifest", "--from",
+                               root / "cuda-code", root / "pack", "--output", root / "pairs", "--device", "cpu", "--python",
+                               sys.executable)
+    assert code == 0, stderr
+    pair, = lines_of(root / "pairs" / "pairs.jsonl")
+    assert pair["id"] == "mined-doubled" and pair["verdict"]["correctness"] and not pair["cuda_verified"]
+    assert "double_kernel(float* x)" in pair["cuda_code"] and "triton_kernel_wrapper" in pair["kernel_code"]
+    assert (pair["licence"], pair["triton_licence"]) == ("MIT", "Apache-2.0")

@@ -31,8 +31,8 @@ corpus::Licence stated(const boost::json::object& line, const char* key, const s
   return spdx ? corpus::Licence{.spdx = *spdx, .evidence = file.filename().string()} : corpus::Licence{};
 }
 
-// A CUDA side that no GPU has run is compiled from the description of the Triton side: likely right, not
-// known.
+// A CUDA side that no GPU has run has the description of the Triton side, or was chosen by hand for it:
+// likely right, not known.
 constexpr double unrun_confidence = 0.9;
 
 // Makes the row one of CUDA and Triton, if the line has a CUDA side.

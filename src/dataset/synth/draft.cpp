@@ -22,10 +22,10 @@ const std::vector<std::string>& families_of(Source source) {
       "stencil_1d",    "stencil_2d",     "ternary",     "transpose",     "unary",
       "upsample"};
   static const std::vector<std::string> named{"binary", "loss", "matrix", "row", "unary"};
-  static const std::vector<std::string> mined{
-      "activation", "attention", "cache",        "convolution", "elementwise", "embedding",
-      "loss",       "matmul",    "moe",          "norm",        "optimizer",   "permute",
-      "reduction",  "rotary",    "quantization", "sampling",    "softmax",     "state_space"};
+  static const std::vector<std::string> mined{"activation", "attention", "cache",        "convolution",
+                                              "embedding",  "loss",      "matmul",       "moe",
+                                              "norm",       "optimizer", "quantization", "reduction",
+                                              "rotary",     "sampling",  "softmax",      "state_space"};
   if (source == Source::named) return named;
   if (source == Source::mined) return mined;
   return source == Source::cuda ? cuda : pytorch;

@@ -59,7 +59,8 @@ OrReason<Parsed> parsed_files(const MinedSide& side, const MinedFiles& files) {
 // The names that the prelude defines.
 std::vector<std::string> given_by(const std::string& prelude, Language language) {
   std::vector<std::string> names;
-  for (const harvest::CodePart& part : harvest::code_parts(prelude, language).parts)
+  // The grammar ends a macro at the end of its line.
+  for (const harvest::CodePart& part : harvest::code_parts(prelude + "\n", language).parts)
     names.insert(names.end(), part.defines.begin(), part.defines.end());
   return names;
 }
@@ -139,6 +140,13 @@ std::string spread(const std::string& hash) {
   return words;
 }
 
+// "liger-kernel 0.8.5", "llm.c f1e2ace".
+std::string dated(const corpus::Origin& origin) {
+  constexpr std::size_t digits = 7;
+  return origin.commit.empty() ? origin_text(origin)
+                               : fmt::format("{} {}", origin.name, origin.commit.substr(0, digits));
+}
+
 // "liger-kernel 0.8.5: liger_kernel/ops/swiglu.py", and the licences of the side's files.
 void take_origin(const MinedSide& side, const MinedFiles& files, std::string& origin, std::string& licence) {
   std::set<std::string> licences;
@@ -148,7 +156,7 @@ void take_origin(const MinedSide& side, const MinedFiles& files, std::string& or
   licence = fmt::format("{}", fmt::join(licences, " AND "));
   const auto main = files.find({side.from, side.files.front().path});
   if (main != files.end())
-    origin = fmt::format("{}: {}", origin_text(main->second.origin), side.files.front().path);
+    origin = fmt::format("{}: {}", dated(main->second.origin), side.files.front().path);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ PinnedFile pin(const std::string& path, const std::string& bytes) {
 MinedPair pair_of_double() {
   MinedPair pair;
   pair.name = "double";
-  pair.family = "elementwise";
+  pair.family = "activation";
   pair.reference =
       "import torch\n\n\ndef double(x):\n    return 2 * x\n\n\ndef get_inputs():\n    return "
       "[torch.randn(9)]";
