@@ -261,7 +261,7 @@ def test_a_mined_pair_is_verified_and_has_both_sides(scratch, run):
         (root / folder).mkdir(parents=True)
         (root / folder / name).write_text(text, encoding="utf-8")
     (root / "manifest").mkdir()
-    pins = {"cuda": hashlib.sha256(MINED_CUDA.encode()).hexdigest(), "triton": hashlib.sha256(MINED_TRITON.encode()).hexdigest()}
+    pins = {side: hashlib.sha256(text.encode()).hexdigest() for side, text in (("cuda", MINED_CUDA), ("triton", MINED_TRITON))}
     (root / "manifest" / "doubled.toml").write_text(MINED_TOML.format(**pins), encoding="utf-8")
     code, stdout, stderr = run("dataset", "synth", "--source", "mined", "--manifest", root / "manifest", "--from",
                                root / "cuda-code", root / "pack", "--output", root / "pairs", "--device", "cpu", "--python",
