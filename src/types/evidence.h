@@ -151,7 +151,7 @@ struct ReplayClocks {
   double device_ms = 0;     // the mean of the middle half, by the device's events
   double host_ms = 0;       // the least, by the host's clock, from the gate to the end of the wait
   double tolerated_ms = 0;  // of host_ms, with these device_ms
-  std::optional<double> marked_ms = {};  // by the host's clock between its marks; none: not seen
+  std::optional<double> marked_ms = {};            // by the host's clock between its marks; none: not seen
   std::optional<double> tolerated_marked_ms = {};  // of marked_ms, with these device_ms
 };
 
