@@ -27,7 +27,7 @@ namespace json = boost::json;
 namespace {
 
 // Increase it when the extraction of units changes, so that old state is not used.
-constexpr int reading_version = 4;
+constexpr int reading_version = 5;
 
 // One line per file; lists links without following them.
 Result<std::string> tree_digest(const fs::path& root) {

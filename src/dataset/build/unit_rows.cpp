@@ -102,6 +102,13 @@ std::vector<std::uint32_t> best_first(const UnitWorld& world, bool cuda_too) {
   return numbers;
 }
 
+// Whether the licences of the files that the launcher needs, and the kernel may not, are allowed.
+bool may_show_launcher(const Unit& unit, const LicenceRule& rule) {
+  return rule.any || std::ranges::all_of(unit.launcher.context_licences, [&](const std::string& spdx) {
+           return licence::allowed(spdx, rule.allow);
+         });
+}
+
 class PairMaker {
  public:
   PairMaker(const UnitWorld& world, const BuildSettings& settings, RowSink& sink)
@@ -157,11 +164,9 @@ class PairMaker {
   }
 
  private:
-  // The launcher may need files that the kernel does not.
   std::expected<Row, std::string> make(const Unit& from, const Unit& to, const pairs::Match& match) const {
-    for (const std::string& spdx : to.launcher.context_licences)
-      if (!settings_.licences.any && !licence::allowed(spdx, settings_.licences.allow))
-        return std::unexpected("the launcher needs code under another licence");
+    if (!may_show_launcher(to, settings_.licences))
+      return std::unexpected("the launcher needs code under another licence");
     auto row = pairs::pair_row(from, to, match);
     if (!row) return row;
     row->generator = to.generator;
@@ -267,6 +272,7 @@ Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& se
       [&](std::uint32_t number) -> Made {
         auto unit = world.units.at(number);
         if (!unit) return std::unexpected(unit.error());
+        if (!may_show_launcher(*unit, settings.licences)) unit->launcher = {};
         MadeRows made{number, unit->id, pairs::fim_rows(*unit, settings.fim, *occurrences)};
         if (labels::lacks_language_name(world.units.cards()[number].labels)) {
           made.fim.left_out = {{std::string(no_such_name), made.fim.rows.size()}};

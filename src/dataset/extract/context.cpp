@@ -67,6 +67,7 @@ struct Gathered {
   std::map<std::string, std::string> meanings;                       // name → its object, or its file
   // Local name and object → the lines that say so.
   std::map<std::pair<std::string, std::string>, std::set<std::string>> imports;
+  std::map<std::string, std::set<std::string>> own_imports;  // local name → lines
   std::set<std::string> helpers, missing;
   std::size_t bytes = 0;
   bool uses_kernels = false;
@@ -119,6 +120,8 @@ class ContextBuilder {
     std::string_view local = std::string_view(need.path).substr(0, need.path.find('.'));
     if (given_.contains(local)) return;
     Found found = modules_.resolve(need.file, need.path);
+    if (found.kind != Found::Kind::external && found.kind != Found::Kind::builtin)
+      own_import(need.file, local);
     switch (found.kind) {
       case Found::Kind::builtin:
         return;
@@ -157,6 +160,16 @@ class ContextBuilder {
     std::string member = prefix.substr(prefix.rfind('.') + 1);
     bring(found.import, member);
     give_name(need, prefix, member, {});
+  }
+
+  // Notes the line that imports the name from another module of the origin. Relative ones say nothing in a
+  // row.
+  void own_import(std::size_t file, std::string_view local) {
+    const Python& python = files_[file]->python;
+    for (std::size_t i = 0; i < python.of_module; ++i)
+      for (const Import& import : python.statements[i].imports)
+        if (import.local == local && !import.module.starts_with('.') && is_plain(file, i))
+          got_.own_imports[import.local].insert(import_line(import, local));
   }
 
   void bring(const Import& import, std::string_view local) {
@@ -289,6 +302,8 @@ class ContextBuilder {
     std::set<std::string> imports;
     for (const auto& [name, lines] : got_.imports) imports.insert(plainest(lines));
     for (const std::string& line : imports) context.text += line + "\n";
+    for (const auto& [name, lines] : got_.own_imports)
+      if (lines.size() == 1) context.own_imports += *lines.begin() + "\n";
     std::set<std::string> licences;
     for (std::size_t piece : ordered()) {
       std::size_t file = got_.pieces[piece].file;

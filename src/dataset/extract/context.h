@@ -14,6 +14,7 @@ namespace kw::harvest {
 // Code that a Python unit needs to be self-contained.
 struct Context {
   std::string text;                   // in an order that can be executed
+  std::string own_imports;            // lines that import what the text defines, where a file has them so
   std::vector<std::string> licences;  // SPDX of the other files it was taken from, "" where unknown
   std::vector<std::string> helpers;   // functions and classes in it, sorted
   std::vector<std::string> missing;   // sorted

@@ -274,6 +274,7 @@ corpus::Launcher launcher(const Modules& modules, const Files& files, std::size_
   if (place.file != file) licences.insert(files[place.file]->source.licence.spdx);
   return {.text = dedented(files[place.file]->source.bytes, statement.span),
           .context = std::move(context.text),
+          .own_imports = std::move(context.own_imports),
           .context_licences = {licences.begin(), licences.end()}};
 }
 
@@ -285,6 +286,7 @@ void link_python(const Modules& modules, const Files& files, std::size_t file, c
     if (pending.only_if_torch && context.uses_kernels) continue;
     corpus::Unit unit = pending.unit;
     unit.context = std::move(context.text);
+    unit.own_imports = std::move(context.own_imports);
     unit.context_licences = std::move(context.licences);
     unit.helpers = std::move(context.helpers);
     unit.missing = std::move(context.missing);

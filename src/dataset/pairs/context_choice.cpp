@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/core/text.h"
+#include "dataset/pairs/code_text.h"
 #include "dataset/pairs/token_estimate.h"
 #include "dataset/units/code_words.h"
 
@@ -27,21 +28,28 @@ bool is_jit(std::string_view decorator) {
   return decorator.find("jit") != decorator.npos && decorator.size() < 200;
 }
 
-ContextChoice::ContextChoice(const corpus::Unit& unit, Language language)
-    : unit_(unit), language_(language), context_(harvest::code_parts(unit.context, language)) {
+ContextChoice::ContextChoice(std::string_view context, std::string_view own_imports, NameSet known,
+                             Language language)
+    : text_(context), language_(language), context_(harvest::code_parts(context, language)) {
   state_.chosen.assign(context_.parts.size(), false);
   state_.signed_only.assign(context_.parts.size(), false);
-  state_.defined.insert(unit.name);
-  // A launcher may have its kernel's name, which then has two meanings.
+  state_.defined = std::move(known);
   for (std::size_t i = 0; i < context_.parts.size(); ++i)
     for (const std::string& name : context_.parts[i].defines)
-      if (language == Language::cuda || name != unit.name) by_name_[name].push_back(i);
+      if (language == Language::cuda || !state_.defined.contains(name)) by_name_[name].push_back(i);
   signatures_.reserve(context_.parts.size());
   for (std::size_t i = 0; i < context_.parts.size(); ++i) signatures_.push_back(signature_of(i));
+  if (language == Language::python) read_own_imports(own_imports);
+}
+
+void ContextChoice::read_own_imports(std::string_view lines) {
+  for (const CodePart& part : harvest::code_parts(lines, language_).parts)
+    for (const std::string& name : part.defines)
+      own_imports_[name] = std::string(lines.substr(part.span.begin, part.span.end - part.span.begin));
 }
 
 std::string_view ContextChoice::text_of(corpus::Span span) const {
-  return std::string_view(unit_.context).substr(span.begin, span.end - span.begin);
+  return text_.substr(span.begin, span.end - span.begin);
 }
 
 ContextChoice::Signature ContextChoice::signature_of(std::size_t part) const {
@@ -87,12 +95,22 @@ bool ContextChoice::is_defined(std::string_view name) const {
   return state_.defined.contains(name) || (harvest::is_builtin_name(name) && defining(name) == nullptr);
 }
 
+bool ContextChoice::is_signed(std::string_view name) const {
+  const auto* parts = defining(name);
+  return parts != nullptr &&
+         std::ranges::any_of(*parts, [&](std::size_t part) { return state_.signed_only[part]; });
+}
+
 bool ContextChoice::knows(const std::vector<std::string>& names) const {
   return std::ranges::all_of(names, [&](const std::string& name) { return is_defined(name); });
 }
 
 std::size_t ContextChoice::cost(std::size_t part) const {
   return estimated_tokens(text_of(context_.parts[part].span)) + tokens_between;
+}
+
+bool ContextChoice::holds_function(std::size_t part) const {
+  return holds_word(corpus::without_words(text_of(context_.parts[part].span), corpus::Syntax::python), "def");
 }
 
 void ContextChoice::choose(std::size_t part) {
@@ -143,13 +161,24 @@ ContextChoice::Plan ContextChoice::plan(const std::string& name, Extent extent) 
   for (std::deque<std::string> open{name}; !open.empty(); open.pop_front()) {
     const std::string& needed = open.front();
     if (is_defined(needed) || !seen.insert(needed).second) continue;
+    const bool may_import = extent == Extent::imported || extent == Extent::imported_and_signatures;
+    if (auto line = own_imports_.find(needed); may_import && line != own_imports_.end()) {
+      if (is_signed(needed)) continue;
+      plan.imported.insert(needed);
+      plan.tokens += estimated_tokens(line->second) + 1;
+      continue;
+    }
     const auto* parts = defining(needed);
     if (parts == nullptr) {
       plan.is_complete = plan.is_complete && may_come_from_elsewhere(needed);
       continue;
     }
     for (std::size_t part : *parts) {
-      const bool is_short = extent == Extent::signatures && needed != name && !signatures_[part].text.empty();
+      const bool wants_short =
+          extent == Extent::imported_and_signatures || (extent == Extent::signatures && needed != name);
+      const bool is_short = wants_short && !signatures_[part].text.empty();
+      if (extent == Extent::imported_and_signatures && !is_short && holds_function(part))
+        plan.is_complete = false;
       if (!is_short) {
         add_part(part, extent, plan, open);
       } else if (!state_.chosen[part] && !state_.signed_only[part] && plan.signatures.insert(part).second) {
@@ -166,6 +195,8 @@ bool ContextChoice::adopt(const Plan& plan, std::size_t& left) {
   left -= plan.tokens;
   for (std::size_t part : plan.whole) choose(part);
   for (std::size_t part : plan.signatures) state_.signed_only[part] = true;
+  state_.imported.insert(plan.imported.begin(), plan.imported.end());
+  state_.defined.insert(plan.imported.begin(), plan.imported.end());
   return true;
 }
 
@@ -180,6 +211,14 @@ bool ContextChoice::take_one(const std::string& name, std::size_t& left) {
 
 void ContextChoice::take(const std::vector<std::string>& names, std::size_t& left) {
   for (const std::string& name : names) take_one(name, left);
+}
+
+bool ContextChoice::take_imported(const std::string& name, std::size_t& left) {
+  return is_defined(name) || is_signed(name) || adopt(plan(name, Extent::imported), left);
+}
+
+bool ContextChoice::take_short(const std::string& name, std::size_t& left) {
+  return is_defined(name) || adopt(plan(name, Extent::imported_and_signatures), left);
 }
 
 bool ContextChoice::take_signature(const std::string& name, std::size_t& left) {
@@ -220,12 +259,15 @@ void ContextChoice::take_alone(const std::string& name, std::size_t& left) {
 }
 
 std::string ContextChoice::imports() const {
-  std::string text;
+  std::vector<std::string> lines;
   for (std::size_t i = 0; i < context_.parts.size(); ++i)
-    if (state_.chosen[i] && context_.parts[i].is_import) {
-      text += trim(text_of(context_.parts[i].span));
-      text += '\n';
-    }
+    if (state_.chosen[i] && context_.parts[i].is_import)
+      lines.emplace_back(trim(text_of(context_.parts[i].span)));
+  const auto begin_of_own = static_cast<std::ptrdiff_t>(lines.size());
+  for (const std::string& name : state_.imported) lines.push_back(own_imports_.at(name));
+  std::sort(lines.begin() + begin_of_own, lines.end());
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
   return text;
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "dataset/extract/code_parts.h"
-#include "dataset/units/unit.h"
 
 namespace kw::pairs {
 
@@ -18,13 +17,16 @@ namespace kw::pairs {
 // nothing, because the code is no kernel without it.
 bool is_jit(std::string_view decorator);
 
-// Chooses statements by the names that they define, and pays for each from `left`, a number of tokens. Refers
-// to the unit.
+// Chooses statements of a context by the names that they define, and pays for each from `left`, a number of
+// tokens. Refers to the context and to the lines `own_imports`, which stand for definitions of other files.
 class ContextChoice {
  public:
   using NameSet = std::set<std::string, std::less<>>;
 
-  ContextChoice(const corpus::Unit& unit, harvest::Language language);
+  // `known`: names that other code of the row defines; a definition of them in the context means another
+  // thing, and is not shown.
+  ContextChoice(std::string_view context, std::string_view own_imports, NameSet known,
+                harvest::Language language);
 
   // `from module import *`, which may define any name.
   void take_stars(std::size_t& left);
@@ -37,6 +39,12 @@ class ContextChoice {
   // The signature of a function that was not taken, so that the reader knows how to call it; whether it is
   // shown now.
   bool take_signature(const std::string& name, std::size_t& left);
+  // The definitions of a name that was not taken, with imports from the kernel's own package in place of
+  // definitions that are in other files; whether the name is defined now.
+  bool take_imported(const std::string& name, std::size_t& left);
+  // The same, where functions of the launcher's file are shown by their signatures alone and classes with
+  // methods are not shown; whether the row has it now.
+  bool take_short(const std::string& name, std::size_t& left);
   // The definitions of a name that was not taken, with as much as there is of what they need.
   void take_alone(const std::string& name, std::size_t& left);
 
@@ -47,6 +55,7 @@ class ContextChoice {
   struct State {
     std::vector<bool> chosen;  // parts of the context
     std::vector<bool> signed_only;
+    std::set<std::string, std::less<>> imported;  // names that own imports bind
     NameSet defined;
     bool has_star = false;
   };
@@ -59,7 +68,7 @@ class ContextChoice {
 
  private:
   // How much of what a definition needs is taken.
-  enum class Extent { all, no_decorators, signatures };
+  enum class Extent { all, no_decorators, signatures, imported, imported_and_signatures };
 
   struct Signature {
     std::string text;  // "@triton.jit", "def f(x):" and a body of dots; empty for a part that is no function
@@ -69,6 +78,7 @@ class ContextChoice {
   struct Plan {
     std::set<std::size_t> whole;
     std::set<std::size_t> signatures;
+    std::set<std::string, std::less<>> imported;
     std::size_t tokens = 0;
     bool is_complete = true;
   };
@@ -77,20 +87,25 @@ class ContextChoice {
   void add_part(std::size_t part, Extent extent, Plan& plan, std::deque<std::string>& open) const;
   bool adopt(const Plan& plan, std::size_t& left);
   bool take_one(const std::string& name, std::size_t& left);
+  // Whether the part is a class with methods, or a function under a condition.
+  bool holds_function(std::size_t part) const;
   void choose(std::size_t part);
 
   const std::vector<std::size_t>* defining(std::string_view name) const;
   bool may_come_from_elsewhere(std::string_view name) const;
   bool is_defined(std::string_view name) const;
+  bool is_signed(std::string_view name) const;  // a function that is shown by its signature
   std::size_t cost(std::size_t part) const;
   std::string_view text_of(corpus::Span span) const;
   Signature signature_of(std::size_t part) const;
+  void read_own_imports(std::string_view lines);
 
-  const corpus::Unit& unit_;
+  std::string_view text_;
   harvest::Language language_;
   harvest::CodeParts context_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> by_name_;
   std::vector<Signature> signatures_;
+  std::map<std::string, std::string, std::less<>> own_imports_;  // name → line
   State state_;
 };
 

@@ -8,6 +8,8 @@
 #include "base/core/text.h"
 #include "dataset/pairs/code_text.h"
 #include "dataset/pairs/context_choice.h"
+#include "dataset/pairs/launcher_choice.h"
+#include "dataset/pairs/refusals.h"
 #include "dataset/pairs/token_estimate.h"
 #include "dataset/units/code_words.h"
 
@@ -86,6 +88,19 @@ std::optional<KernelCode> kernel_code(const Unit& unit) {
 
 namespace {
 
+// Import lines of two contexts in the order that each of them has.
+std::string sorted_lines(std::string_view lines) {
+  std::set<std::string_view> all;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    all.insert(lines.substr(0, end));
+    lines.remove_prefix(end);
+  }
+  std::string text;
+  for (std::string_view line : all) text += line;
+  return text;
+}
+
 class Composer {
  public:
   Composer(const Unit& unit, const KernelCode& kernel, const Wanted& wanted)
@@ -93,7 +108,7 @@ class Composer {
         kernel_(kernel),
         wanted_(wanted),
         language_(language_of(unit.kind)),
-        context_(unit, language_),
+        context_(unit.context, unit.own_imports, {unit.name}, language_),
         decorators_(kernel.part.decorators.size(), false) {}
 
   std::expected<Surroundings, std::string_view> run() {
@@ -111,6 +126,7 @@ class Composer {
     use_in_hole();
     show_statements();
     context_.take(kernel_.part.uses, left_);
+    for (const std::string& name : kernel_.part.uses) context_.take_imported(name, left_);
     for (std::size_t i = 0; i < decorators_.size(); ++i)
       if (!decorators_[i]) add_decorator(i);
     return compose();
@@ -151,7 +167,7 @@ class Composer {
     for (const std::string& name : names) {
       if (context_.take_signature(name, left_)) continue;
       context_.take({name}, left_);
-      context_.take_alone(name, left_);
+      if (!context_.take_imported(name, left_)) context_.take_alone(name, left_);
     }
   }
 
@@ -249,26 +265,24 @@ class Composer {
     around.before = joined({context_.imports(), context_.definitions(), head});
     if (wanted_.ends_with_hole) return around;
     around.after = shown({wanted_.hole.end, kernel_.text.size()});
-    if (wanted_.with_launcher) add_launcher(around);
+    if (wanted_.with_launcher) add_launcher(around, head);
     return around;
   }
 
-  // A launcher that hides its kernel: other code gave the kernel another name before.
-  bool defines_kernel_name(std::string_view launcher) const {
-    return std::ranges::any_of(harvest::code_parts(launcher, language_).parts, [&](const CodePart& part) {
-      return language_ == harvest::Language::python &&
-             std::ranges::find(part.defines, unit_.name) != part.defines.end();
-    });
-  }
-
-  // The launcher stands alone: its own needs are not shown. A file ends with a newline.
-  void add_launcher(Surroundings& around) {
+  // After the kernel, with imports at the beginning. A file ends with a newline.
+  void add_launcher(Surroundings& around, std::string_view head) {
     if (!around.after.ends_with('\n')) around.after += '\n';
-    const std::string& launcher = unit_.launcher.text;
-    if (launcher.empty() || around.before.find(launcher) != std::string::npos) return;
-    if (defines_kernel_name(launcher)) return;
-    if (!harvest::parses(launcher, language_) || !pay(estimated_tokens(launcher) + 2)) return;
-    around.after += "\n\n" + launcher + "\n";
+    if (language_ != harvest::Language::python) return;
+    const std::string row = around.before + std::string(piece(kernel_.text, wanted_.hole)) + around.after;
+    auto launcher = shown_launcher(unit_, row, left_);
+    if (!launcher) return;
+    Surroundings with;
+    with.before =
+        joined({sorted_lines(context_.imports() + launcher->imports), context_.definitions(), head});
+    with.after = around.after + "\n\n" + launcher->text;
+    if (!with.after.ends_with('\n')) with.after += '\n';
+    const std::string whole = with.before + std::string(piece(kernel_.text, wanted_.hole)) + with.after;
+    if (harvest::parses(whole, language_) && name_of_two_things(whole).empty()) around = std::move(with);
   }
 
   const Unit& unit_;

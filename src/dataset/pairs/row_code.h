@@ -57,7 +57,7 @@ struct Wanted {
 // The kernel with the hole, and as much context as fits, in this order: signature, decorators of Triton,
 // imports, definitions that the hole uses (of one that does not fit, its signature), statements that bind
 // names of the hole, the kernel's other statements from the hole outwards, definitions that they use, other
-// decorators, the launcher. The reason where not even the signature fits.
+// decorators, the launcher with what it needs. The reason where not even the signature fits.
 std::expected<Surroundings, std::string_view> surroundings(const corpus::Unit& unit, const KernelCode& kernel,
                                                            const Wanted& wanted);
 

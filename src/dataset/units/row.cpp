@@ -60,12 +60,12 @@ BOOST_DESCRIBE_STRUCT(Labels, (),
                        atomics, autotune, self_contained, clear_argument_shapes))
 BOOST_DESCRIBE_STRUCT(Argument, (), (name, text))
 BOOST_DESCRIBE_STRUCT(Launch, (), (caller, caller_text, grid, arguments))
-BOOST_DESCRIBE_STRUCT(Launcher, (), (text, context, context_licences))
+BOOST_DESCRIBE_STRUCT(Launcher, (), (text, context, own_imports, context_licences))
 BOOST_DESCRIBE_STRUCT(Difficulty, (), (operations, lines, tokens, occurrences, autotune))
 BOOST_DESCRIBE_STRUCT(Unit, (),
                       (id, kind, name, source, licence, text, signature_bytes, region, region_begin, context,
-                       context_licences, helpers, missing, decorators, parameters, launches, calls, doc,
-                       launcher, generator, provenance))
+                       own_imports, context_licences, helpers, missing, decorators, parameters, launches,
+                       calls, doc, launcher, generator, provenance))
 
 }  // namespace kw::corpus
 

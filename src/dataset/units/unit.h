@@ -87,8 +87,9 @@ struct Launch {
 
 // The function at module level that launches a kernel, and the code that the two need together.
 struct Launcher {
-  std::string text;     // empty: no such function
-  std::string context;  // as Unit::context, without kernel and launcher
+  std::string text;         // empty: no such function
+  std::string context;      // as Unit::context, without kernel and launcher
+  std::string own_imports;  // as Unit::own_imports
   std::vector<std::string> context_licences;
 };
 
@@ -107,6 +108,9 @@ struct Unit {
   // The code that makes the text self-contained, in an executable order: imports, constants, helpers and
   // their needs. May include pieces of other files of the same origin.
   std::string context;
+  // Lines with which the files import, from other modules of the origin, what text and context use. Each
+  // binds another name.
+  std::string own_imports;
   std::vector<std::string> context_licences;  // SPDX of the other files in the context, each once
   std::vector<std::string> helpers;           // names of functions in the context
   std::vector<std::string> missing;           // names that nothing in the origin defines

@@ -37,6 +37,16 @@ TEST(Context, FollowsImportsThroughThePackage) {
   EXPECT_THAT(unit.context_licences, ElementsAre("GPL-3.0-only"));
 }
 
+TEST(Context, StatesHowTheFileImportsWhatTheTextDefines) {
+  auto units = units_of(
+      {{"pkg/__init__.py", ""},
+       {"pkg/ops.py", imports_with_os + "from pkg.tools import half\nfrom .tools import other\n"
+                                        "@triton.jit\ndef f(x):\n    tl.store(x, half(1) + other(1))\n"},
+       {"pkg/tools.py", imports_with_os + "@triton.jit\ndef half(x):\n    return x / 2\n"
+                                          "@triton.jit\ndef other(x):\n    return x / 2\n"}});
+  EXPECT_EQ(named(units, "f").own_imports, "from pkg.tools import half\n");
+}
+
 TEST(Context, MakesAModuleOfWhatIsUsedOfOne) {
   auto units =
       units_of({{"pkg/__init__.py", "from . import tools\n"},

@@ -18,7 +18,7 @@ Unit rewrite(const std::string& launcher = "def call():\n    k[(1,)]()\n") {
                                      .text = "def k(): pass\n",
                                      .launcher = "call"});
   unit.signature_bytes = 8;
-  unit.launcher = {.text = launcher, .context = "import triton\n", .context_licences = {}};
+  unit.launcher = {.text = launcher, .context = "import triton\n", .own_imports = {}, .context_licences = {}};
   return unit;
 }
 

@@ -75,6 +75,25 @@ TEST(RowContext, AStatementThatNeedsWhatNothingDefinesIsShownWhereTheHoleNeedsIt
   EXPECT_THAT(without, Not(HasSubstr("device")));
 }
 
+TEST(RowContext, AStatementOfWhichAnotherFileDefinesANeedIsShownWithItsImport) {
+  Unit unit =
+      kernel("class Detector(Base):\n    scale = 2.0\n\ndevice = Detector()\n\nscale = device.scale\n" +
+             std::string(inner) + std::string(helper));
+  unit.own_imports = "from package.runtime import device\n";
+  const std::string prompt = prompt_of(unit, "expression", "* scale");
+  EXPECT_THAT(prompt, HasSubstr("from package.runtime import device\n"));
+  EXPECT_THAT(prompt, HasSubstr("\nscale = device.scale\n"));
+  EXPECT_THAT(prompt, Not(HasSubstr("Detector")));
+}
+
+TEST(RowContext, AFunctionThatIsShownByItsSignatureIsNotImported) {
+  Unit unit = kernel("scale = 2.0\n" + std::string(helper));
+  unit.own_imports = "from package.utils import helper\n";
+  const std::string prompt = prompt_of(unit, "body");
+  EXPECT_THAT(prompt, HasSubstr("def helper(a, b):\n    ...\n"));
+  EXPECT_THAT(prompt, Not(HasSubstr("package")));
+}
+
 TEST(RowContext, AStatementWhoseNeedsAreMetIsShown) {
   const Unit unit = kernel("device = 3\n\nscale = device * 2\n" + std::string(inner) + std::string(helper));
   EXPECT_THAT(prompt_of(unit, "call", "tl.store"), HasSubstr("\ndevice = 3\n\nscale = device * 2\n"));
