@@ -221,6 +221,26 @@ bool ContextChoice::take_short(const std::string& name, std::size_t& left) {
   return is_defined(name) || adopt(plan(name, Extent::imported_and_signatures), left);
 }
 
+std::optional<ContextChoice::Plan> ContextChoice::shortest_plan(const std::string& name) const {
+  std::optional<Plan> shortest;
+  for (Extent extent : {Extent::all, Extent::imported, Extent::imported_and_signatures}) {
+    Plan found = plan(name, extent);
+    if (found.is_complete && (!shortest || found.tokens < shortest->tokens)) shortest = std::move(found);
+  }
+  return shortest;
+}
+
+std::optional<std::size_t> ContextChoice::least_tokens(const std::string& name) const {
+  if (is_defined(name) || is_signed(name)) return 0;
+  const auto shortest = shortest_plan(name);
+  return shortest ? std::optional(shortest->tokens) : std::nullopt;
+}
+
+void ContextChoice::take_shortest(const std::string& name, std::size_t& left) {
+  if (is_defined(name) || is_signed(name)) return;
+  if (const auto shortest = shortest_plan(name)) adopt(*shortest, left);
+}
+
 bool ContextChoice::take_signature(const std::string& name, std::size_t& left) {
   const auto* parts = is_defined(name) ? nullptr : defining(name);
   if (parts == nullptr) return false;

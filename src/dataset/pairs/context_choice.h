@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -45,6 +46,11 @@ class ContextChoice {
   // The same, where functions of the launcher's file are shown by their signatures alone and classes with
   // methods are not shown; whether the row has it now.
   bool take_short(const std::string& name, std::size_t& left);
+  // The number of tokens of the shortest form in which the row can show what the name is: its definition, its
+  // signature or its import; nothing where there is none.
+  std::optional<std::size_t> least_tokens(const std::string& name) const;
+  // The name in that form.
+  void take_shortest(const std::string& name, std::size_t& left);
   // The definitions of a name that was not taken, with as much as there is of what they need.
   void take_alone(const std::string& name, std::size_t& left);
 
@@ -85,6 +91,8 @@ class ContextChoice {
 
   Plan plan(const std::string& name, Extent extent) const;
   void add_part(std::size_t part, Extent extent, Plan& plan, std::deque<std::string>& open) const;
+  // Of the plans that show all of it, the one of the fewest tokens.
+  std::optional<Plan> shortest_plan(const std::string& name) const;
   bool adopt(const Plan& plan, std::size_t& left);
   bool take_one(const std::string& name, std::size_t& left);
   // Whether the part is a class with methods, or a function under a condition.

@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <set>
 #include <utility>
 
 #include "base/core/text.h"
 #include "code/similarity/code_tokens.h"
 #include "dataset/pairs/code_text.h"
+#include "dataset/pairs/difficulty.h"
 #include "dataset/pairs/pairs.h"
-#include "dataset/pairs/profile.h"
 #include "dataset/pairs/refusals.h"
 #include "dataset/pairs/row_code.h"
 #include "dataset/pairs/token_estimate.h"
@@ -31,21 +30,6 @@ constexpr std::size_t mark_tokens = 4;  // of a row, the end of the text among t
 
 std::string_view middle_of(const KernelCode& kernel, const Cut& cut) {
   return std::string_view(kernel.text).substr(cut.middle.begin, cut.middle.end - cut.middle.begin);
-}
-
-corpus::Syntax syntax_of(harvest::Language language) {
-  return language == harvest::Language::cuda ? corpus::Syntax::cuda : corpus::Syntax::python;
-}
-
-// Lines with code, of a text without comments and strings.
-std::uint64_t code_lines(std::string_view code, harvest::Language language) {
-  std::uint64_t lines = 0;
-  while (!code.empty()) {
-    const std::size_t end = std::min(code.find('\n'), code.size());
-    if (holds_code(code.substr(0, end), language)) ++lines;
-    code.remove_prefix(std::min(end + 1, code.size()));
-  }
-  return lines;
 }
 
 // A prompt and its completion, and the code that the two are together.
@@ -161,11 +145,7 @@ class RowMaker {
                             .region = unit_.source.span,
                             .middle = {unit_.source.span.begin + kernel_.in_unit(cut.middle.begin),
                                        unit_.source.span.begin + kernel_.in_unit(cut.middle.end)}};
-    const std::string code = corpus::without_words(row.completion, syntax_of(language_));
-    row.difficulty = {.operations = static_cast<std::uint64_t>(std::popcount(operations_in(code))),
-                      .lines = code_lines(code, language_),
-                      .tokens = estimated_tokens(row.completion),
-                      .occurrences = cut.occurrences};
+    row.difficulty = difficulty_of(row.completion, language_, cut.occurrences);
     made_.rows.push_back(std::move(row));
   }
 

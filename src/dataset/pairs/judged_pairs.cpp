@@ -6,6 +6,7 @@
 #include "base/core/json.h"
 #include "base/rows/rows.h"
 #include "code/similarity/code_tokens.h"
+#include "dataset/pairs/difficulty.h"
 #include "dataset/pairs/pairs.h"
 #include "dataset/units/row.h"
 
@@ -75,6 +76,7 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
                                   .other = judged_place(file, id, line.completion.size()),
                                   .other_licence = stated(line.rest, "triton_licence", file)};
   take_cuda_side(row, line.rest);
+  row.difficulty = difficulty_of(row.completion, harvest::Language::python);
   row.id = corpus::row_key(row.prompt, row.completion);
   row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
   row.unit = row.id;

@@ -17,6 +17,7 @@
 #include "dataset/extract/code_parts.h"
 #include "dataset/licence/licence.h"
 #include "dataset/pairs/code_text.h"
+#include "dataset/pairs/difficulty.h"
 #include "dataset/pairs/refusals.h"
 #include "dataset/pairs/row_code.h"
 #include "dataset/units/code_words.h"
@@ -118,6 +119,7 @@ std::expected<corpus::Row, std::string> pair_row(const corpus::Unit& from, const
   row.source = from.source;
   row.licence = from.licence;
   row.pair = match.evidence;
+  row.difficulty = difficulty_of(row.completion, Language::python);
   return row;
 }
 
@@ -231,6 +233,7 @@ Result<corpus::Row> hand_made_row(const fs::path& cuda, const fs::path& triton, 
   row.kind = corpus::RowKind::cu2triton;
   row.prompt = cuda_prompt(*from);
   row.completion = *to;
+  row.difficulty = difficulty_of(row.completion, Language::python);
   row.id = corpus::row_key(row.prompt, row.completion);
   row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
   row.unit = row.id;

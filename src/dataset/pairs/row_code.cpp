@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -123,10 +124,10 @@ class Composer {
         context_.take_imports(kernel_.part.decorators[i].uses, left_);
     context_.take_stars(left_);
     context_.take_imports(kernel_.part.uses, left_);
+    keep_tokens_for(text_around_hole());
     use_in_hole();
     show_statements();
-    context_.take(kernel_.part.uses, left_);
-    for (const std::string& name : kernel_.part.uses) context_.take_imported(name, left_);
+    define_shown_names();
     for (std::size_t i = 0; i < decorators_.size(); ++i)
       if (!decorators_[i]) add_decorator(i);
     return compose();
@@ -177,12 +178,58 @@ class Composer {
     constexpr std::size_t tokens_of_mark = 6;  // each may stand apart from the others
     const NameSet wanted = words_of_hole();
     for (std::size_t i = 0; i < spare_.size(); ++i)
-      if (binds_one_of(spare_[i], wanted))
-        shown_[i] = pay(estimated_tokens(piece(kernel_.text, spare_[i].span)) + tokens_of_mark);
+      if (binds_one_of(spare_[i], wanted)) shown_[i] = pay_with_names(spare_[i], tokens_of_mark);
     for (std::size_t i = 0; i < spare_.size(); ++i) {
       if (shown_[i]) continue;
-      if (!pay(estimated_tokens(piece(kernel_.text, spare_[i].span)))) return;
+      if (!pay_with_names(spare_[i], 0)) return;
       shown_[i] = true;
+    }
+  }
+
+  bool pay_with_names(const harvest::SparePart& part, std::size_t more) {
+    const std::string_view text = piece(kernel_.text, part.span);
+    return keep_tokens_for(text, estimated_tokens(text) + more);
+  }
+
+  // Of the kernel, what is shown whatever the number of tokens, without the hole.
+  std::string text_around_hole() const {
+    std::string text;
+    std::size_t at = kernel_.definition;
+    std::vector<Span> gone{wanted_.hole};
+    for (const harvest::SparePart& part : spare_) gone.push_back(part.span);
+    if (wanted_.ends_with_hole) gone.push_back({wanted_.hole.end, kernel_.text.size()});
+    std::ranges::sort(gone, {}, &Span::begin);
+    for (const Span& span : gone) {
+      if (span.begin > at) text += piece(kernel_.text, {at, span.begin});
+      at = std::max(at, span.end);
+    }
+    return text + kernel_.text.substr(std::min(at, kernel_.text.size()));
+  }
+
+  // Pays for the text, and keeps what the definitions of its names take at least; false where that is too
+  // much.
+  bool keep_tokens_for(std::string_view text, std::size_t tokens = 0) {
+    std::vector<std::pair<std::string, std::size_t>> kept;
+    std::size_t all = tokens;
+    for (const std::string& name : kernel_.part.uses) {
+      if (language_ != harvest::Language::python || kept_.contains(name) || !holds_word(text, name)) continue;
+      kept.emplace_back(name, context_.least_tokens(name).value_or(0));
+      all += kept.back().second;
+    }
+    if (!pay(all)) return false;
+    for (auto& [name, least] : kept) kept_[name] = least;
+    return true;
+  }
+
+  // The names of the shown code, in full where it fits. The tokens that are kept for a name are spent on it
+  // alone.
+  void define_shown_names() {
+    if (language_ != harvest::Language::python) context_.take(kernel_.part.uses, left_);
+    for (const auto& [name, least] : kept_) {
+      left_ += least;
+      context_.take({name}, left_);
+      if (context_.take_signature(name, left_) || context_.take_imported(name, left_)) continue;
+      context_.take_shortest(name, left_);
     }
   }
 
@@ -247,7 +294,7 @@ class Composer {
       if (part->span.begin < at) continue;
       const std::string_view between = piece(kernel_.text, {at, part->span.begin});
       // One mark for neighbours.
-      const bool again = trim(between).empty() && text.ends_with(part->instead);
+      const bool again = trim(between).empty() && text.ends_with(std::string(trim(part->instead)) + '\n');
       if (!again) text += between;
       if (!again) text += part->instead;
       at = part->span.end;
@@ -292,8 +339,9 @@ class Composer {
   ContextChoice context_;
   std::vector<bool> decorators_;  // of the kernel
   std::vector<harvest::SparePart> spare_;
-  std::vector<bool> shown_;  // of spare_
-  std::size_t left_ = 0;     // tokens
+  std::vector<bool> shown_;                  // of spare_
+  std::map<std::string, std::size_t> kept_;  // tokens for the names of the shown code
+  std::size_t left_ = 0;                     // tokens
 };
 
 }  // namespace

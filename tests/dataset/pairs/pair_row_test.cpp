@@ -42,6 +42,13 @@ TEST(PairRow, TheCompletionIsCodeThatCanBeCalled) {
   EXPECT_EQ(row->completion, "import triton\n\ndef k(): pass\n\ndef call():\n    k[(1,)]()\n");
 }
 
+TEST(PairRow, TheDifficultyIsThatOfTheCompletion) {
+  auto row = pair_row(original(UnitKind::cuda_kernel), rewrite(), {});
+  ASSERT_TRUE(row.has_value()) << row.error();
+  EXPECT_EQ(row->difficulty.lines, 4U);  // the import, the kernel, the launcher and its call
+  EXPECT_GT(row->difficulty.tokens, 10U);
+}
+
 TEST(PairRow, ALauncherThatCallsWhatIsNotThereIsNoPair) {
   auto row = pair_row(original(UnitKind::cuda_kernel), rewrite("def call(x):\n    k[grid_of(x)](x)\n"), {});
   ASSERT_FALSE(row.has_value());

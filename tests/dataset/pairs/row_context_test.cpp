@@ -94,6 +94,33 @@ TEST(RowContext, AFunctionThatIsShownByItsSignatureIsNotImported) {
   EXPECT_THAT(prompt, Not(HasSubstr("package")));
 }
 
+// A kernel of many statements, of which the first one calls `helper`.
+Unit long_kernel() {
+  std::string text = "@triton.jit\ndef f(x_ptr, n):\n    a = helper(n, 0) + 1.0\n" + long_body(40);
+  Unit unit =
+      test::unit_of(corpus::UnitKind::triton, "f",
+                    {.text = text + "    tl.store(x_ptr + n, a * 0.5 + 2.25)\n", .signature_end = "n):\n"});
+  unit.context =
+      std::string(imports) + "\n@triton.jit\ndef helper(a, b):\n" + long_body(60) + "    return a\n";
+  return unit;
+}
+
+TEST(RowContext, AStatementIsShownWithTheSignatureOfTheFunctionThatItCalls) {
+  for (std::size_t tokens = 300; tokens < 1000; tokens += 20) {
+    const std::string prompt = prompt_of(long_kernel(), "call", "tl.store", {.max_tokens = tokens});
+    ASSERT_NE(prompt, "");
+    EXPECT_EQ(prompt.contains("a = helper(n, 0)"), prompt.contains("def helper(a, b):\n")) << tokens;
+  }
+}
+
+TEST(RowContext, OneMarkStandsForNeighboursAtTheEndOfTheKernel) {
+  Unit unit = kernel("scale = 2.0\n" + std::string(inner) + std::string(helper));
+  unit.text = "@triton.jit\ndef f(x_ptr, n):\n    tl.store(x_ptr, tl.exp(n * 0.5) + 2.25)\n" + long_body(90);
+  const std::string prompt = prompt_of(unit, "call", "tl.store", {.max_tokens = 300});
+  EXPECT_THAT(prompt, HasSubstr("    # ...\n"));
+  EXPECT_THAT(prompt, Not(HasSubstr("# ...\n    # ...")));
+}
+
 TEST(RowContext, AStatementWhoseNeedsAreMetIsShown) {
   const Unit unit = kernel("device = 3\n\nscale = device * 2\n" + std::string(inner) + std::string(helper));
   EXPECT_THAT(prompt_of(unit, "call", "tl.store"), HasSubstr("\ndevice = 3\n\nscale = device * 2\n"));
