@@ -120,8 +120,10 @@ class Composer {
     shown_.assign(spare_.size(), false);
     if (!pay(bare_cost())) return std::unexpected(long_signature);
     for (std::size_t i = 0; i < decorators_.size(); ++i)
-      if (is_jit(decorator(i)) && take_decorator(i))
+      if (is_jit(decorator(i)) && take_decorator(i)) {
         context_.take_imports(kernel_.part.decorators[i].uses, left_);
+        for (const std::string& name : kernel_.part.decorators[i].uses) keep_tokens_for_name(name);
+      }
     context_.take_stars(left_);
     context_.take_imports(kernel_.part.uses, left_);
     keep_tokens_for(text_around_hole());
@@ -219,6 +221,11 @@ class Composer {
     if (!pay(all)) return false;
     for (auto& [name, least] : kept) kept_[name] = least;
     return true;
+  }
+
+  void keep_tokens_for_name(const std::string& name) {
+    const std::size_t least = context_.least_tokens(name).value_or(0);
+    if (language_ == harvest::Language::python && pay(least)) kept_[name] = least;
   }
 
   // The names of the shown code, in full where it fits. The tokens that are kept for a name are spent on it

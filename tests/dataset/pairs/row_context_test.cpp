@@ -113,6 +113,13 @@ TEST(RowContext, AStatementIsShownWithTheSignatureOfTheFunctionThatItCalls) {
   }
 }
 
+TEST(RowContext, WhatTheJitDecoratorUsesIsShown) {
+  Unit unit = kernel("IS_NEW = True\nscale = 2.0\n" + std::string(inner) + std::string(helper));
+  unit.text = "@triton.jit(debug=IS_NEW)" + unit.text.substr(unit.text.find('\n'));
+  unit.signature_bytes = unit.text.find("n):\n") + 4;
+  EXPECT_THAT(prompt_of(unit, "body"), HasSubstr("\nIS_NEW = True\n"));
+}
+
 TEST(RowContext, OneMarkStandsForNeighboursAtTheEndOfTheKernel) {
   Unit unit = kernel("scale = 2.0\n" + std::string(inner) + std::string(helper));
   unit.text = "@triton.jit\ndef f(x_ptr, n):\n    tl.store(x_ptr, tl.exp(n * 0.5) + 2.25)\n" + long_body(90);
