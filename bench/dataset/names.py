@@ -5,7 +5,8 @@ names.py [--list N] [--limit TOKENS] FOLDER ...
 
 The search is independent of the program's: it parses each row with Python's own parser, and finds the names that
 nothing in the row defines with Python's own symbol tables. Of a hole it tells statements before the kernel (the
-prelude), the kernel, and statements after it (the launcher).
+prelude), the kernel, and statements after it (the launcher). A name that the whole kernel binds is `hidden`: the
+statement that binds it is one of those that `# ...` stands for.
 """
 import argparse
 import ast
@@ -14,6 +15,7 @@ import collections
 import json
 import statistics
 import symtable
+import textwrap
 from pathlib import Path
 
 from split import MIDDLE, PREFIX, SUFFIX, code_of, lines
@@ -90,8 +92,19 @@ def kernel_of(row, tree):
     return around[-1] if around else tree.body[0]
 
 
-def faults(row):
-    """(place, fault, name) of each fault; None where the row does not parse."""
+def bound(text):
+    """Names that the function binds anywhere."""
+    indent = min((len(line) - len(line.lstrip()) for line in text.splitlines()[1:] if line.startswith((" ", "def", "@"))),
+                 default=0)
+    try:
+        tree = ast.parse(textwrap.dedent(" " * indent + text))
+    except SyntaxError:
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def faults(row, hidden=frozenset()):
+    """(place, fault, name) of each fault; None where the row does not parse. `hidden`: names that the kernel binds."""
     code = code_of(row)
     try:
         tree = ast.parse(code)
@@ -104,7 +117,8 @@ def faults(row):
     for statement in tree.body:
         where = place(row, statement, kernel)
         alone = ast.Module([statement], [])
-        found += [(where, "undefined", name) for name in sorted(used(alone) - known)]
+        found += [(where, "hidden" if where == "kernel" and name in hidden else "undefined", name)
+                  for name in sorted(used(alone) - known)]
         if is_relative(statement):
             found.append((where, "relative import", ast.unparse(statement)[:80]))
         at_once = WithoutBodies().visit(ast.parse(ast.unparse(alone)))
@@ -133,7 +147,9 @@ def measured(folder, limit, most_listed):
     rows = [row for kind in KINDS for row in lines(folder / f"{kind}.jsonl")]
     python = [row for row in rows if row["kind"] != "trace" and not (row.get("block") or {}).get("language") == "cuda"]
     holes = [row for row in python if row["kind"] == "fim"]
-    found = {row["id"]: faults(row) for row in python}
+    kernels = {unit["id"]: unit["text"] for path in (folder / ".state").glob("sources/*.units.jsonl")
+               for unit in lines(path)}
+    found = {row["id"]: faults(row, bound(kernels.get(row["unit"], ""))) for row in python}
     by_place = collections.defaultdict(set)
     names = collections.defaultdict(collections.Counter)
     for row in python:
@@ -149,7 +165,7 @@ def measured(folder, limit, most_listed):
               "do not parse": sum(each is None for each in found.values()),
               "rows with a launcher": sum(each["launcher"] > 0 for each in shown),
               "rows with a prelude": sum(each["prelude"] > 0 for each in shown),
-              "rows with a fault": sum(bool(each) for each in found.values()),
+              "rows with a fault": sum(any(fault != "hidden" for _, fault, _ in each or []) for each in found.values()),
               "rows by fault": {key: len(ids) for key, ids in sorted(by_place.items())},
               "names": {key: dict(counts.most_common(most_listed)) for key, counts in sorted(names.items())},
               "tokens": quantiles(lengths), "characters of completions": quantiles(answers)}
