@@ -89,16 +89,13 @@ std::optional<KernelCode> kernel_code(const Unit& unit) {
 
 namespace {
 
-// Import lines of two contexts in the order that each of them has.
-std::string sorted_lines(std::string_view lines) {
+// Imports of two contexts, each once, in the order that each context has. An import may have several lines.
+std::string sorted_imports(std::string_view imports) {
   std::set<std::string_view> all;
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
-    all.insert(lines.substr(0, end));
-    lines.remove_prefix(end);
-  }
+  for (const harvest::CodePart& part : harvest::code_parts(imports, harvest::Language::python).parts)
+    all.insert(trim(piece(imports, part.span)));
   std::string text;
-  for (std::string_view line : all) text += line;
+  for (std::string_view each : all) text += std::string(each) + '\n';
   return text;
 }
 
@@ -331,8 +328,8 @@ class Composer {
     auto launcher = shown_launcher(unit_, row, left_);
     if (!launcher) return;
     Surroundings with;
-    with.before =
-        joined({sorted_lines(context_.imports() + launcher->imports), context_.definitions(), head});
+    const std::string imports = context_.imports() + launcher->imports;
+    with.before = joined({sorted_imports(imports), context_.definitions(), head});
     with.after = around.after + "\n\n" + launcher->text;
     if (!with.after.ends_with('\n')) with.after += '\n';
     const std::string whole = with.before + std::string(piece(kernel_.text, wanted_.hole)) + with.after;

@@ -46,6 +46,15 @@ TEST(LauncherChoice, AnImportThatTheLauncherNeedsIsShownWithTheOthers) {
   EXPECT_THAT(std::string(prompt.suffix), HasSubstr("\n\n\ndef call(x):\n    f[(1,)](torch.abs(x), 1)\n"));
 }
 
+TEST(LauncherChoice, AnImportOfSeveralLinesStaysWhole) {
+  std::string kept;
+  const FimPrompt prompt = prompt_of(unit_with("def call(x):\n    f[(1,)](abs(x), 1)\n",
+                                               "from torch import (  # the operations\n    abs,\n)\n"),
+                                     kept);
+  EXPECT_THAT(std::string(prompt.prefix), HasSubstr("from torch import (  # the operations\n    abs,\n)\n"));
+  EXPECT_THAT(std::string(prompt.suffix), HasSubstr("def call(x)"));
+}
+
 TEST(LauncherChoice, ALauncherWithANameThatNothingDefinesIsNotShown) {
   std::string kept;
   const FimPrompt prompt =
