@@ -2,6 +2,7 @@
 import os
 import sys
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +18,8 @@ Builder, Handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 RAW_POINTER_REACH = 1 << 31
 FOREIGN = tuple(os.path.dirname(each) + os.sep for each in (triton.__file__, np.__file__, __file__))
 _asked = deque(maxlen=4096)
-_now = {"kernel": "", "ranges": (), "raw": (), "names": (), "watching": False}
+# `own`: how many of the ranges are arguments; the others are memory that only an address leads to.
+_now = {"kernel": "", "ranges": (), "own": 0, "raw": (), "names": (), "watching": False, "behind": []}
 
 
 def remember(tensor, pointer):
@@ -48,19 +50,30 @@ def _collect(name, value, ranges, raw):
         raw.append(int(value.data_ptr()))
 
 
+class Behind(NamedTuple):
+    """Elements that one access wrote, which lie in no argument of the launch: a number led to them."""
+
+    addresses: np.ndarray
+    type: object  # Triton's, of an element
+    start: int  # of the storage; 0: not known
+    nbytes: int  # of the storage
+
+
 class launch:
-    """Context of one launch: `arguments` by name are what its kernel may touch."""
+    """Context of one launch: `arguments` by name are what its kernel may touch. Gives the list of Behind that it fills."""
 
     def __init__(self, kernel, arguments):
         ranges, raw = [], []
         for name, value in arguments.items():
             _collect(name, value, ranges, raw)
-        ranges.extend(_asked)
-        self._new = {"kernel": kernel, "ranges": tuple(dict.fromkeys(ranges)), "raw": tuple(raw), "watching": True}
+        own = dict.fromkeys(ranges)
+        self._new = {"kernel": kernel, "ranges": (*own, *dict.fromkeys(_asked)), "own": len(own), "raw": tuple(raw),
+                     "watching": True, "behind": []}
 
     def __enter__(self):
         self._old = dict(_now)
         _now.update(self._new)
+        return self._new["behind"]
 
     def __exit__(self, *exc):
         _now.update(self._old)
@@ -78,17 +91,24 @@ def check(pointers, mask, kind):
         return
     size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
     low, high = int(data.min()), int(data.max()) + size
-    for start, end, _ in _now["ranges"]:
+    for at, (start, end, _) in enumerate(_now["ranges"]):
         if start <= low and high <= end:
+            if at >= _now["own"] and kind != "load":
+                _now["behind"].append(Behind(data.flatten(), pointers.get_element_ty(), start, end - start))
             return
     last = np.uint64(size)
     inside = np.zeros(data.shape, bool)
-    for start, end, _ in _now["ranges"]:
-        inside |= (data >= np.uint64(start)) & (data <= np.uint64(max(end - size, start))) & (data + last <= np.uint64(end))
+    for at, (start, end, _) in enumerate(_now["ranges"]):
+        here = (data >= np.uint64(start)) & (data <= np.uint64(max(end - size, start))) & (data + last <= np.uint64(end))
+        if at >= _now["own"] and kind != "load" and (new := here & ~inside).any():
+            _now["behind"].append(Behind(data[new], pointers.get_element_ty(), start, end - start))
+        inside |= here
     for pointer in _now["raw"]:
         if not any(start <= pointer < end for start, end, _ in _now["ranges"]):
-            away = np.abs(data.astype(np.int64) - np.int64(min(pointer, (1 << 63) - 1)))
-            inside |= away < RAW_POINTER_REACH
+            here = np.abs(data.astype(np.int64) - np.int64(min(pointer, (1 << 63) - 1))) < RAW_POINTER_REACH
+            if kind != "load" and (new := here & ~inside).any():
+                _now["behind"].append(Behind(data[new], pointers.get_element_ty(), 0, size * int(new.sum())))
+            inside |= here
     if not inside.all():
         _report(data[~inside], int(data.size), kind)
 

@@ -6,7 +6,9 @@ A result that is wrong when the programs of a launch run in another order is a r
 import contextlib
 import random
 
+import numpy as np
 import torch
+from triton._C.libtriton import interpreter as _interpreter
 from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -15,6 +17,8 @@ from .poison import plausible
 
 # A storage of at most this size may hold a flag: a constant in it stays when the launch's other effects are replaced.
 FLAG_BYTES = 4096
+_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64}
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _now = {"effect": wire.Effect.kept, "random": None, "launches": 0}
 _flags = {}  # (number of the launch in its call, argument) -> the small writes of earlier calls
 
@@ -47,8 +51,11 @@ def order(sizes):
 
 
 @contextlib.contextmanager
-def launch(arguments):
-    """The context of one launch with these arguments by name; replaces what it writes where effects are spoilt."""
+def launch(arguments, behind):
+    """The context of one launch; replaces what it writes where effects are spoilt.
+
+    It has these arguments by name, and fills the list `behind` with what it writes elsewhere (bounds.Behind).
+    """
     if _now["random"] is None:  # not within a call: an import or a constructor
         yield
         return
@@ -61,6 +68,8 @@ def launch(arguments):
     with torch._C.DisableTorchFunction(), torch.no_grad():
         for name, storage in storages.items():
             _take((number, name), storage, before[name], spoilt)
+        for at, (start, nbytes, writes) in enumerate(_by_storage(behind)):
+            _take_behind((number, at), start, nbytes, writes, spoilt)
 
 
 def _take(key, storage, before, spoilt):
@@ -71,10 +80,49 @@ def _take(key, storage, before, spoilt):
     note = None
     if storage.nbytes <= FLAG_BYTES:
         note = (tuple(written.nonzero().view(-1).tolist()), bytes(storage.elements[written].view(-1).tolist()))
+    if _is_replaced(key, note, spoilt):
+        storage.elements[written] = _others(storage.elements[written], storage.dtype)
+
+
+def _is_replaced(key, note, spoilt):
+    """Whether the effects with this note, None for those that are no flag, are replaced; notes them in other calls."""
     if not spoilt:
         _flags.setdefault(key, set()).add(note)
-    elif note not in _flags.get(key, ()):
-        storage.elements[written] = _others(storage.elements[written], storage.dtype)
+    return spoilt and note not in _flags.get(key, ())
+
+
+def _by_storage(behind):
+    """(start, bytes, {type: addresses}) of each storage in which these writes lie, in the order of the first ones."""
+    storages = {}
+    for each in behind:
+        writes = storages.setdefault(each.start, [0, {}])
+        writes[0] = each.nbytes if each.start else writes[0] + each.nbytes
+        writes[1].setdefault(each.type, []).append(each.addresses)
+    for start, (nbytes, writes) in storages.items():
+        yield start, nbytes, {kind: np.unique(np.concatenate(each)) for kind, each in writes.items()}
+
+
+def _take_behind(key, start, nbytes, writes, spoilt):
+    """The same for memory to which an address led. A launch has just written there, so it is mapped."""
+    if not spoilt and nbytes > FLAG_BYTES:
+        return
+    values = {kind: _loaded(each, kind) for kind, each in writes.items()}
+    note = None
+    if nbytes <= FLAG_BYTES:
+        begin = start or int(min(each[0] for each in writes.values()))
+        note = tuple((kind.name, tuple((each - np.uint64(begin)).tolist()), values[kind].tobytes())
+                     for kind, each in writes.items())
+    if _is_replaced(("behind", *key), note, spoilt):
+        for kind, each in writes.items():
+            rows = torch.from_numpy(values[kind].view(np.uint8).reshape(len(each), -1))
+            others = _others(rows, _DTYPES.get(kind.name) or _INTEGERS[rows.shape[1]])
+            _interpreter.store(each, others.numpy().view(values[kind].dtype).reshape(-1), np.ones(len(each), bool))
+
+
+def _loaded(addresses, kind):
+    """The elements of this type of Triton's, as integers without a sign."""
+    dtype = np.dtype(f"u{max(1, kind.primitive_bitwidth // 8)}")
+    return _interpreter.load(addresses, np.ones(len(addresses), bool), np.zeros(len(addresses), dtype), dtype)
 
 
 def _others(elements, dtype):
