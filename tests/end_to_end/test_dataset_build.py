@@ -316,7 +316,7 @@ def test_a_benchmark_problem_in_a_row_is_flagged_and_waits_if_asked(world, run):
     kernel = dataset.SCALE.replace("scale", "leaky_scale")
     stolen = dataset.BENCHMARK.replace("Model", "Projection").replace("gate", "door").replace("width", "breadth")
     inside = textwrap.indent(stolen[stolen.index("class "):], "    ")
-    leaky = kernel.replace("    out = torch.empty(", inside + "    out = torch.empty(")
+    leaky = "import torch.nn as nn\n" + kernel.replace("    out = torch.empty(", inside + "    out = torch.empty(")
     dataset.write(root / "tree", {"LICENSE": dataset.MIT, "leaky.py": leaky})
     common = ("--no-compile", "--no-tokens", "--against", world / "KernelBench", *OPTIONS)
     code, _, stderr = run("dataset", "build", root / "tree", "--out", root / "kept", *common)
