@@ -19,7 +19,8 @@ RAW_POINTER_REACH = 1 << 31
 FOREIGN = tuple(os.path.dirname(each) + os.sep for each in (triton.__file__, np.__file__, __file__))
 _asked = deque(maxlen=4096)
 # `own`: how many of the ranges are arguments; the others are memory that only an address leads to.
-_now = {"kernel": "", "ranges": (), "own": 0, "raw": (), "names": (), "watching": False, "behind": []}
+_now = {"kernel": "", "ranges": (), "own": 0, "raw": (), "names": (), "watching": False, "behind": [],
+        "noted_bytes": 0}
 
 
 def remember(tensor, pointer):
@@ -60,15 +61,18 @@ class Behind(NamedTuple):
 
 
 class launch:
-    """Context of one launch: `arguments` by name are what its kernel may touch. Gives the list of Behind that it fills."""
+    """Context of one launch: `arguments` by name are what its kernel may touch.
 
-    def __init__(self, kernel, arguments):
+    Gives the list of Behind that it fills, with what lies in storages of at most `noted_bytes`.
+    """
+
+    def __init__(self, kernel, arguments, noted_bytes=0):
         ranges, raw = [], []
         for name, value in arguments.items():
             _collect(name, value, ranges, raw)
         own = dict.fromkeys(ranges)
         self._new = {"kernel": kernel, "ranges": (*own, *dict.fromkeys(_asked)), "own": len(own), "raw": tuple(raw),
-                     "watching": True, "behind": []}
+                     "watching": True, "behind": [], "noted_bytes": noted_bytes}
 
     def __enter__(self):
         self._old = dict(_now)
@@ -94,23 +98,28 @@ def check(pointers, mask, kind):
     for at, (start, end, _) in enumerate(_now["ranges"]):
         if start <= low and high <= end:
             if at >= _now["own"] and kind != "load":
-                _now["behind"].append(Behind(data.flatten(), pointers.get_element_ty(), start, end - start))
+                _note(data.flatten(), pointers, start, end - start)
             return
     last = np.uint64(size)
     inside = np.zeros(data.shape, bool)
     for at, (start, end, _) in enumerate(_now["ranges"]):
         here = (data >= np.uint64(start)) & (data <= np.uint64(max(end - size, start))) & (data + last <= np.uint64(end))
         if at >= _now["own"] and kind != "load" and (new := here & ~inside).any():
-            _now["behind"].append(Behind(data[new], pointers.get_element_ty(), start, end - start))
+            _note(data[new], pointers, start, end - start)
         inside |= here
     for pointer in _now["raw"]:
         if not any(start <= pointer < end for start, end, _ in _now["ranges"]):
             here = np.abs(data.astype(np.int64) - np.int64(min(pointer, (1 << 63) - 1))) < RAW_POINTER_REACH
             if kind != "load" and (new := here & ~inside).any():
-                _now["behind"].append(Behind(data[new], pointers.get_element_ty(), 0, size * int(new.sum())))
+                _note(data[new], pointers, 0, size * int(new.sum()))
             inside |= here
     if not inside.all():
         _report(data[~inside], int(data.size), kind)
+
+
+def _note(addresses, pointers, start, nbytes):
+    if nbytes <= _now["noted_bytes"]:
+        _now["behind"].append(Behind(addresses, pointers.get_element_ty(), start, nbytes))
 
 
 def _report(bad, of, kind):

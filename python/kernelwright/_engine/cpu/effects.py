@@ -4,7 +4,9 @@ A result that is right although launches do nothing, or although what they write
 A result that is wrong when the programs of a launch run in another order is a race on a device.
 """
 import contextlib
+import itertools
 import random
+import sys
 
 import numpy as np
 import torch
@@ -38,6 +40,13 @@ def are_skipped():
     return _now["effect"] == wire.Effect.skipped
 
 
+def noted_bytes():
+    """The largest storage of which writes are noted where only an address leads to it."""
+    if _now["random"] is None:
+        return 0
+    return sys.maxsize if _now["effect"] == wire.Effect.spoilt else FLAG_BYTES
+
+
 def order(sizes):
     """The (x, y, z) of every program of a grid, in the order in which they run."""
     # x varies fastest, as on devices: kernels that rely on earlier programs often do so along x.
@@ -68,8 +77,10 @@ def launch(arguments, behind):
     with torch._C.DisableTorchFunction(), torch.no_grad():
         for name, storage in storages.items():
             _take((number, name), storage, before[name], spoilt)
-        for at, (start, nbytes, writes) in enumerate(_by_storage(behind)):
-            _take_behind((number, at), start, nbytes, writes, spoilt)
+        places = itertools.count()  # of storages that may hold a flag, as each call meets them
+        for start, nbytes, writes in _by_storage(behind):
+            place = next(places) if start and nbytes <= FLAG_BYTES else "unknown"
+            _take_behind((number, place), start, nbytes, writes, spoilt)
 
 
 def _take(key, storage, before, spoilt):
@@ -104,7 +115,7 @@ def _by_storage(behind):
 
 def _take_behind(key, start, nbytes, writes, spoilt):
     """The same for memory to which an address led. A launch has just written there, so it is mapped."""
-    if not spoilt and nbytes > FLAG_BYTES:
+    if not spoilt and nbytes > FLAG_BYTES:  # many writes together
         return
     values = {kind: _loaded(each, kind) for kind, each in writes.items()}
     note = None
