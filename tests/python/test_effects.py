@@ -49,9 +49,9 @@ def triton_kernel_wrapper(x, y):
         found.append(out)
     return tuple(found)
 """
-BEHIND = HEAD + """
+INDIRECT = HEAD + """
 @triton.jit
-def behind_kernel(x, table, raw):
+def indirect_kernel(x, table, raw):
     at = tl.arange(0, 64)
     tl.store(tl.load(table).to(tl.pointer_type(tl.float32)) + at, tl.load(x + at))
     tl.store(tl.load(table + 1).to(tl.pointer_type(tl.int32)), 1)
@@ -62,7 +62,7 @@ def triton_kernel_wrapper(x, y):
     out, flag = torch.zeros(2048, device=x.device), torch.zeros(1, dtype=torch.int32, device=x.device)
     half = torch.zeros(4096, dtype=torch.float16, device=x.device)
     table = torch.tensor([out.data_ptr(), flag.data_ptr()], device=x.device)
-    behind_kernel[(1,)](x, table, half.data_ptr())
+    indirect_kernel[(1,)](x, table, half.data_ptr())
     return out, flag, half
 """
 HANDLE = HEAD + """
@@ -152,20 +152,20 @@ def test_every_element_of_every_type_is_spoilt(interpreter, task):
 
 
 def test_launches_write_where_addresses_lead(interpreter, task):
-    out, flag, half = tensors(task, called(interpreter, task, BEHIND, wire.Effect.kept))
+    out, flag, half = tensors(task, called(interpreter, task, INDIRECT, wire.Effect.kept))
     assert torch.equal(out[:64], task.arena.tensor(task.spec.inputs.items[0].tensor)[:64])
     assert flag.item() == 1 and (half[:64] == 2).all()
 
 
 def test_where_addresses_lead_effects_are_spoilt_too(interpreter, task):
-    out, flag, half = tensors(task, called(interpreter, task, BEHIND, wire.Effect.spoilt))
+    out, flag, half = tensors(task, called(interpreter, task, INDIRECT, wire.Effect.spoilt))
     assert (out[:64] != task.arena.tensor(task.spec.inputs.items[0].tensor)[:64]).all()
     assert flag.item() != 1 and (half[:64] != 2).all()
     assert not out[64:].any() and not half[64:].any()
 
 
 def test_a_flag_to_which_an_address_leads_stays(interpreter, task):
-    out, flag, _ = tensors(task, called(interpreter, task, BEHIND, wire.Effect.spoilt, [wire.Effect.kept]))
+    out, flag, _ = tensors(task, called(interpreter, task, INDIRECT, wire.Effect.spoilt, [wire.Effect.kept]))
     assert flag.item() == 1
     assert (out[:64] != task.arena.tensor(task.spec.inputs.items[0].tensor)[:64]).all()
 

@@ -19,7 +19,7 @@ RAW_POINTER_REACH = 1 << 31
 FOREIGN = tuple(os.path.dirname(each) + os.sep for each in (triton.__file__, np.__file__, __file__))
 _asked = deque(maxlen=4096)
 # `own`: how many of the ranges are arguments; the others are memory that only an address leads to.
-_now = {"kernel": "", "ranges": (), "own": 0, "raw": (), "names": (), "watching": False, "behind": [],
+_now = {"kernel": "", "ranges": (), "own": 0, "raw": (), "names": (), "watching": False, "indirect": [],
         "noted_bytes": 0}
 
 
@@ -51,7 +51,7 @@ def _collect(name, value, ranges, raw):
         raw.append(int(value.data_ptr()))
 
 
-class Behind(NamedTuple):
+class IndirectWrite(NamedTuple):
     """Elements that one access wrote, which lie in no argument of the launch: a number led to them."""
 
     addresses: np.ndarray
@@ -63,7 +63,7 @@ class Behind(NamedTuple):
 class launch:
     """Context of one launch: `arguments` by name are what its kernel may touch.
 
-    Gives the list of Behind that it fills, with what lies in storages of at most `noted_bytes`.
+    Gives the list of IndirectWrite that it fills, with what lies in storages of at most `noted_bytes`.
     """
 
     def __init__(self, kernel, arguments, noted_bytes=0):
@@ -72,12 +72,12 @@ class launch:
             _collect(name, value, ranges, raw)
         own = dict.fromkeys(ranges)
         self._new = {"kernel": kernel, "ranges": (*own, *dict.fromkeys(_asked)), "own": len(own), "raw": tuple(raw),
-                     "watching": True, "behind": [], "noted_bytes": noted_bytes}
+                     "watching": True, "indirect": [], "noted_bytes": noted_bytes}
 
     def __enter__(self):
         self._old = dict(_now)
         _now.update(self._new)
-        return self._new["behind"]
+        return self._new["indirect"]
 
     def __exit__(self, *exc):
         _now.update(self._old)
@@ -119,7 +119,7 @@ def check(pointers, mask, kind):
 
 def _note(addresses, pointers, start, nbytes):
     if nbytes <= _now["noted_bytes"]:
-        _now["behind"].append(Behind(addresses, pointers.get_element_ty(), start, nbytes))
+        _now["indirect"].append(IndirectWrite(addresses, pointers.get_element_ty(), start, nbytes))
 
 
 def _report(bad, of, kind):

@@ -60,10 +60,10 @@ def order(sizes):
 
 
 @contextlib.contextmanager
-def launch(arguments, behind):
+def launch(arguments, indirect):
     """The context of one launch; replaces what it writes where effects are spoilt.
 
-    It has these arguments by name, and fills the list `behind` with what it writes elsewhere (bounds.Behind).
+    It has these arguments by name, and fills the list `indirect` with what it writes elsewhere (bounds.IndirectWrite).
     """
     if _now["random"] is None:  # not within a call: an import or a constructor
         yield
@@ -78,9 +78,9 @@ def launch(arguments, behind):
         for name, storage in storages.items():
             _take((number, name), storage, before[name], spoilt)
         places = itertools.count()  # of storages that may hold a flag, as each call meets them
-        for start, nbytes, writes in _by_storage(behind):
+        for start, nbytes, writes in _by_storage(indirect):
             place = next(places) if start and nbytes <= FLAG_BYTES else "unknown"
-            _take_behind((number, place), start, nbytes, writes, spoilt)
+            _take_indirect((number, place), start, nbytes, writes, spoilt)
 
 
 def _take(key, storage, before, spoilt):
@@ -102,10 +102,10 @@ def _is_replaced(key, note, spoilt):
     return spoilt and note not in _flags.get(key, ())
 
 
-def _by_storage(behind):
+def _by_storage(indirect):
     """(start, bytes, {type: addresses}) of each storage in which these writes lie, in the order of the first ones."""
     storages = {}
-    for each in behind:
+    for each in indirect:
         writes = storages.setdefault(each.start, [0, {}])
         writes[0] = each.nbytes if each.start else writes[0] + each.nbytes
         writes[1].setdefault(each.type, []).append(each.addresses)
@@ -113,7 +113,7 @@ def _by_storage(behind):
         yield start, nbytes, {kind: np.unique(np.concatenate(each)) for kind, each in writes.items()}
 
 
-def _take_behind(key, start, nbytes, writes, spoilt):
+def _take_indirect(key, start, nbytes, writes, spoilt):
     """The same for memory to which an address led. A launch has just written there, so it is mapped."""
     if not spoilt and nbytes > FLAG_BYTES:  # many writes together
         return
@@ -123,7 +123,7 @@ def _take_behind(key, start, nbytes, writes, spoilt):
         begin = start or int(min(each[0] for each in writes.values()))
         note = tuple((kind.name, tuple((each - np.uint64(begin)).tolist()), values[kind].tobytes())
                      for kind, each in writes.items())
-    if _is_replaced(("behind", *key), note, spoilt):
+    if _is_replaced(("indirect", *key), note, spoilt):
         for kind, each in writes.items():
             rows = torch.from_numpy(values[kind].view(np.uint8).reshape(len(each), -1))
             others = _others(rows, _DTYPES.get(kind.name) or _INTEGERS[rows.shape[1]])

@@ -67,7 +67,7 @@ def _launched(self, *args, grid, **options):
     sizes = driver.launch_grid(grid, dict(bound))
     programs = driver.programs_of(sizes)
     may_touch = {name: value for name, value in bound.items() if name not in constants}
-    with bounds.launch(self.__name__, may_touch, effects.noted_bytes()) as behind:
+    with bounds.launch(self.__name__, may_touch, effects.noted_bytes()) as indirect:
         values = {name: value if name in constants else interpreter._implicit_cvt(value)
                   for name, value in bound.items()}
         # All code of the candidate that a launch runs on the host has run: hooks, the grid, data_ptr().
@@ -76,7 +76,7 @@ def _launched(self, *args, grid, **options):
         _code.checks.arguments(bound[name] for name in constants)
         _log.begin(self.__name__, sizes, programs, options.get("num_warps", 4))
         try:
-            with np.errstate(all="ignore"), effects.launch(bound, behind):
+            with np.errstate(all="ignore"), effects.launch(bound, indirect):
                 _programs(function, values, sizes if programs else (0, 0, 0))
         finally:
             _log.end()
