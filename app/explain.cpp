@@ -111,6 +111,7 @@ int explain_file(const ExplainFlags& flags) {
   for (const auto& [verdict, origin] : *verdicts) {
     const JudgedSource* code = find_source(*codes, verdict.candidate_sha256, verdict.id);
     rows.push_back(result_row(verdict, {}, Settings{}.min_trust));
+    rows.back().position = rows.size() - 1;
     output.add(rows.back(), verdict,
                code ? kw::explain::Sources{code->candidate, code->reference} : kw::explain::Sources{},
                code ? kw::explain::Origins{code->candidate_origin, code->reference_origin}

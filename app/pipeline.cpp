@@ -66,6 +66,7 @@ async::Task<Result<>> Pipeline::read(Source& source) {
       hooks_.bad_row(*error);
       continue;
     }
+    std::get<Job>(**next).position = jobs_read_++;
     auto job = std::make_shared<const Job>(std::move(std::get<Job>(**next)));
     auto done = hooks_.done_before(*job, verify::work_key(*job, verifier_));
     if (!done) broke(done.error());

@@ -55,6 +55,7 @@ class Pipeline {
   PipelineHooks hooks_;
   verify::SharedVerifier verifier_;
   async::Event changed_;
+  std::size_t jobs_read_ = 0;
   std::size_t in_flight_ = 0;
   std::optional<Error> trouble_;  // the first failure of a hook
 };

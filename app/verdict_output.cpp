@@ -46,7 +46,9 @@ void VerdictOutput::add(const ResultRow& row, const Verdict& verdict, const expl
                         const explain::Origins& origins) {
   if (form_ == VerdictForm::table) return table_.add(row, verdict, sources);
   if (explain::level_of(verdict.status, verdict.counts) == explain::Level::none) return findings_.add_right();
-  findings_.add(explain::finding_of(verdict, sources, origins, row.speedup, working_directory_));
+  explain::Finding finding = explain::finding_of(verdict, sources, origins, row.speedup, working_directory_);
+  finding.position = row.position;
+  findings_.add(std::move(finding));
 }
 
 void VerdictOutput::add(const RowError& error) {

@@ -145,6 +145,7 @@ Result<> Report::judged(const Job& job, const Verdict& verdict) {
 
 void Report::add_row(const Job& job, const Verdict& verdict) {
   rows_.push_back(result_row(verdict, job.recorded, flags_.settings.min_trust));
+  rows_.back().position = job.position;
   shown_.add(rows_.back(), verdict, {.candidate = job.candidate.code, .reference = job.task.reference_code},
              {.candidate = job.candidate.origin, .reference = job.task.origin});
   bool none = verdict.status == Status::error && verdict.fault == Fault::infrastructure;

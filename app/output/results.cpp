@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "base/core/counted.h"
@@ -178,9 +180,9 @@ class Layout {
 std::string results_table(const std::vector<ResultRow>& rows, const Style& style) {
   std::vector<const ResultRow*> ordered;
   for (const ResultRow& row : rows) ordered.push_back(&row);
-  // Rows lie in the given order, so their addresses keep it among rows of one level.
-  std::ranges::sort(ordered, {},
-                    [](const ResultRow* row) { return std::pair(-static_cast<int>(level_of(*row)), row); });
+  std::ranges::sort(ordered, {}, [](const ResultRow* row) {
+    return std::tuple(-static_cast<int>(level_of(*row)), row->position, row);
+  });
   const Cells head{"id", "status", "error class", "counts", "speed-up", "time"};
   std::vector<Cells> cells;
   for (const ResultRow* row : ordered) cells.push_back(cells_of(*row));
@@ -270,33 +272,29 @@ std::string in_words(const Summary& sum) {
   return text;
 }
 
-void Explanations::add(const Verdict& verdict, const explain::Sources& sources) {
+void Explanations::add(std::size_t position, const Verdict& verdict, const explain::Sources& sources) {
   const explain::Level level = explain::level_of(verdict.status, verdict.counts);
   const bool shows_output = options_.show_output && verdict.printed;
   if (level == explain::Level::none && !shows_output) return;
   ++count_;
-  std::vector<std::string>& texts = texts_[level];
-  if (texts.size() == most) return;
+  const std::pair place(-static_cast<int>(level), position);
+  const bool is_full = texts_.size() == most;
+  if (is_full && place >= std::prev(texts_.end())->first) return;
+  if (is_full) texts_.erase(std::prev(texts_.end()));
   explain::Explanation explanation = explain::explain(verdict, sources);
   if (!shows_output) explanation.printed.clear();
-  texts.push_back(to_terminal(explanation, options_.style));
+  texts_.emplace(place, to_terminal(explanation, options_.style));
 }
 
 std::string Explanations::text() const {
   std::string all;
-  std::size_t shown = 0;
-  for (const auto& [level, texts] : texts_)
-    for (const std::string& text : texts)
-      if (shown < most) {
-        all += "\n" + text;
-        ++shown;
-      }
-  if (count_ > shown)
+  for (const auto& [place, text] : texts_) all += "\n" + text;
+  if (count_ > texts_.size())
     all += fmt::format(
         "\n{} more verdicts are not explained here; `kernelwright explain FILE ID` explains each verdict of "
         "a "
         "file that --output or --json wrote\n",
-        count_ - shown);
+        count_ - texts_.size());
   return all.empty() ? all : all + "\n";
 }
 
@@ -304,7 +302,7 @@ void ResultView::add(const ResultRow& row, const Verdict& verdict, const explain
   ++count_;
   if (!options_.only.holds(row.status, row.counts, row.why)) return;
   rows_.push_back(row);
-  explanations_.add(verdict, sources);
+  explanations_.add(row.position, verdict, sources);
 }
 
 std::string ResultView::text() const {

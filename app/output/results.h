@@ -20,6 +20,7 @@ namespace kw {
 // The parts of a verdict that table and summary use.
 struct ResultRow {
   std::string id;
+  std::size_t position = 0;  // in the input
   Status status = Status::error;
   std::optional<Fault> fault;
   std::string why;  // the error class, or why it does not count; else empty
@@ -37,8 +38,9 @@ ResultRow result_row(const Verdict& verdict, const std::optional<RecordedResult>
 // "correct", "incorrect (wrong_value)", "correct, does not count (proves_nothing)".
 std::string in_words(const ResultRow& row);
 
-// The terminal table: failures first, else in the given order, and below a row its segments. Leaves out a
-// column that is empty in all rows, and wraps cells between words where the rows are wider than the style.
+// The terminal table: failures first, else in the order of the input, and below a row its segments. Leaves
+// out a column that is empty in all rows, and wraps cells between words where the rows are wider than the
+// style.
 std::string results_table(const std::vector<ResultRow>& rows, const Style& style);
 
 // Summary of all verdicts of a run.
@@ -75,14 +77,15 @@ class Explanations {
   };
   explicit Explanations(const Options& options) : options_(options) {}
 
-  // Ignores verdicts that are correct and count, unless their output is shown.
-  void add(const Verdict& verdict, const explain::Sources& sources);
+  // Ignores verdicts that are correct and count, unless their output is shown. `position`: in the input.
+  void add(std::size_t position, const Verdict& verdict, const explain::Sources& sources);
   // Prints a blank line before each explanation; prints nothing if there is none.
   std::string text() const;
 
  private:
   Options options_;
-  std::map<explain::Level, std::vector<std::string>, std::greater<>> texts_;  // up to `most` of each level
+  // The first `most`, by negated level and position in the input.
+  std::multimap<std::pair<int, std::size_t>, std::string> texts_;
   std::size_t count_ = 0;
 };
 

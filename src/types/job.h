@@ -76,6 +76,7 @@ struct RecordedResult {
 // One candidate to be judged on one task, with its row's name and additional fields.
 struct Job {
   std::string id;
+  std::size_t position = 0;       // among the jobs of a run, in the order of its input
   std::size_t sample_number = 0;  // occurrence of the task in its source, from 0
   Task task;
   Candidate candidate;

@@ -157,9 +157,11 @@ const std::vector<Rule>& all_rules() {
 }
 
 void Findings::add(Finding finding) {
-  const Level level = finding.level;
-  std::vector<Finding>& kept = by_level_[level];
-  if (++counts_[level] <= most_) kept.push_back(std::move(finding));
+  ++counts_[finding.level];
+  std::vector<Finding>& kept = by_level_[finding.level];
+  auto place = std::ranges::upper_bound(kept, finding.position, {}, &Finding::position);
+  kept.insert(place, std::move(finding));
+  if (kept.size() > most_) kept.pop_back();
 }
 
 void Findings::add_bad_row(std::string_view words, std::optional<Place> place) {

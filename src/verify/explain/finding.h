@@ -26,8 +26,9 @@ struct Place {
 
 struct Finding {
   Level level = Level::error;
-  std::string rule;  // of all_rules()
-  std::string id;    // of the verdict
+  std::string rule;          // of all_rules()
+  std::size_t position = 0;  // in the input
+  std::string id;            // of the verdict
   std::string task_id;
   std::string in_short;        // "failed (out_of_bounds)"
   std::string sentence;        // the event
@@ -65,8 +66,8 @@ struct Rule {
 };
 const std::vector<Rule>& all_rules();
 
-// The findings of a run by level, errors first, in the given order within a level. Of each level it keeps
-// the first `most`.
+// The findings of a run by level, errors first, in the order of the input within a level. Of each level it
+// keeps the first `most`.
 class Findings {
  public:
   explicit Findings(std::size_t most) : most_(most) {}

@@ -1,5 +1,6 @@
 #include "output/results.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,18 +112,18 @@ TEST(Explanations, OnlyOfWhatIsNotPlainlyRight) {
   right.status = Status::correct;
   right.counts = true;
   Explanations explanations({.style = {}});
-  explanations.add(right, {});
+  explanations.add(0, right, {});
   EXPECT_EQ(explanations.text(), "");
   Verdict slow = right;
   slow.id = "a";
   slow.counts = false;
   slow.counts_reason = CountsReason::decoy;
-  explanations.add(slow, {});
+  explanations.add(1, slow, {});
   EXPECT_THAT(explanations.text(), StartsWith("\na: correct, does not count (decoy)\n"));
 }
 TEST(Explanations, OfManyTheFirstAreExplainedAndTheOthersCounted) {
   Explanations explanations({.style = {}});
-  for (std::size_t i = 0; i < Explanations::most + 3; ++i) explanations.add({}, {});
+  for (std::size_t i = 0; i < Explanations::most + 3; ++i) explanations.add(i, {}, {});
   EXPECT_THAT(explanations.text(), HasSubstr("\n3 more verdicts are not explained here"));
 }
 
@@ -140,6 +141,22 @@ std::string shown(const ResultView::Options& options, const std::vector<Verdict>
   return view.text();
 }
 
+TEST(Table, RowsOfOneLevelStandInTheOrderOfTheInput) {
+  ResultRow second = row("second", Status::incorrect);
+  second.position = 1;
+  ResultRow right = row("right", Status::correct);
+  const std::string text = results_table({right, second, row("first", Status::incorrect)}, {});
+  EXPECT_LT(text.find("first"), text.find("second"));
+  EXPECT_LT(text.find("second"), text.find("right"));
+}
+
+TEST(Explanations, AreThoseOfTheFirstOfTheInput) {
+  Explanations explanations({.style = {}});
+  for (std::size_t i = Explanations::most + 1; i-- > 0;)
+    explanations.add(i, judged(fmt::format("v{}", i), Status::failed), {});
+  EXPECT_THAT(explanations.text(), StartsWith("\nv0: failed"));
+  EXPECT_THAT(explanations.text(), Not(HasSubstr(fmt::format("v{}:", Explanations::most))));
+}
 TEST(Explanations, FailuresComeFirst) {
   std::string text = shown({.style = {}}, {judged("s", Status::skipped), judged("f", Status::failed)});
   EXPECT_LT(text.find("\nf: failed"), text.find("\ns: skipped"));
