@@ -118,10 +118,8 @@ json::object line_of(const Sides& sides, std::uint64_t seed) {
                     {"reference_code", draft.reference},
                     {"kernel_code", draft.kernel},
                     {"verdict", short_verdict(*sides.triton)}};
-  if (!draft.origin.empty()) {
-    line["triton_licence"] = draft.licence;
-    line["origin"] = draft.origin;
-  }
+  if (!draft.licence.empty()) line["triton_licence"] = draft.licence;
+  if (!draft.origin.empty()) line["origin"] = draft.origin;
   if (!draft.cuda.empty()) add_cuda_side(line, draft, sides.cuda);
   return line;
 }

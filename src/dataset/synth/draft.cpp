@@ -9,8 +9,10 @@ namespace json = boost::json;
 
 const std::vector<std::string>& families_of(Source source) {
   static const std::vector<std::string> pytorch{
-      "broadcast", "column_reduction", "gather",        "loss", "matmul", "movement",
-      "norm",      "pointwise",        "row_reduction", "scan", "softmax"};
+      "attention",   "batched_matmul", "broadcast",    "chained_matmul", "chunked_scan", "column_reduction",
+      "convolution", "expert_matmul",  "gated_matmul", "gather",         "loss",         "low_rank",
+      "matmul",      "movement",       "norm",         "pair_distances", "pointwise",    "quantised_matmul",
+      "row_matmul",  "row_reduction",  "scan",         "softmax",        "split_matmul", "tiled_matmul"};
   static const std::vector<std::string> cuda{
       "arg_reduce",    "binary",         "broadcast",   "column_reduce", "concat",
       "cross_entropy", "depthwise_conv", "dequantize",  "dot_product",   "dropout",
@@ -36,10 +38,8 @@ json::object to_json(const Draft& draft) {
                       {"name", draft.name},         {"stage", draft.stage},
                       {"reason", draft.reason},     {"reference_code", draft.reference},
                       {"kernel_code", draft.kernel}};
-  if (!draft.origin.empty()) {
-    object["licence"] = draft.licence;
-    object["origin"] = draft.origin;
-  }
+  if (!draft.licence.empty()) object["licence"] = draft.licence;
+  if (!draft.origin.empty()) object["origin"] = draft.origin;
   if (!draft.cuda_licence.empty()) object["cuda_licence"] = draft.cuda_licence;
   if (draft.cuda.empty()) return object;
   object["cuda_code"] = draft.cuda;
@@ -86,6 +86,7 @@ Draft draft_of_answer(std::uint64_t number, const std::string& how, std::string_
   draft.cuda = string_at(object, "cuda").value_or("");
   draft.cuda_candidate = string_at(object, "cuda_candidate").value_or("");
   draft.compared = string_at(object, "compared").value_or("");
+  draft.licence = string_at(object, "licence").value_or("");
   draft.stage = draft.kernel.empty() ? string_at(object, "stage").value_or("compile") : "";
   draft.reason = draft.kernel.empty() ? string_at(object, "reason").value_or("no answer") : "";
   return draft;

@@ -35,7 +35,7 @@ struct Draft {
   std::string cuda;    // the .cu file; empty: the pair has no CUDA side
   std::string
       cuda_candidate;        // the Python module that compiles and launches the kernel of `cuda`; empty: none
-  std::string licence;       // of the kernel, of a named or mined one; empty: the source's own
+  std::string licence;       // of the kernel; empty: the compiler's
   std::string cuda_licence;  // of `cuda`, of a mined pair
   std::string origin;        // of a named kernel: "flag-gems 5.0.2: flag_gems/ops/abs.py"
   std::string compared;      // the text that tells the pair from others; empty: made of the texts above

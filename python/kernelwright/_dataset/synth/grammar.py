@@ -7,7 +7,9 @@ import random
 import textwrap
 from dataclasses import dataclass, field
 
-GRAMMAR = 1  # increase it when equal seeds and numbers give other sources or other kernels
+from . import products
+
+GRAMMAR = 2  # increase it when equal seeds and numbers give other sources or other kernels
 
 ROWS = (12, 17, 24, 33, 40, 48, 60)
 COLUMNS = (50, 70, 96, 100, 130, 150, 200, 250, 300)
@@ -72,7 +74,8 @@ class Source:
     name: str
     inputs: list
     text: str
-    tile: int  # a draw for the rewriter
+    tile: int = 0  # a draw for the rewriter
+    kernel: str = ""  # of a family that writes kernels itself
 
 
 @dataclass
@@ -354,7 +357,10 @@ def movement(draft):
 
 def matmul(draft):
     """Matrix products with operations before and after."""
-    m, n, k = draft.pick(ROWS[2:]), draft.pick((40, 48, 56, 72, 80, 96)), draft.pick(INNER)
+    # The rewriter names a stride by its number: three different sizes have three names.
+    m = draft.pick(ROWS[2:])
+    n = draft.pick([each for each in (40, 48, 56, 72, 80, 96) if each != m])
+    k = draft.pick([each for each in INNER if each not in (m, n)])
     kind = draft.pick(("linear", "linear", "mm", "mm", "bmm", "gram"))
     if kind == "linear":
         value = draft.chain(draft.tensor("x", m, k), 0, 1)
@@ -384,16 +390,23 @@ def matmul(draft):
     return value
 
 
-FAMILIES = {each.__name__: each for each in (
+COMPILED = {each.__name__: each for each in (
     pointwise, broadcast, row_reduction, column_reduction, softmax, norm, loss, gather, scan, movement, matmul)}
+FAMILIES = {**COMPILED, **products.FAMILIES}
+# How often a family is drawn without --families: three in ten sources have products.
+SHARES = {**dict.fromkeys(COMPILED, 6), **dict.fromkeys(products.FAMILIES, 2), "matmul": 3}
 
 
 def draw(seed, number, families=()):
     """The source with this number."""
     chooser = random.Random(f"kernelwright synth {seed} {number}")
-    family = chooser.choice(sorted(families) or sorted(FAMILIES))
+    names = sorted(families) or sorted(FAMILIES)
+    family = chooser.choices(names, [SHARES[name] for name in names] if not families else None)[0]
+    if family in products.FAMILIES:
+        product = products.draw_product(chooser, family)
+        return Source(family, product.name, product.inputs, product.reference_text(), kernel=product.kernel_text())
     draft = Draft(chooser, chooser.choice(("float32",) * 17 + ("float16", "float16", "bfloat16")))
-    result = FAMILIES[family](draft)
+    result = COMPILED[family](draft)
     words = list(dict.fromkeys(draft.words))[:5]
     name = "_".join(words) or family
     return Source(family, name, draft.inputs, source_text(name, draft, result), chooser.randrange(12))
