@@ -170,7 +170,13 @@ class Attention:
                 f'scores = scores.masked_fill((gap < 0) | (gap >= {width}), -float("inf"))',
             ]
             self.lines = ["behind = rows[:, None] - cols[None, :]"]
-            return f"({every}) & (behind >= 0) & (behind < WINDOW)", lines, whole
+            loop = [
+                "# Only tiles with keys inside the window of some row.",
+                "first_row = tl.program_id(0) * BLOCK_M",
+                "first_key = tl.maximum(first_row - WINDOW + 1, 0) // BLOCK_N * BLOCK_N",
+                "for start in range(first_key, tl.minimum(N, first_row + BLOCK_M), BLOCK_N):",
+            ]
+            return f"({every}) & (behind >= 0) & (behind < WINDOW)", lines, loop
         if self.visible == "length":
             self.inputs.append(Input("lengths", (self.heads,), "int64", f"torch.randint(1, {self.n + 1}, ({self.heads},))"))
             self.setup.append("length = tl.load(lengths_ptr + head)")

@@ -1,5 +1,6 @@
 """Products with 8-bit and 4-bit integers: weights that the kernel dequantises, and integer products."""
 
+from ..cuda_pairs.families.common import grouped
 from .draw import HEIGHTS, WIDTHS, name_of
 from .text import Input, Kernel, Product, fill, in_type, returned
 from .tiles import programs
@@ -39,8 +40,8 @@ for start in range(0, K // 2, BLOCK_K):
     low_x = tl.load(x_ptr + rows[:, None] * K + $low, mask=x_mask, other=0.0)
     high_x = tl.load(x_ptr + rows[:, None] * K + $high, mask=x_mask, other=0.0)
     packed = tl.load(w_ptr + ks[:, None] * N + cols[None, :], mask=w_mask, other=0)
-    low = ((packed & 0xF).to(tl.float32) - $zero)$type
-    high = ((packed >> 4).to(tl.float32) - $zero)$type
+    low = $low_w
+    high = $high_w
     acc = tl.dot(low_x, low, acc$precision)
     acc = tl.dot(high_x, high, acc$precision)
 mask = (rows[:, None] < M) & (cols[None, :] < N)
@@ -58,6 +59,11 @@ def bytes_input(name, *sizes, unsigned=False):
 def scales(name, *sizes):
     """Positive factors of quantised values."""
     return Input(name, sizes, "float32", f"torch.rand({', '.join(map(str, sizes))}) * 0.01 + 0.001")
+
+
+def narrowed(text, conversion):
+    """An expression in the type of the other operand; unchanged if that is float32."""
+    return grouped(text) + conversion if conversion else text
 
 
 def finished(draw, variable):
@@ -107,15 +113,15 @@ def by_column(draw):
     inputs = [Input("x", (m, k), draw.dtype), bytes_input("w", *((n, k) if transposed else (k, n))), scales("scale", n)]
     if zero:
         lines += ["zero = tl.load(zero_ptr + cols, mask=cols < N, other=0).to(tl.float32)"]
-        value, torch = f"({value} - zero[None, :])", f"({torch} - zero{column})"
+        value, torch = f"{value} - zero[None, :]", f"({torch} - zero{column})"
         inputs.append(Input("zero", (n,), "int8", f"torch.randint(-20, 21, ({n},), dtype=torch.int8)"))
     kind = ".to(x_tile.dtype)" if draw.half else ""
     finish, after, bias, words = finished(draw, "acc")
     if late:
-        loads += [f"w_tile = {value}{kind}"]
+        loads += [f"w_tile = {narrowed(value, kind)}"]
         finish = ["acc *= scale[None, :]", *finish]
     else:
-        loads += [f"w_tile = ({value} * scale[None, :]){kind}"]
+        loads += [f"w_tile = {narrowed(f'{grouped(value)} * scale[None, :]', kind)}"]
     if bias:
         inputs.append(Input("bias", (n,), draw.dtype))
     x = "x.float()" if draw.half else "x"
@@ -147,7 +153,7 @@ def by_group(draw):
         "w_mask = (ks[:, None] < K) & (cols[None, :] < N)",
         "w_int = tl.load(w_ptr + ks[:, None] * N + cols[None, :], mask=w_mask, other=0)",
         "scale = tl.load(scale_ptr + (ks[:, None] // GROUP) * N + cols[None, :], mask=w_mask, other=0.0)",
-        "w_tile = (w_int.to(tl.float32) * scale)" + (".to(x_tile.dtype)" if draw.half else ""),
+        f"w_tile = {narrowed('w_int.to(tl.float32) * scale', '.to(x_tile.dtype)' if draw.half else '')}",
     ]
     finish, after, bias, words = finished(draw, "acc")
     inputs = [Input("x", (m, k), draw.dtype), bytes_input("w", k, n), scales("scale", k // group, n)]
@@ -241,7 +247,16 @@ def packed(draw):
         inputs,
         reference,
         1,
-        fill(PACKED, lines=lines, low=low, high=high, type=kind, zero=zero, finish=finish, precision=draw.precision),
+        fill(
+            PACKED,
+            lines=lines,
+            low=low,
+            high=high,
+            finish=finish,
+            precision=draw.precision,
+            low_w=narrowed(f"(packed & 0xF).to(tl.float32) - {zero}", kind),
+            high_w=narrowed(f"(packed >> 4).to(tl.float32) - {zero}", kind),
+        ),
         grid,
         {**draw.blocks(), **constants},
         f"A byte has two 4-bit weights: {where}. Each half has a product of its own." + sentence,

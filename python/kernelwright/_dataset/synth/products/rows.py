@@ -196,7 +196,7 @@ def online(draw):
     ]
     dtype = "x.dtype"
     if kind == "logsumexp":
-        before, step, after = running, update, ["result = peak + tl.log(total)"]
+        before, step, result = running, update, "peak + tl.log(total)"
         torch += ["y = torch.logsumexp(y, dim=-1)"]
     elif kind == "cross_entropy":
         before = [
@@ -205,11 +205,11 @@ def online(draw):
             "target = tl.load(target_ptr + rows, mask=rows < M, other=0)",
         ]
         step = [*update, "picked += tl.sum(tl.where(cols[None, :] == target[:, None], acc, 0.0), axis=1)"]
-        after = ["result = peak + tl.log(total) - picked"]
+        result = "peak + tl.log(total) - picked"
         torch += ['y = F.cross_entropy(y, target, reduction="none")']
         inputs.append(Input("target", (m,), "int64", f"torch.randint(0, {n}, ({m},))"))
     elif kind == "amax":
-        before, step, after = running[:1], [hide, "peak = tl.maximum(peak, tl.max(acc, axis=1))"], ["result = peak"]
+        before, step, result = running[:1], [hide, "peak = tl.maximum(peak, tl.max(acc, axis=1))"], "peak"
         torch += ["y = torch.amax(y, dim=-1)"]
     elif kind == "argmax":
         draw.dtype, dtype = "float32", "torch.int64"
@@ -223,16 +223,16 @@ def online(draw):
             "best = tl.where(tile_peak > peak, tile_best, best)",
             "peak = tl.maximum(peak, tile_peak)",
         ]
-        after = ["result = best"]
+        result = "best"
         torch += ["y = torch.argmax(y, dim=-1)"]
     else:
         before = running[1:]
         inner = {"squares": "acc * acc", "relu_sum": "tl.maximum(acc, 0.0)"}[kind]
-        step, after = [f"total += tl.sum({inner}, axis=1)"], ["result = total"]
+        step, result = [f"total += tl.sum({inner}, axis=1)"], "total"
         torch += ["y = (y * y).sum(dim=-1)" if kind == "squares" else "y = torch.relu(y).sum(dim=-1)"]
     if draw.half and kind != "argmax":
         torch[-1] += ".to(torch.float16)"
-    after = [*after, "tl.store(out_ptr + rows, result, mask=rows < M)"]
+    after = f"tl.store(out_ptr + rows, {result}, mask=rows < M)"
     body = fill(ONLINE, w=w, precision=draw.precision, before=before, step=step, after=after, scale=scale)
     return Product(
         name_of("linear", "scaled" if factor else "", kind),
