@@ -47,6 +47,16 @@ def test_each_pair_is_verified(synthetic):
         assert "@triton.jit" in pair["kernel_code"] and "torch._inductor" not in pair["kernel_code"]
 
 
+def test_a_product_is_written_by_hand(scratch, run):
+    folder = scratch / "products"
+    code, _, stderr = run("dataset", "synth", "--output", folder, "--count", 1, "--families", "low_rank", "--device", "cpu",
+                          "--python", sys.executable)
+    assert code == 0, stderr
+    pair, = lines_of(folder / "pairs.jsonl")
+    assert pair["verdict"]["counts"] and pair["family"] == "low_rank" and "tl.dot(" in pair["kernel_code"]
+    assert pair["licence"] == pair["triton_licence"] == "Apache-2.0" and "origin" not in pair
+
+
 def test_modules_of_the_current_folder_are_not_imported(tmp_path):
     for name in ("inspect", "torch", "triton"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
@@ -178,6 +188,40 @@ def test_a_kernel_is_judged_by_the_operation_of_its_name(scratch, run):
     assert repair["name"] == "deg2rad" and repair["verdict"]["reason"] == "wrong_value"
     code, stdout, stderr = run(*call)
     assert code == 0 and "judged now" not in stdout, stderr
+
+
+IN_PLACE = """# SPDX-License-Identifier: MIT
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, o, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    {body}
+
+
+def {name}(x):
+    o = {out}
+    kernel[(triton.cdiv(x.numel(), 256),)](x, o, x.numel(), BLOCK=256)
+    return o
+"""
+
+
+def test_a_kernel_of_an_in_place_operation_has_to_change_its_input(scratch, run):
+    source, folder = scratch / "in_place_source", scratch / "in_place"
+    source.mkdir()
+    right = "tl.store(o + i, -tl.load(x + i, mask=i < n), mask=i < n)"
+    other = "value = tl.load(x + i, mask=i < n, other=0.0)\n    tl.store(o + i, tl.maximum(value, -value), mask=i < n)"
+    for name, body, out in (("neg_", right, "x"), ("abs_", other, "torch.empty_like(x)")):
+        (source / f"{name}.py").write_text(IN_PLACE.format(name=name, body=body, out=out), encoding="utf-8")
+    code, _, stderr = run("dataset", "synth", "--source", "named", "--from", source, "--output", folder, "--near-threshold",
+                          "1", "--device", "cpu", "--python", sys.executable)
+    assert code == 0, stderr
+    (pair,), (repair,) = lines_of(folder / "pairs.jsonl"), lines_of(folder / "repair.jsonl")
+    assert pair["name"] == "neg_" and "return x.neg_()" in pair["reference_code"]
+    assert repair["name"] == "abs_" and "changed in place" in repair["verdict"]["error"]
 
 
 def test_named_kernels_and_their_sources_go_together(scratch, run):

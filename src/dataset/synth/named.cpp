@@ -33,13 +33,13 @@ std::string lacks(const std::string& code, const std::vector<harvest::Binding>& 
 std::string with_entry(std::string code, const Operation& operation) {
   if (!code.ends_with('\n')) code += '\n';
   return code + fmt::format("\n\ndef triton_kernel_wrapper({0}):\n    return {1}({0})\n",
-                            operation.parameters, operation.name);
+                            operation.parameters, operation.full_name());
 }
 
 Draft draft_of(const Operation& operation, const corpus::SourceFile& file, std::uint64_t seed) {
   Draft draft;
   draft.family = operation.family;
-  draft.name = operation.name;
+  draft.name = operation.full_name();
   draft.reference = reference_of(operation, seed);
   draft.kernel = with_entry(file.bytes, operation);
   draft.licence = file.licence.spdx;

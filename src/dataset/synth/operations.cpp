@@ -34,6 +34,8 @@ constexpr auto binary =
     std::to_array<std::string_view>({"add", "atan2", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2",
                                      "maximum", "minimum", "mul", "multiply", "sub", "subtract"});
 constexpr auto binary_positive = std::to_array<std::string_view>({"div", "divide", "true_divide", "xlogy"});
+constexpr auto without_in_place = std::to_array<std::string_view>(
+    {"fmax", "fmin", "logaddexp", "logaddexp2", "maximum", "minimum", "positive"});
 constexpr auto losses =
     std::to_array<std::string_view>({"huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"});
 constexpr auto rows =
@@ -93,9 +95,7 @@ std::string with_shape(std::string_view inputs, std::string_view word, std::stri
   return text;
 }
 
-}  // namespace
-
-std::optional<Operation> operation_of(std::string_view name) {
+std::optional<Operation> plain_operation(std::string_view name) {
   for (const Form& form : forms())
     if (auto found = std::ranges::find(form.names, name); found != form.names.end()) {
       Operation operation = form.operation;
@@ -107,16 +107,40 @@ std::optional<Operation> operation_of(std::string_view name) {
   return *other;
 }
 
-std::string reference_of(const Operation& operation, std::uint64_t seed) {
+std::optional<Operation> in_place_form(std::string_view name) {
+  auto operation = plain_operation(name);
+  if (std::ranges::find(without_in_place, name) != without_in_place.end()) return {};
+  if (!operation || (operation->family != "unary" && operation->family != "binary")) return {};
+  operation->in_place = true;
+  return operation;
+}
+
+// `x.abs_()`. The functional module has few in-place operations, so that its results are copied.
+std::string expression_of(const Operation& operation) {
+  const bool is_functional = operation.expression == in_functional;
   std::string expression(operation.expression);
-  if (expression.empty() || expression == in_functional)
-    expression = fmt::format("{}{}({})", expression.empty() ? "torch." : in_functional, operation.name,
+  if (expression.empty() || is_functional)
+    expression = fmt::format("{}{}({})", is_functional ? in_functional : "torch.", operation.name,
                              operation.parameters);
-  const std::uint64_t hash = hash_of(operation.name, seed);
+  if (!operation.in_place) return expression;
+  if (!operation.expression.empty()) return fmt::format("x.copy_({})", expression);
+  return fmt::format("x.{}({})", operation.full_name(), operation.parameters == "x" ? "" : "y");
+}
+
+}  // namespace
+
+std::optional<Operation> operation_of(std::string_view name) {
+  if (name.ends_with('_')) return in_place_form(name.substr(0, name.size() - 1));
+  return plain_operation(name);
+}
+
+std::string reference_of(const Operation& operation, std::uint64_t seed) {
+  const std::string name = operation.full_name();
+  const std::uint64_t hash = hash_of(name, seed);
   std::string inputs = with_shape(operation.inputs, "SHAPE", shapes[hash % shapes.size()]);
   inputs = with_shape(inputs, "MATRIX", matrices[hash % matrices.size()]);
   return fmt::format("import torch\n\n\ndef {}({}):\n    return {}\n\n\ndef get_inputs():\n    return [{}]\n",
-                     operation.name, operation.parameters, expression, inputs);
+                     name, operation.parameters, expression_of(operation), inputs);
 }
 
 }  // namespace kw::synth

@@ -14,9 +14,12 @@ struct Operation {
   std::string_view parameters;  // "x, y"
   std::string_view expression;  // "torch.maximum(x, y)"; empty: torch.NAME(parameters)
   std::string_view inputs;      // "torch.randn(SHAPE), torch.randn(SHAPE)"
+  bool in_place = false;        // writes its result to x; the kernel's name is "relu_"
+
+  std::string full_name() const { return std::string(name) + (in_place ? "_" : ""); }
 };
 
-// The operation of this name.
+// The operation of this name. A unary or binary operation has an in-place form too, as `abs_`.
 std::optional<Operation> operation_of(std::string_view name);
 
 // A module with a function of the operation's name and its `get_inputs`. Seed and name choose the shape.

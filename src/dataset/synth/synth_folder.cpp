@@ -22,7 +22,7 @@ namespace {
 // Increase it with GRAMMAR in python/kernelwright/_dataset/synth/grammar.py, and in cuda_pairs/draft.py.
 constexpr int grammar_version = 2;
 constexpr int cuda_grammar_version = 1;
-constexpr int named_version = 1;  // of operations.cpp
+constexpr int named_version = 2;  // of operations.cpp
 constexpr int mined_version = 1;  // of the texts around mined kernels
 
 json::object identity_of(const SynthSettings& settings) {

@@ -39,6 +39,16 @@ TEST(Draft, JsonGivesTheSameDraft) {
   EXPECT_EQ(again->kernel, "k\n");
 }
 
+TEST(Draft, JsonKeepsTheLicenceOfAKernel) {
+  Draft draft = draft_of_answer(
+      5, "answered",
+      R"({"family": "low_rank", "name": "f", "reference": "r", "kernel": "k", "licence": "Apache-2.0"})");
+  auto again = draft_from(to_json(draft));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->licence, "Apache-2.0");
+  EXPECT_EQ(id_of(2, *again), "synth-2-5");
+}
+
 TEST(Draft, JsonKeepsACudaSide) {
   Draft draft =
       draft_of_answer(5, "answered",

@@ -71,6 +71,22 @@ TEST(ReferenceOf, CallsTheOperationOnInputsInItsDomain) {
   EXPECT_FALSE(operation_of("attention").has_value());
 }
 
+TEST(ReferenceOf, WritesTheResultOfAnInPlaceOperationToItsInput) {
+  EXPECT_THAT(reference_of(*operation_of("abs_"), 0), HasSubstr("def abs_(x):\n    return x.abs_()\n"));
+  EXPECT_THAT(reference_of(*operation_of("hypot_"), 0),
+              HasSubstr("def hypot_(x, y):\n    return x.hypot_(y)\n"));
+  EXPECT_THAT(reference_of(*operation_of("gelu_"), 0),
+              HasSubstr("return x.copy_(torch.nn.functional.gelu(x))\n"));
+}
+
+TEST(ReferenceOf, OtherOperationsHaveNoInPlaceForm) {
+  EXPECT_FALSE(operation_of("softmax_").has_value());
+  EXPECT_FALSE(operation_of("mm_").has_value());
+  EXPECT_FALSE(operation_of("mse_loss_").has_value());
+  EXPECT_FALSE(operation_of("maximum_").has_value());
+  EXPECT_FALSE(operation_of("_").has_value());
+}
+
 TEST(ReferenceOf, EqualSeedsGiveEqualTexts) {
   EXPECT_EQ(reference_of(*operation_of("abs"), 7), reference_of(*operation_of("abs"), 7));
   EXPECT_EQ(reference_of(*operation_of("abs"), 7).find("SHAPE"), std::string::npos);
