@@ -192,7 +192,7 @@ def softmax(draft):
     x = draft.tensor("x", rows, columns)
     value = draft.chain(x, 0, 1)
     if draft.chance(0.6):
-        other = draft.tensor("bias", columns) if draft.chance(0.5) else draft.tensor("mask", rows, columns)
+        other = draft.tensor("bias", columns) if draft.chance(0.5) else draft.tensor("offset", rows, columns)
         value = draft.let("y", draft.apply(BINARY, value, other))
     word, template = draft.pick((
         ("softmax", "torch.softmax({0} / {c}, dim=-1)"), ("log_softmax", "torch.log_softmax({0}, dim=-1)"),
