@@ -15,6 +15,16 @@ def _remember(exc):
         _raised.append(exc)
 
 
+def raised_mark():
+    """What forget_raised needs to forget only what is raised from now on."""
+    return len(_raised)
+
+
+def forget_raised(mark):
+    """Forget what has been raised since raised_mark: it was raised on the way of something that is done anew."""
+    del _raised[mark:]
+
+
 def take_raised():
     """The judge's own exceptions since the last call, whether or not the candidate caught them."""
     found = list(_raised)

@@ -1,4 +1,5 @@
 """Checks that every access of an interpreted kernel lies in a storage that its launch received."""
+import contextlib
 import os
 import sys
 from collections import deque
@@ -12,25 +13,48 @@ from triton.runtime.jit import TensorWrapper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ..errors import OutOfBounds
+from .accesses import Access, Conflict
 
 Builder, Handle = interpreter.InterpreterBuilder, interpreter.TensorHandle
 # Up to this distance from a pointer that was passed as a bare integer, accesses are not checked.
 RAW_POINTER_REACH = 1 << 31
 FOREIGN = tuple(os.path.dirname(each) + os.sep for each in (triton.__file__, np.__file__, __file__))
 _asked = deque(maxlen=4096)
+_address = torch._C.StorageBase.data_ptr
 # `own`: how many of the ranges are arguments; the others are memory that only an address leads to.
 _now = {"kernel": "", "ranges": (), "own": 0, "raw": (), "names": (), "watching": False, "indirect": [],
-        "noted_bytes": 0}
+        "noted_bytes": 0, "accesses": None}
 
 
 def remember(tensor, pointer):
     """Note a tensor whose address the candidate asked for: it may pass the address to any kernel as a number."""
     if not _now["watching"]:
         storage = tensor.untyped_storage()
-        start = storage.data_ptr()
-        if storage.nbytes() and not any(each[0] == start and each[1] >= start + storage.nbytes() for each in _asked):
-            _asked.append((start, start + storage.nbytes(), "an address taken by data_ptr()"))
+        _remember(_address(storage), storage.nbytes())
     return pointer
+
+
+def _remember(start, nbytes):
+    if nbytes and not any(each[0] == start and each[1] >= start + nbytes for each in _asked):
+        _asked.append((start, start + nbytes, "an address taken by data_ptr()"))
+
+
+def _storage_pointer(storage):
+    pointer = _address(storage)
+    if not _now["watching"]:
+        _remember(pointer, storage.nbytes())
+    return pointer
+
+
+def _pointer_to_number(convert):
+    def converted(self, src, dst_type):
+        # A kernel may keep addresses in a table for another kernel.
+        data = np.asarray(src.data)
+        for start, end, _ in _now["ranges"][:_now["own"]]:
+            if ((data >= np.uint64(start)) & (data < np.uint64(end))).any():
+                _remember(start, end - start)
+        return convert(self, src, dst_type)
+    return converted
 
 
 def _collect(name, value, ranges, raw):
@@ -39,7 +63,7 @@ def _collect(name, value, ranges, raw):
     if isinstance(value, torch.Tensor):
         storage = value.untyped_storage()
         if storage.nbytes():
-            ranges.append((storage.data_ptr(), storage.data_ptr() + storage.nbytes(), name))
+            ranges.append((_address(storage), _address(storage) + storage.nbytes(), name))
     elif isinstance(value, TensorDescriptor):
         _collect(name, value.base, ranges, raw)
     elif isinstance(value, (tuple, list)):
@@ -72,7 +96,7 @@ class launch:
             _collect(name, value, ranges, raw)
         own = dict.fromkeys(ranges)
         self._new = {"kernel": kernel, "ranges": (*own, *dict.fromkeys(_asked)), "own": len(own), "raw": tuple(raw),
-                     "watching": True, "indirect": [], "noted_bytes": noted_bytes}
+                     "watching": True, "indirect": [], "noted_bytes": noted_bytes, "accesses": None}
 
     def __enter__(self):
         self._old = dict(_now)
@@ -84,22 +108,54 @@ class launch:
         return False
 
 
+@contextlib.contextmanager
+def noted_in(accesses):
+    """The context in which every access is added to an Accesses."""
+    before, _now["accesses"] = _now["accesses"], accesses
+    indirect = len(_now["indirect"])
+    try:
+        yield
+    except BaseException:
+        accesses.undo()
+        del _now["indirect"][indirect:]
+        raise
+    finally:
+        _now["accesses"] = before
+
+
 def check(pointers, mask, kind):
-    """Raise OutOfBounds if an active lane of an access lies outside. Fast where all lanes are in one storage."""
-    data = pointers.data
+    """Raise OutOfBounds if an active lane of an access lies outside.
+
+    Gives the (start, end) of the storage in which all of them lie; None if they lie in several or there is none.
+    """
+    whole = data = np.asarray(pointers.data)
+    active = None
     if mask is not None:
         active = np.asarray(mask.data if isinstance(mask, Handle) else mask)
-        if not active.all():
-            data = np.broadcast_to(data, active.shape)[active] if active.shape != data.shape else data[active]
+        if active.all():
+            active = None
+        else:
+            if active.shape != data.shape:
+                whole, active = np.broadcast_arrays(data, active)
+            data = whole[active]
     if not data.size:
-        return
+        return None
     size = max(1, pointers.get_element_ty().primitive_bitwidth // 8)
     low, high = int(data.min()), int(data.max()) + size
+    storage = _check(pointers, data, (low, high, size), kind)
+    if _now["accesses"] is not None:
+        _now["accesses"].add(Access(kind, low, high, size, whole, active, type(pointers.data) is np.ndarray))
+    return storage
+
+
+def _check(pointers, data, span, kind):
+    # Fast where all lanes are in one storage.
+    low, high, size = span
     for at, (start, end, _) in enumerate(_now["ranges"]):
         if start <= low and high <= end:
             if at >= _now["own"] and kind != "load":
                 _note(data.flatten(), pointers, start, end - start)
-            return
+            return start, end
     last = np.uint64(size)
     inside = np.zeros(data.shape, bool)
     for at, (start, end, _) in enumerate(_now["ranges"]):
@@ -115,6 +171,7 @@ def check(pointers, mask, kind):
             inside |= here
     if not inside.all():
         _report(data[~inside], int(data.size), kind)
+    return None
 
 
 def _note(addresses, pointers, start, nbytes):
@@ -123,6 +180,8 @@ def _note(addresses, pointers, start, nbytes):
 
 
 def _report(bad, of, kind):
+    if _now["accesses"] is not None:
+        raise Conflict  # told where the programs run one after another
     address, nearest = int(bad.flat[0]), None
     for start, end, name in _now["ranges"]:
         away = start - address if address < start else address - end
@@ -144,17 +203,11 @@ def _line():
 
 
 def install():
-    """Add the check to the builder's memory operations, which block pointers and descriptors use too."""
-    load, store, swap, update = (Builder.create_masked_load, Builder.create_masked_store,
-                                 Builder.create_atomic_cas, Builder.create_atomic_rmw)
+    """Add the check to the builder's atomic operations, and note which addresses become numbers.
 
-    def masked_load(self, ptrs, mask, other, *hints, **more):
-        check(ptrs, mask, "load")
-        return load(self, ptrs, mask, other, *hints, **more)
-
-    def masked_store(self, ptrs, value, mask, *hints, **more):
-        check(ptrs, mask, "store")
-        return store(self, ptrs, value, mask, *hints, **more)
+    memory.py has the other operations.
+    """
+    swap, update = Builder.create_atomic_cas, Builder.create_atomic_rmw
 
     def atomic_cas(self, ptr, *rest):
         check(ptr, None, "atomic")
@@ -164,5 +217,6 @@ def install():
         check(ptr, mask, "atomic")
         return update(self, op, ptr, value, mask, *rest)
 
-    Builder.create_masked_load, Builder.create_masked_store = masked_load, masked_store
     Builder.create_atomic_cas, Builder.create_atomic_rmw = atomic_cas, atomic_rmw
+    Builder.create_ptr_to_int = _pointer_to_number(Builder.create_ptr_to_int)
+    torch.UntypedStorage.data_ptr = _storage_pointer

@@ -16,8 +16,8 @@ import triton.runtime.interpreter as interpreter
 from triton.runtime.jit import KernelParam
 
 from ..errors import Unsupported
-from . import (arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, operands, operators,
-               speed)
+from . import (arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, lockstep, memory,
+               operands, operators, per_program, speed)
 from .kernel_code import Checks, KernelCode
 from .poison import set_poison
 from .scope import candidate_scope
@@ -84,12 +84,9 @@ def _launched(self, *args, grid, **options):
 
 
 def _programs(function, values, sizes):
-    builder, done = interpreter.interpreter_builder, _log.program_done
-    builder.set_grid_dim(*sizes)
-    for place in effects.order(sizes):
-        builder.grid_idx = place
-        function(**values)
-        done()
+    interpreter.interpreter_builder.set_grid_dim(*sizes)
+    run = lockstep.one_by_one if effects.are_reordered() else lockstep.run
+    run(function, values, effects.order(sizes), _log.program_done)
 
 
 def _constants(self):
@@ -104,7 +101,9 @@ def _constants(self):
 
 def _call(self, *args, **kwargs):
     # A kernel that another kernel calls: without this, Triton wraps every exception once for each level.
-    return _code.of(self.fn)(*args, **kwargs)
+    function = _code.of(self.fn)
+    lockstep.entered(function)
+    return function(*args, **kwargs)
 
 
 @contextlib.contextmanager
@@ -140,11 +139,13 @@ def install(log):
     speed.install()
     operands.install()
     language.install()
+    memory.install()
     bounds.install()
     arithmetic.install()
     libdevice.install()
     combine.install()
     operators.install()
+    per_program.install()
     interpreter.InterpretedFunction.run = _run
     interpreter.InterpretedFunction.__call__ = _call
     interpreter.InterpretedFunction.warmup = _refuse_warmup

@@ -11,6 +11,7 @@ import triton.language as tl
 import triton.runtime.interpreter as interpreter
 
 from ..errors import Unsupported
+from . import per_program
 
 Handle = interpreter.TensorHandle
 _convert = interpreter._implicit_cvt
@@ -33,16 +34,31 @@ def _index(self):
 
 def _truth(self):
     # In Triton only scalars have a truth value; here scalars are arrays of one element.
+    if per_program.is_per_program(self.handle.data):
+        return per_program.truth(self)
     return bool(self.handle.data.item()) if self.handle.data.size == 1 else True
+
+
+def _transposed(self):
+    return interpreter.interpreter_semantic.permute(self, (1, 0))
 
 
 def device_print(*values, **_):
     """What a kernel prints; a stream that the candidate put in the place of standard output would run in the kernel."""
+    per_program.stop()
     _printed.write(" ".join(map(str, values)) + "\n")
 
 
-def _refuse_dot_scaled(*args, **kwargs):
-    raise Unsupported("tl.dot_scaled")
+def loop_range(first, end=None, step=None, **_):
+    """tl.range; its options do not change the values."""
+    start, end = (0, first) if end is None else (first, end)
+    return range(start, end, 1 if step is None else step)
+
+
+def _refusal(feature):
+    def refused(*args, **kwargs):
+        raise Unsupported(feature)
+    return refused
 
 
 def _find_def(self, lines):
@@ -58,9 +74,11 @@ def install():
     interpreter._implicit_cvt = convert
     tl.tensor.__index__ = _index
     tl.tensor.__bool__ = _truth
+    tl.tensor.T = property(_transposed)
     interpreter.print = tl.static_print = device_print
     for owner in (tl, tl.core):
-        owner.dot_scaled = _refuse_dot_scaled
+        owner.range = loop_range
+        owner.dot_scaled, owner.map_elementwise = _refusal("tl.dot_scaled"), _refusal("tl.map_elementwise")
     interpreter.FunctionRewriter._find_def = _find_def
     for module in (tl.standard, tl.random):
         for function in list(vars(module).values()):

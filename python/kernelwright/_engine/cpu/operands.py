@@ -8,6 +8,7 @@ import triton.language as tl
 import triton.runtime.interpreter as interpreter
 from triton.language.semantic import TritonSemantic
 
+from . import per_program
 from .speed import PLAIN, Handle, numpy_kind, shape_of
 
 Tensor, Kind, Pointer = tl.tensor, tl.dtype, tl.pointer_type
@@ -84,8 +85,11 @@ def _is_plain(tensor):
 
 def _splat(scalar, block):
     kind = scalar.type
-    data = np.empty(shape_of(block).sizes, numpy_kind(kind))
-    data[...] = scalar.handle.data
+    if per_program.is_per_program(scalar.handle.data):
+        data = per_program.spread(scalar.handle.data, shape_of(block).sizes)
+    else:
+        data = np.empty(shape_of(block).sizes, numpy_kind(kind))
+        data[...] = scalar.handle.data
     return Tensor(Handle(data, kind), block.with_element_ty(kind))
 
 

@@ -3,6 +3,7 @@
 Every value stays as Triton computes it. `operands.py` does the same for what each operation asks about its operands.
 """
 import math
+import types
 
 import numpy as np
 import triton.language as tl
@@ -13,7 +14,8 @@ LIMIT = 4096
 # Types whose form in the interpreter is the type itself; the others, such as some 8-bit floats, may be refused there.
 PLAIN = frozenset(("int1", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "fp16", "bf16", "fp32",
                    "fp64"))
-_shapes = {}
+running = types.SimpleNamespace(group=None)  # the programs that run at once (lockstep.py)
+_shapes, _shapes_of_groups = {}, {}
 _kinds = {}
 _slow_kind = interpreter._get_np_dtype
 _slow_block, _slow_form, _slow_with = tl.block_type.__init__, tl.block_type.to_ir, tl.block_type.with_element_ty
@@ -50,6 +52,8 @@ def numpy_kind(dtype):
 def _block_init(self, element_ty, shape):
     sizes = tuple([getattr(each, "value", each) for each in shape]) if isinstance(shape, (list, tuple, tl.tuple)) else None
     known = _shapes.get(sizes)
+    if known is None and running.group is not None and sizes and sizes[0] == running.group.size:
+        known = _shape_of_group(sizes)
     if known is None:
         _slow_block(self, element_ty, shape)
         known = Shape(sizes, self.shape, self.numel)
@@ -59,6 +63,16 @@ def _block_init(self, element_ty, shape):
     self.shape, self.numel = known.kept, known.numel
     self.name = f"{known.name}{element_ty}>"
     self._known = known
+
+
+def _shape_of_group(sizes):
+    # A block of each program's block: its number of elements is no power of two.
+    found = _shapes_of_groups.get(sizes)
+    if found is None:
+        found = Shape(sizes, sizes, math.prod(sizes))
+        if len(_shapes_of_groups) < LIMIT:
+            _shapes_of_groups[sizes] = found
+    return found
 
 
 def _with_element(self, scalar_ty):
@@ -89,6 +103,8 @@ def _tensor_init(self, handle, type):
         self.numel = tl.constexpr(math.prod(type.shape))
     else:
         self.shape, self.numel = _scalar_shape
+    if running.group is not None:
+        running.group.check(handle, () if known is None else known.sizes)
 
 
 def _equal(self, other):
