@@ -23,6 +23,8 @@ _binary, _unary, _ternary = Builder.binary_op, Builder.unary_op, Builder.ternary
 
 def binary_op(self, lhs, rhs, op):
     """An element-wise operation on two operands; the result of a comparison stays boolean."""
+    if lhs.data.dtype == np.bool_ and (op is np.add or op is np.subtract):
+        op = np.bitwise_xor  # of one bit
     if not (is_narrow(lhs.dtype) or is_narrow(rhs.dtype)):
         return _binary(self, lhs, rhs, op)
     values = op(wide(lhs), wide(rhs))
@@ -139,7 +141,7 @@ def install():
     # By default tl.maximum and tl.minimum drop NaN on the device; only *imumf propagates it.
     Builder.create_maxnumf = lambda self, lhs, rhs: self.binary_op(lhs, rhs, np.fmax)
     Builder.create_minnumf = lambda self, lhs, rhs: self.binary_op(lhs, rhs, np.fmin)
-    for name, feature in (("create_inline_asm", "inline PTX"), ("create_map_elementwise", "tl.map_elementwise"),
+    for name, feature in (("create_inline_asm", "inline PTX"),
                           ("create_descriptor_reduce", "atomics on tensor descriptors")):
         setattr(Builder, name, _refusal(feature))
     for owner, names in ((interpreter.ReduceOps, ("sum", "min_max")), (interpreter.ScanOps, ("cumsum", "cumprod"))):

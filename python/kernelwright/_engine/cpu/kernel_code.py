@@ -7,6 +7,8 @@ call, global name, attribute and item in a kernel passes through a `Checks`:
 - Triton's own functions and other kernels are called as they are.
 - Any other function is called as a compiler calls it: with tensors that hold no data, once for the same arguments.
 - A value that a compiler cannot have, such as an array or an object with operators of its own, is an error.
+
+`and`, `or`, `not`, `min`, `max` and the variables of loops mean what the compiler makes of them, not what Python does.
 """
 import ast
 import builtins
@@ -25,7 +27,8 @@ from triton.runtime.jit import BoundConstexprFunction, ConstexprFunction
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ..errors import NoDeviceCode
-from .language import device_print
+from . import lockstep
+from .language import device_print, loop_range
 
 Handle = interpreter.TensorHandle
 ALLOWED_BUILTINS = ("len", "list", "range", "float", "int", "bool", "str", "tuple", "isinstance", "hasattr", "min",
@@ -41,6 +44,9 @@ OPERATORS = COMPARISONS | {"__neg__", "__pos__", "__abs__", "__invert__", "__ite
         "xor")}
 REFUSED_NODES = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom, ast.Await,
                  ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Lambda)
+# What the source of a kernel is rewritten to call, under names that the kernel cannot know.
+HIDDEN = ("call", "value", "tensor", "loop", "logical", "negation")
+DEVICE_BUILTINS = {min: "builtin_min", max: "builtin_max"}
 _getsource = inspect.getsourcelines
 
 
@@ -80,11 +86,36 @@ class Checks:
             return self.value(getattr(*args))
         if function is print:
             return device_print(*args, **options)
+        if (function is min or function is max) and any(isinstance(each, tl.tensor) for each in args):
+            return getattr(tl.core, DEVICE_BUILTINS[function])(*args, **options)
         if type(function) is self._kernels or self.is_trusted(function):
             return function(*args, **options)
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
             return _named_tuple(function, args, options)
         return self._as_compiled(function, args, options)
+
+    def loop(self, function, *args, **options):
+        """The values over which a loop goes; the variable of a `range` is a number of the device."""
+        if function is not range and function is not loop_range:
+            return self.call(function, *args, **options)
+        wide = any(isinstance(each, tl.tensor) and each.dtype.primitive_bitwidth == 64 for each in args)
+        return _numbers(loop_range(*args, **options), wide)
+
+    def logical(self, name, *operands):
+        """`and` or `or` of operands that are computed when they are called: of tensors, of all their elements."""
+        is_and, tensors, value = name == "logical_and", [], None
+        for operand in operands:
+            value = operand()
+            if isinstance(value, tl.tensor):
+                tensors.append(value)
+            elif bool(value) is not is_and:
+                return value
+        combine = getattr(interpreter.interpreter_semantic, name)
+        return functools.reduce(combine, tensors) if tensors else value
+
+    def negation(self, value):
+        """`not`: of a tensor, of all its elements."""
+        return interpreter.interpreter_semantic.not_(value) if isinstance(value, tl.tensor) else not value
 
     def is_trusted(self, function):
         """Whether a function is Triton's, as it was before the candidate was imported."""
@@ -152,6 +183,12 @@ class Checks:
             self.value(answer)
 
 
+def _numbers(values, wide):
+    for value in values:
+        kind = tl.int64 if wide or not -2 ** 31 <= value < 2 ** 31 else tl.int32
+        yield tl.tensor(Handle(np.array([value], interpreter._get_np_dtype(kind)), kind), kind)
+
+
 def _named_tuple(kind, args, options):
     # Without its own __new__, which would see the data.
     given = {**kind._field_defaults, **dict(zip(kind._fields, args)), **options}
@@ -207,8 +244,9 @@ class _Locals(ast.NodeVisitor):
 class _Rewriter(ast.NodeTransformer):
     """Passes calls and values through the checks, and makes assigned values tensors, as Triton's rewriter does."""
 
-    def __init__(self, own, call, value, tensor):
-        self._own, self._call, self._value, self._tensor = own, call, value, tensor
+    def __init__(self, own, names):
+        self._own, self._names = own, names
+        self._call, self._value, self._tensor = names["call"], names["value"], names["tensor"]
 
     def _through(self, name, node, *more, keywords=()):
         made = ast.Call(func=ast.Name(id=name, ctx=ast.Load()), args=[node, *more], keywords=list(keywords))
@@ -243,9 +281,41 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node):
         if len(node.targets) > 1:
             raise ValueError("Multiple assignments are not supported")
+        pairs = isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
         node = self.generic_visit(node)
-        node.value = self._through(self._tensor, node.value, ast.Constant(value=False))
+        if pairs:
+            node.value.elts = [each if isinstance(each, ast.Starred) else self._as_tensor(each) for each in node.value.elts]
+        node.value = self._as_tensor(node.value)
         return node
+
+    def visit_AnnAssign(self, node):
+        is_constant = any(getattr(each, "id", getattr(each, "attr", "")) == "constexpr" for each in ast.walk(node.annotation))
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        value = self.visit(node.value)
+        made = ast.Assign(targets=[self.visit(node.target)], value=value if is_constant else self._as_tensor(value))
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _as_tensor(self, node):
+        return self._through(self._tensor, node, ast.Constant(value=False))
+
+    def visit_For(self, node):
+        iterated, is_call = node.iter, isinstance(node.iter, ast.Call)
+        node = self.generic_visit(node)
+        if is_call and isinstance(iterated.func, (ast.Name, ast.Attribute)):
+            node.iter.func.id = self._names["loop"]
+        return node
+
+    def visit_BoolOp(self, node):
+        node = self.generic_visit(node)
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        operands = [ast.copy_location(ast.Lambda(args=nothing, body=each), each) for each in node.values]
+        name = ast.Constant(value="logical_and" if isinstance(node.op, ast.And) else "logical_or")
+        return ast.copy_location(self._through(self._names["logical"], ast.copy_location(name, node), *operands), node)
+
+    def visit_UnaryOp(self, node):
+        node = self.generic_visit(node)
+        return self._through(self._names["negation"], node.operand) if isinstance(node.op, ast.Not) else node
 
 
 class KernelCode:
@@ -274,22 +344,24 @@ class KernelCode:
         rewriter.def_lineno = rewriter._find_def(lines)
         tree = ast.parse(rewriter._prepare_source(lines))
         ast.increment_lineno(tree, rewriter.def_file_lineno - 1)
-        return self._built(function, self._checked(function, tree), rewriter.filename)
+        found = self._built(function, self._checked(function, tree), rewriter.filename)
+        lockstep.may_wait(found, tree)
+        return found
 
     def _checked(self, function, tree):
         """A module with a function of the checks that defines the kernel; the kernel cannot know their names."""
-        hidden = [f"_{secrets.token_hex(8)}" for _ in range(4)]
+        names = {each: f"_{secrets.token_hex(8)}" for each in HIDDEN}
         kernel, own = tree.body[0], _Locals()
         kernel.decorator_list = []
         own.visit(ast.Module(body=kernel.body, type_ignores=[]))
         own.visit(kernel.args)
-        kernel.body = [_Rewriter(own.names, *hidden[:3]).visit(each) for each in kernel.body]
-        kernel.name = hidden[3]
+        kernel.body = [_Rewriter(own.names, names).visit(each) for each in kernel.body]
+        kernel.name = f"_{secrets.token_hex(8)}"
         outer = ast.FunctionDef(
             name="define", decorator_list=[], returns=None, type_params=[],
-            args=ast.arguments(posonlyargs=[], args=[ast.arg(arg=name) for name in hidden[:3]], kwonlyargs=[],
+            args=ast.arguments(posonlyargs=[], args=[ast.arg(arg=name) for name in names.values()], kwonlyargs=[],
                                kw_defaults=[], defaults=[]),
-            body=[kernel, ast.Return(value=ast.Name(id=hidden[3], ctx=ast.Load()))])
+            body=[kernel, ast.Return(value=ast.Name(id=kernel.name, ctx=ast.Load()))])
         ast.copy_location(outer, kernel)
         return ast.fix_missing_locations(ast.Module(body=[outer], type_ignores=[]))
 
@@ -299,7 +371,8 @@ class KernelCode:
             scope = {**scope, **inspect.getclosurevars(function).nonlocals}
         names = {}
         exec(compile(tree, file_name, "exec", dont_inherit=True), scope, names)
-        made = names["define"](self.checks.call, self.checks.value, interpreter.interpreter_semantic.to_tensor)
+        own = {"tensor": interpreter.interpreter_semantic.to_tensor}
+        made = names["define"](*(own.get(each) or getattr(self.checks, each) for each in HIDDEN))
         made.__code__ = made.__code__.replace(co_name=function.__name__)
         made.__name__, made.__qualname__ = function.__name__, function.__qualname__
         return made
