@@ -65,6 +65,23 @@ def triton_kernel_wrapper(x, y):
     indirect_kernel[(1,)](x, table, half.data_ptr())
     return out, flag, half
 """
+# Its result changes from call to call, as an argmax of four columns does between inputs.
+LARGEST = HEAD + """
+calls = 0
+
+
+@triton.jit
+def largest_kernel(out, place):
+    tl.store(out, place)
+
+
+def triton_kernel_wrapper(x, y):
+    global calls
+    calls += 1
+    out = torch.empty(1, dtype=torch.int32, device=x.device)
+    largest_kernel[(1,)](out, calls % 4)
+    return out
+"""
 HANDLE = HEAD + """
 @triton.jit
 def scale_kernel(x, out, factor, BLOCK: tl.constexpr):
@@ -139,6 +156,11 @@ def test_a_flag_that_earlier_calls_wrote_stays(interpreter, task):
 def test_a_large_result_is_spoilt_although_earlier_calls_wrote_the_same(interpreter, task):
     results = tensors(task, called(interpreter, task, KINDS, wire.Effect.spoilt, [wire.Effect.kept]))
     assert all((each != 1).float().mean() > 0.5 for each in results)
+
+
+def test_a_small_result_that_differed_between_calls_is_spoilt(interpreter, task):
+    answer = called(interpreter, task, LARGEST, wire.Effect.spoilt, [wire.Effect.kept] * 4)
+    assert task.result(answer).item() not in (0, 1, 2, 3)
 
 
 def test_a_flag_that_was_never_seen_is_spoilt(interpreter, task):

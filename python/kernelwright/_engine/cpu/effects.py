@@ -40,6 +40,11 @@ def are_skipped():
     return _now["effect"] == wire.Effect.skipped
 
 
+def are_reordered():
+    """Whether the programs of a launch run in the reversed order, one by one."""
+    return _now["effect"] == wire.Effect.reordered
+
+
 def noted_bytes():
     """The largest storage of which writes are noted where only an address leads to it."""
     if _now["random"] is None:
@@ -52,11 +57,8 @@ def order(sizes):
     # x varies fastest, as on devices: kernels that rely on earlier programs often do so along x.
     x_size, y_size, z_size = sizes
     places = ((x, y, z) for z in range(z_size) for y in range(y_size) for x in range(x_size))
-    if _now["effect"] != wire.Effect.reordered:
-        return places
-    places = list(places)
-    _now["random"].shuffle(places)
-    return places
+    # In the reversed order no program comes after one that it needs.
+    return reversed(list(places)) if are_reordered() else places
 
 
 @contextlib.contextmanager
@@ -96,10 +98,11 @@ def _take(key, storage, before, spoilt):
 
 
 def _is_replaced(key, note, spoilt):
-    """Whether the effects with this note, None for those that are no flag, are replaced; notes them in other calls."""
+    """Whether the effects with this note are replaced; None for those that are no flag. Notes them in other calls."""
     if not spoilt:
         _flags.setdefault(key, set()).add(note)
-    return spoilt and note not in _flags.get(key, ())
+    # A flag is constant; a small result that takes few values is not.
+    return spoilt and _flags.get(key) != {note}
 
 
 def _by_storage(indirect):

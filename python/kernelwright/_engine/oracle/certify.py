@@ -16,7 +16,7 @@ from ..wire import made
 from . import error_units, soundness, traits
 from . import inputs as drawing
 from .compare import Returned, compare, names_of
-from .elements import difference, rms
+from .elements import difference, finite, rms
 from .faults import TaskFault
 from .index_guard import guarded
 from .tolerance import ulp
@@ -152,7 +152,7 @@ def _measured(own, exact, beside, is_coarse):
     if not soundness.is_real(own):
         return _Distances(why=error_units.EXACT)
     size = rms(exact)
-    if not all(bool(torch.isfinite(each).all()) for each in (own, exact)):
+    if not all(finite(each) for each in (own, exact)):
         return _Distances(why=error_units.NONFINITE)
     found = _Distances(rms=size, loss=_far(exact, own))
     found.ill = found.loss > soundness.LOSS[is_coarse] * size

@@ -23,6 +23,13 @@ class Difference:
     first_nonfinite: tuple = ()
 
 
+def finite(tensor):
+    """Whether all its values are finite."""
+    if tensor.is_floating_point() and tensor.element_size() == 1:
+        tensor = tensor.float()  # PyTorch does not answer for 8-bit floats
+    return bool(torch.isfinite(tensor).all())
+
+
 @dataclass
 class Summary:
     """The values of one tensor; of complex ones their magnitudes."""

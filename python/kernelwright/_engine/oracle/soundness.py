@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 from ..seeds import of_family
 from . import inputs as drawing
 from .compare import names_of
-from .elements import difference, rms
+from .elements import difference, finite, rms
 from .faults import TaskFault, blame
 from .index_guard import guarded
 from .tolerance import Sound
@@ -45,7 +45,7 @@ def _examined(task, inputs, seed):
     if drawing.facts(own) != task.output_facts:
         raise Unsound("the outputs have other shapes than on the task's own inputs")
     leaves = _paired(own, exact)
-    if not all(bool(torch.isfinite(each).all()) for pair in leaves for each in pair if isinstance(each, torch.Tensor)):
+    if not all(finite(each) for pair in leaves for each in pair if isinstance(each, torch.Tensor)):
         raise Unsound("the reference's outputs are not finite")
     is_coarse = coarse(task.reference, inputs, own)
     losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
