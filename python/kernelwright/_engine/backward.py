@@ -1,4 +1,6 @@
 """Calls a candidate together with its backward pass: the result is its outputs and the gradients of inputs and weights."""
+import math
+
 import torch
 
 from .values import TooLarge, dtype_of, tensors_of, tensors_within
@@ -8,6 +10,7 @@ _grad, _enable_grad = torch.autograd.grad, torch.enable_grad  # before a candida
 OUTPUT = "output"  # name of the outputs among the results
 # In place of a gradient that there is none of; None: no output has any gradient.
 ABSENT, UNUSED = "absent", "unused"
+MOST_TURNED = 1 << 24  # elements of all inputs
 NO_PARAMETER, NO_TENSOR = "no parameter", "no tensor"  # of a backward function
 
 
@@ -33,10 +36,11 @@ class Differentiated:
         leaves = _Leaves(self._spec, tensor)
         run = self._callee.ready(leaves.tensor)
         cotangents, way = cotangents_of(self._spec, self.way, tensor), self.way
+        between = self._callee.ready(leaves.turned) if way == Backward.retained and leaves.can_turn() else unmarked
 
         def once():
             # Only now has the first arena decided which weights the instance has.
-            return _called(run, leaves.of(self._callee), cotangents, way, self._spec)
+            return _called(run, leaves.of(self._callee), cotangents, (way, between), self._spec)
         return once
 
 
@@ -50,7 +54,7 @@ class _Leaves:
     """The tensors of one call that need a gradient."""
 
     def __init__(self, spec, tensor):
-        self._tensor, self._gradients = tensor, spec.gradients or ()
+        self._spec, self._tensor, self._gradients = spec, tensor, spec.gradients or ()
         inputs, weights = tensors_of(spec.inputs), {text(each.name): each.tensor for each in spec.weights or ()}
         # An argument is a leaf of its own, but a weight that several arguments share is one.
         self._inputs = {id(inputs[each.input]): at for at, each in enumerate(self._gradients) if each.input >= 0}
@@ -68,6 +72,19 @@ class _Leaves:
         if at not in self._made:
             self._made[at] = self._tensor(ref).requires_grad_()
         return self._made[at]
+
+    def can_turn(self):
+        """Whether a call with other inputs leaves nothing behind, and its inputs are small."""
+        sizes = [math.prod(numbers(each.shape)) for each in tensors_of(self._spec.inputs)]
+        return not self._spec.changesWeights and sum(sizes) <= MOST_TURNED
+
+    def turned(self, ref):
+        """The tensor of a TensorT for a call between a forward pass and its backward pass: an input has its values in
+        the opposite order."""
+        if id(ref) not in self._inputs:
+            return self.tensor(ref)
+        given = self._tensor(ref).detach()
+        return given.reshape(-1).flip(0).reshape(given.shape).requires_grad_()
 
     def of(self, callee):
         """[leaf or None of each gradient]; a module's weights are parameters of its own."""
@@ -101,17 +118,18 @@ def expanded(tensor):
     return tensor if base is tensor else base.clone(memory_format=torch.contiguous_format).expand(tensor.shape)
 
 
-def _called(run, leaves, cotangents, way, spec):
+def _called(run, leaves, cotangents, how, spec):
+    way, between = how
     present = list({id(each): each for each in leaves if each is not None}.values())
     if way != Backward.partial or spec.changesWeights or len(present) < 2:
-        value, found = _passes(run, leaves, cotangents, way == Backward.retained)
+        value, found = _passes(run, leaves, cotangents, between if way == Backward.retained else None)
         return _result(value, found, leaves, spec)
     found = []
     try:
         for which in range(2):
             for at, each in enumerate(present):
                 each.requires_grad_(at % 2 == which)
-            value, gradients = _passes(run, leaves, cotangents, False)
+            value, gradients = _passes(run, leaves, cotangents, None)
             found.append(gradients)
     finally:
         for each in present:
@@ -119,13 +137,15 @@ def _called(run, leaves, cotangents, way, spec):
     return _result(value, [one if isinstance(one, torch.Tensor) else other for one, other in zip(*found)], leaves, spec)
 
 
-def _passes(run, leaves, cotangents, again):
+def _passes(run, leaves, cotangents, between):
     """(what the call returns, [gradient of each leaf, or what stands for none]).
 
-    With `again`, the gradients are those of a second pass over the call's graph.
+    With `between`, it is called after the forward pass, and the gradients are those of a second pass over the graph.
     """
     with _enable_grad():
         value = run()
+        if between is not None:
+            between()
     between_passes()
     asked = [at for at, each in enumerate(leaves) if each is not None and each.requires_grad]
     outputs = [(own, given) for own, given in zip(_outputs(value), cotangents) if given is not None]
@@ -136,7 +156,7 @@ def _passes(run, leaves, cotangents, again):
     found = [ABSENT if each is None else UNUSED if outputs or not asked else None for each in leaves]
     if outputs and asked:
         roots, given = zip(*outputs)
-        for kept in ((True, False) if again else (False,)):
+        for kept in ((True, False) if between is not None else (False,)):
             gradients = _grad(roots, [leaves[at] for at in asked], given, retain_graph=kept, allow_unused=True)
         for at, each in zip(asked, gradients):
             found[at] = UNUSED if each is None else each
