@@ -4,7 +4,7 @@ import torch
 from oracle_world import SAMPLES, draw, judge, module, request, session, shapes_of  # noqa
 
 from kernelwright._engine import wire
-from kernelwright._engine.oracle import edges, kept_families
+from kernelwright._engine.oracle import edges, families, kept_families
 from kernelwright._engine.outputs import place_outputs
 from kernelwright._engine.values import from_wire
 from kernelwright._engine.wire import made
@@ -69,6 +69,29 @@ def test_what_is_not_sound_is_dropped(session, forward, family, why):
     prepared(session, module(forward, "[torch.randn(32, 64)]"))
     arena, reply = drawn(session, family)
     assert arena is None and why in reply.dropped
+
+
+# The inputs of a task at other shapes: each of them may be too small for a family.
+@pytest.mark.parametrize("version, why", [("", ""), ("prime", ""), ("one", "not finite"), ("empty", "not finite")])
+def test_inputs_as_drawn_are_used_where_the_reference_has_an_answer(session, version, why):
+    source = module("return x.std(0)", "[torch.randn(rows, 8)]") + "rows = 16\n"
+    prepared(session, source, version=version)
+    arena, reply = drawn(session, families.GIVEN)
+    assert (arena is None) == bool(why) and why in reply.dropped
+    assert not reply.reportedOnly
+
+
+def test_inputs_as_drawn_are_those_of_the_task(session):
+    prepared(session, module("return x * 2"))
+    assert torch.equal(inputs_of(session, 7, families.GIVEN, reuse=False), session._task.draw(7)[0])
+
+
+@pytest.mark.parametrize("forward", ["return x.sum(-1)", "return x.softmax(-1)", "return x.argmax(-1)", "return x.long() % 7",
+                                     "return torch.layer_norm(x, x.shape[-1:])", "return x.cumsum(-1)"])
+@pytest.mark.parametrize("version", ["prime", "larger", "one"])
+def test_inputs_as_drawn_are_sound_at_other_shapes(session, forward, version):
+    prepared(session, module(forward, "[torch.randn(rows, columns)]") + "rows, columns = 16, 64\n", version=version)
+    assert not drawn(session, families.GIVEN)[1].dropped
 
 
 @pytest.mark.parametrize("forward, sound", [

@@ -10,6 +10,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// The name in python/kernelwright/_engine/oracle/families.py.
+constexpr const char* given_inputs = "given";
 // Of inputs and weights on a GPU.
 constexpr std::uint64_t growth = 4, most_growth_bytes = std::uint64_t{1} << 30,
                         small_bytes = std::uint64_t{64} << 20;
@@ -56,11 +58,11 @@ async::Task<Outcome<std::vector<FamilyTrial>>> VariedShapes::run() {
 async::Task<Outcome<FamilyTrial>> VariedShapes::judge_version(const std::string& version) {
   auto prepared = co_await oracle_.prepare_version(version, most_bytes(case_.settings, oracle_.spec()));
   if (!prepared) co_return std::unexpected(prepared.error());
-  auto answer = co_await ask(*prepared);
+  auto answer = co_await ask();
   if (!answer) co_return std::unexpected(answer.error());
   FamilyTrial trial = trial_of(version, *answer);
   if (trial.outcome == FamilyOutcome::failed) {
-    auto again = co_await ask(*prepared);
+    auto again = co_await ask();
     if (!again) co_return std::unexpected(again.error());
     confirm(trial, trial_of(version, *again));
   }
@@ -68,9 +70,9 @@ async::Task<Outcome<FamilyTrial>> VariedShapes::judge_version(const std::string&
   co_return trial;
 }
 
-// One call on fresh inputs, in a process of its own. The first family is the version's own inputs, judged by
-// the error budget of families: long sums are less exact than those of the task.
-async::Task<Outcome<FamilyAnswer>> VariedShapes::ask(const wire::PreparedT& version) {
+// One call on fresh inputs as the version draws them, in a process of its own. They are judged like a family:
+// the reference may have no answer at this size, and long sums are less exact than those of the task.
+async::Task<Outcome<FamilyAnswer>> VariedShapes::ask() {
   const bool is_interpreted = case_.settings.device == Device::cpu;
   const milliseconds limit =
       std::min(case_.settings.timeout, is_interpreted ? interpreted_limit : device_limit);
@@ -81,7 +83,7 @@ async::Task<Outcome<FamilyAnswer>> VariedShapes::ask(const wire::PreparedT& vers
     if (failure == nullptr) co_return std::unexpected(started.error());
     co_return FamilyAnswer{.failure = *failure};
   }
-  auto answer = co_await calls_.family(0, version.families.empty() ? "" : version.families.front(), limit);
+  auto answer = co_await calls_.family(0, given_inputs, limit);
   co_await calls_.end();
   co_return answer;
 }

@@ -30,7 +30,7 @@ class VariedShapes {
 
  private:
   async::Task<Outcome<FamilyTrial>> judge_version(const std::string& version);
-  async::Task<Outcome<FamilyAnswer>> ask(const wire::PreparedT& version);
+  async::Task<Outcome<FamilyAnswer>> ask();
   async::Task<Outcome<>> start();
 
   Case case_;

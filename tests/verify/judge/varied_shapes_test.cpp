@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "verdict_world.h"
 
 namespace kw::verify {
@@ -115,6 +117,33 @@ TEST_P(VariedShapesTest, ThatTheTaskLacksAreDropped) {
   EXPECT_EQ(shapes_of(verdict), ShapeGenerality::unknown);
   EXPECT_EQ(shape_trial(verdict, "prime").outcome, FamilyOutcome::dropped);
   EXPECT_THAT(shape_trial(verdict, "prime").why.value_or(""), testing::HasSubstr("no size can change"));
+}
+
+// As the standard deviation of one number.
+TEST_P(VariedShapesTest, AtWhichTheReferenceHasNoFiniteAnswerAreDropped) {
+  world.settings.varied_shapes = "require";
+  world.fake.when("oracle", Body::Draw, [&](const auto& asked, Reaction& usual) {
+    if (world.version != "one" || asked.AsDraw()->family != "given") return;
+    static_cast<wire::DrawnT*>(usual.answer.value)->dropped = "the reference's outputs are not finite";
+    usual.fds.clear();
+  });
+  world.is_wrong_at("one");
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.counts, true);
+  EXPECT_EQ(shapes_of(verdict), ShapeGenerality::any);
+  EXPECT_EQ(shape_trial(verdict, "one").outcome, FamilyOutcome::dropped);
+}
+
+// A version's own families change its inputs, which are tried at the task's own shapes.
+TEST_P(VariedShapesTest, HaveInputsAsTheTaskDrawsThem) {
+  std::set<std::string> families;
+  world.fake.when("oracle", Body::Prepare,
+                  says<wire::PreparedT>([](auto& task) { task.families = {"shifted_4"}; }));
+  world.fake.when("oracle", Body::Draw, [&](const auto& asked, Reaction&) {
+    if (!world.version.empty()) families.insert(asked.AsDraw()->family);
+  });
+  world.run();
+  EXPECT_THAT(families, testing::UnorderedElementsAre("", "given"));
 }
 
 TEST_P(VariedShapesTest, AreNotTriedUnlessAskedFor) {

@@ -19,6 +19,7 @@ from .traits import CHOSEN, KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 SPIKES = 4096        # one value in so many
 LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
 FAINT = 2.0 ** -12   # of a range that begins near zero: what is left of it in faint rows
+GIVEN = "given"  # the task's own inputs, judged like a family; never offered, and asked for at other shapes
 
 
 class Family(NamedTuple):
@@ -256,16 +257,18 @@ def offered(units):
 
 def reported_only(name):
     """Whether an error in this family is shown only."""
-    return FAMILIES[name].reported_only
+    return name != GIVEN and FAMILIES[name].reported_only
 
 
 def changes_integers(name):
     """Whether this family changes integers and masks."""
-    return bool(FAMILIES[name].chosen)
+    return name != GIVEN and bool(FAMILIES[name].chosen)
 
 
 def has_edges(units, name):
     """Whether this family has rows of zeros, or empty or full rows of a mask, for any of these units."""
+    if name == GIVEN:
+        return False
     family = FAMILIES[name]
     return any(unit.traits.seen.may_have(family.chosen) if unit.traits.kind == CHOSEN and family.chosen else
                _change(unit.traits, name, True) != _change(unit.traits, name) for unit in units)
@@ -273,6 +276,8 @@ def has_edges(units, name):
 
 def varied(values, units, name, seed, labels, edges=False):
     """The Varied of drawn inputs, with the family's edges or without; they themselves stay as they are."""
+    if name == GIVEN:
+        return Varied(values, "as drawn")
     tensors, replaced, words = drawing.tensors_in(values), {}, {}
     device = tensors[0].device if tensors else "cpu"
     generator = torch.Generator(device).manual_seed(of_family(seed, name))
