@@ -31,18 +31,34 @@ bool is_exact(const Route& route) {
   return !route.path.contains('*');
 }
 
+struct Parameter {
+  std::string name, value;
+};
+
+// Takes the first parameter off the query.
+Parameter take_parameter(std::string_view& query) {
+  const std::string_view pair = query.substr(0, query.find('&'));
+  query.remove_prefix(std::min(query.size(), pair.size() + 1));
+  const std::size_t equals = std::min(pair.find('='), pair.size());
+  return {percent_decoded(pair.substr(0, equals)),
+          percent_decoded(pair.substr(std::min(pair.size(), equals + 1)))};
+}
+
 }  // namespace
 
 std::optional<std::string> Call::parameter(std::string_view name) const {
   std::string_view left = query;
-  while (!left.empty()) {
-    std::string_view pair = left.substr(0, left.find('&'));
-    left.remove_prefix(std::min(left.size(), pair.size() + 1));
-    std::size_t equals = std::min(pair.find('='), pair.size());
-    if (percent_decoded(pair.substr(0, equals)) == name)
-      return percent_decoded(pair.substr(std::min(pair.size(), equals + 1)));
-  }
+  while (!left.empty())
+    if (Parameter each = take_parameter(left); each.name == name) return std::move(each.value);
   return {};
+}
+
+std::vector<std::string> Call::parameters() const {
+  std::vector<std::string> names;
+  std::string_view left = query;
+  while (!left.empty())
+    if (Parameter each = take_parameter(left); !each.name.empty()) names.push_back(std::move(each.name));
+  return names;
 }
 
 void Routes::add(Route route) {

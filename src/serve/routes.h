@@ -35,6 +35,8 @@ struct Call {
 
   // The first value of that name, decoded; empty if it is missing.
   std::optional<std::string> parameter(std::string_view name) const;
+  // The names of all parameters, decoded.
+  std::vector<std::string> parameters() const;
 };
 
 using Endpoint = std::function<async::Task<http::Response>(const Call& call)>;

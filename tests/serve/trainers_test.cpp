@@ -92,6 +92,19 @@ TEST(Slime, TheUrlSetsTheTermsOfTheReward) {
   EXPECT_EQ(world.post("/slime?patience_s=nan", slime_body("right")).error("field"), "patience_s");
 }
 
+// A slip would leave the default terms in force, and nobody would see it.
+TEST(Dialects, AnUnknownTermOfTheUrlIsRefused) {
+  TaskWorld world;
+  for (const char* name : {"requir", "BASE", "min-trust", "bogus"}) {
+    auto refused = world.post(std::string("/slime?cap=3&") + name + "=triton", slime_body("right"));
+    EXPECT_EQ(refused.status, 400) << name;
+    EXPECT_EQ(refused.error("field"), name);
+    EXPECT_THAT(refused.error("message"), HasSubstr("base, cap, min_trust, require, patience_s"));
+  }
+  EXPECT_EQ(world.post("/nemo_gym/verify?bogus=1", nemo_body("right")).status, 400);
+  EXPECT_EQ(world.post("/slime?cap=3&&owner=", slime_body("right")).status, 200);
+}
+
 TEST(Dialects, AFaultOfTheInfrastructureIsWaitedOut) {
   TaskWorld world;
   fail_first(world, 1);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -28,10 +29,14 @@ constexpr std::array<const Dialect*, 7> all_dialects{&slime,    &slime_number, &
 constexpr std::array task_keys{"task_id",     "task_version", "reference_code", "input_shapes",
                                "entry_point", "kernel_entry", "kernel_name",    "options"};
 
+// What a URL may set, and the owner for whom the operator sends a request.
+constexpr std::array url_terms{"base", "cap", "min_trust", "require", "patience_s", "owner"};
+
 constexpr double longest_patience_s = 3600;
 constexpr auto first_retry_pause = 250ms;
 constexpr auto longest_retry_pause = 10'000ms;
 constexpr std::size_t id_digits = 32;
+constexpr std::size_t longest_word = 60;  // of a client, in an answer
 
 }  // namespace
 
@@ -101,7 +106,21 @@ ApiError bad_patience(std::string_view field) {
           std::string(field)};
 }
 
+// Nobody sees the default terms that a slip would leave in force.
+std::optional<ApiError> unknown_term(const Call& call) {
+  for (const std::string& name : call.parameters()) {
+    if (std::ranges::find(url_terms, name) != url_terms.end()) continue;
+    const std::string shown = shorten(to_plain_text(name), longest_word);
+    return ApiError{
+        400, "invalid",
+        fmt::format("\"{}\" is no parameter of this URL: it takes {}", shown, fmt::join(url_terms, ", ")),
+        shown};
+  }
+  return {};
+}
+
 Answered<UrlSettings> settings_of(const Call& call) {
+  if (auto refusal = unknown_term(call)) return refuse(std::move(*refusal));
   UrlSettings settings;
   for (std::string_view term : {"base", "cap"}) {
     auto text = call.parameter(term);
