@@ -39,6 +39,9 @@ ResultRow result_row(const Verdict& v, const std::optional<RecordedResult>& reco
   if (const auto& segments = v.timing.segments; segments && row.speedup)
     row.segments = fmt::format("{}, {}", in_words("forward", segments->forward),
                                in_words("backward", segments->backward));
+  // The explanation of other results has them.
+  if (explain::level_of(v.status, v.counts) == explain::Level::none)
+    row.further_checks = explain::further_checks_in_words(v);
   row.reduced = v.shapes == Shapes::reduced;
   for (const auto& [stage, ms] : v.stages_ms) row.seconds += ms / 1000;
   if (recorded) row.recorded = recorded->correctness;
@@ -175,6 +178,15 @@ class Layout {
   Widths least_{};
 };
 
+// Below a row, over as many lines as the words need.
+std::string indented(const std::string& words, const Style& style) {
+  if (words.empty()) return {};
+  std::string text;
+  for (const std::string& line : wrapped(words, style.width - std::min(style.width - 1, gap)))
+    text += style.paint(fmt::format("{:{}}{}", "", gap, line), Colour::grey) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string results_table(const std::vector<ResultRow>& rows, const Style& style) {
@@ -192,6 +204,7 @@ std::string results_table(const std::vector<ResultRow>& rows, const Style& style
     text += layout.text(cells[i], explain::colour_of(level_of(*ordered[i])), style);
     if (!ordered[i]->segments.empty())
       text += style.paint(fitted("  " + ordered[i]->segments, style.width), Colour::grey) + "\n";
+    text += indented(ordered[i]->further_checks, style);
   }
   return text;
 }

@@ -26,7 +26,8 @@ struct ResultRow {
   std::string why;  // the error class, or why it does not count; else empty
   std::optional<bool> counts;
   std::optional<double> speedup;  // none if its trust is below min_trust
-  std::string segments;  // speed-ups of forward and backward pass in words; empty: not timed one by one
+  std::string segments;        // speed-ups of forward and backward pass in words; empty: not timed one by one
+  std::string further_checks;  // of a right result, by --varied-shapes and --sanitize, in words; else empty
   bool reduced = false;
   double seconds = 0;            // over all stages
   std::optional<bool> recorded;  // the verdict of an earlier evaluator
@@ -38,9 +39,9 @@ ResultRow result_row(const Verdict& verdict, const std::optional<RecordedResult>
 // "correct", "incorrect (wrong_value)", "correct, does not count (proves_nothing)".
 std::string in_words(const ResultRow& row);
 
-// The terminal table: failures first, else in the order of the input, and below a row its segments. Leaves
-// out a column that is empty in all rows, and wraps cells between words where the rows are wider than the
-// style.
+// The terminal table: failures first, else in the order of the input, and below a row its segments and
+// further checks. Leaves out a column that is empty in all rows, and wraps cells between words where the rows
+// are wider than the style.
 std::string results_table(const std::vector<ResultRow>& rows, const Style& style);
 
 // Summary of all verdicts of a run.

@@ -123,6 +123,7 @@ export const COLUMNS: ColumnView[] = [
   numbers("forward_speedup", "Forward", 96, times),
   numbers("backward_speedup", "Backward", 104, times),
   words("sanitized", "Sanitizers", 110),
+  words("other_shapes", "Other shapes", 114),
   words("stop_reason", "Stopped", 100, has("stop_reason"), "stop_reason"),
   words("label", "Label", 90),
   numbers("reasoning_tokens", "Reasoning", 104, count),

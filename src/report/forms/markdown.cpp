@@ -187,22 +187,46 @@ std::string speed_words(const Rows& rows, std::size_t row) {
                      : fmt::format("{:.3f}", *speed);
 }
 
+// A column of the table of rows that only some reports have.
+struct FurtherColumn {
+  const char* title;
+  const WordColumn& words;
+};
+
+std::vector<FurtherColumn> further_columns(const Rows& rows) {
+  std::vector<FurtherColumn> found;
+  for (const FurtherColumn& each :
+       {FurtherColumn{"other shapes", rows.other_shapes}, FurtherColumn{"sanitizers", rows.sanitized}})
+    for (std::size_t row = 0; row < rows.count; ++row)
+      if (is_sample(rows, row, {}) && !each.words.is_null(row)) {
+        found.push_back(each);
+        break;
+      }
+  return found;
+}
+
 std::string rows_part(const Index& index, const Summary& summary) {
   const Rows& rows = index.rows;
   if (summary.rows == 0) return {};
+  const std::vector<FurtherColumn> further = further_columns(rows);
   std::string text =
-      "## Rows\n\n| task | sample | model | status | error or reason | speed-up | trust | turns |\n"
-      "|---|---:|---|---|---|---|---|---:|\n";
+      "## Rows\n\n| task | sample | model | status | error or reason | speed-up | trust | turns |";
+  for (const FurtherColumn& each : further) text += fmt::format(" {} |", each.title);
+  text += "\n|---|---:|---|---|---|---|---|---:|";
+  for (std::size_t at = 0; at < further.size(); ++at) text += "---|";
+  text += "\n";
   std::size_t shown = 0;
   for (std::size_t row = 0; row < rows.count && shown < most_rows; ++row) {
     if (!is_sample(rows, row, {})) continue;
     ++shown;
     std::string_view why = rows.error_class.is_null(row) ? rows.counts_reason[row] : rows.error_class[row];
     auto turns = rows.turns[row];
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", markdown_text(task_label(rows, row)),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |", markdown_text(task_label(rows, row)),
                         rows.sample_number[row].value_or(0), markdown_text(rows.model[row]),
                         markdown_text(rows.status[row]), markdown_text(why), speed_words(rows, row),
                         markdown_text(rows.trust[row]), turns ? fmt::format("{}", *turns) : "–");
+    for (const FurtherColumn& each : further) text += fmt::format(" {} |", markdown_text(each.words[row]));
+    text += "\n";
   }
   if (shown < summary.rows)
     text += fmt::format("\n{} in the CSV and JSON forms of this report.\n",

@@ -117,6 +117,14 @@ void add_headline(const Summary& summary, Lines& lines) {
   add_speed(summary, lines);
 }
 
+// How often each word occurs in a column of the samples.
+void add_words(std::string_view name, const Rows& rows, const WordColumn& column, Lines& lines) {
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t row = 0; row < rows.count; ++row)
+    if (!column.is_null(row) && is_sample(rows, row, {})) ++counts[std::string(column[row])];
+  if (!counts.empty()) lines.add(name, counts_in_words(counts));
+}
+
 // `pooled`: "pooled over 2 sources", or empty.
 void add_turns(const Summary& summary, const std::string& pooled, Lines& lines) {
   std::string end = pooled.empty() ? "" : "  (" + pooled + ")";
@@ -160,6 +168,8 @@ std::string terminal_summary(const Index& index, const Overview& overview, const
       add_each_source(index, overview, lines);
     else
       add_headline(summary, lines);
+    add_words("other shapes", index.rows, index.rows.other_shapes, lines);
+    add_words("sanitizers", index.rows, index.rows.sanitized, lines);
     add_turns(summary, pooled_words(overview), lines);
     add_comparisons(index, overview, lines);
   }

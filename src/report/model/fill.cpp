@@ -111,6 +111,7 @@ void fill_judged(const Verdict& verdict, Trust least, std::size_t row, Rows& row
   rows.protocol.set(row, verdict.environment.protocol);
   rows.speedup.set(row, positive(verdict.speedup));
   rows.sanitized.set(row, sanitized_in_words(verdict));
+  if (verdict.generality) rows.other_shapes.set(row, word_of(verdict.generality->shapes));
   fill_times(verdict, row, rows);
   fill_conditions(verdict, row, rows);
 }

@@ -18,10 +18,10 @@ BOOST_DESCRIBE_STRUCT(Rows, (),
                       (source, kind, key, task_id, name, task_source, level, model, sample_number, licence,
                        status, standing, counts, counts_reason, error_class, fault, stage, trust, gpu,
                        protocol, speedup, speedup_low, speedup_high, compile_speedup, call_speedup,
-                       forward_speedup, backward_speedup, sanitized, reference_time_ms, kernel_time_ms,
-                       judge_ms, generation_ms, turns, prompt_tokens, completion_tokens, reasoning_tokens,
-                       stop_reason, unfinished, label, reviewers, evidence, dataset_kind, split, tokens,
-                       duplicate_of, leakage, compile, chunk, offset, bytes))
+                       forward_speedup, backward_speedup, sanitized, other_shapes, reference_time_ms,
+                       kernel_time_ms, judge_ms, generation_ms, turns, prompt_tokens, completion_tokens,
+                       reasoning_tokens, stop_reason, unfinished, label, reviewers, evidence, dataset_kind,
+                       split, tokens, duplicate_of, leakage, compile, chunk, offset, bytes))
 BOOST_DESCRIBE_STRUCT(Turns, (),
                       (row, round, turn, status, standing, counts_reason, error_class, fault, evidence,
                        speedup, prompt_tokens, completion_tokens, reasoning_tokens, generation_ms, judge_ms))

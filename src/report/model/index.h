@@ -68,6 +68,7 @@ struct Rows : ConditionColumns {
   NumberColumn speedup, speedup_low, speedup_high, compile_speedup, call_speedup;
   NumberColumn forward_speedup, backward_speedup;  // of the passes, where gradients were judged
   WordColumn sanitized;                            // the outcome of each check: "bounds clean"
+  WordColumn other_shapes;                         // ShapeGenerality
   NumberColumn reference_time_ms, kernel_time_ms, judge_ms, generation_ms;
   WholeColumn turns, prompt_tokens, completion_tokens, reasoning_tokens;
   WordColumn stop_reason;

@@ -170,10 +170,8 @@ std::string circumstances_of(const Verdict& verdict) {
   std::string text = fmt::format("stage {}: {}", to_string(verdict.stage), words_of(verdict.stage));
   if (verdict.trust)
     text += fmt::format("; {}", words_of(*verdict.trust, verdict.kernel_time_ms.has_value()));
-  if (verdict.generality && verdict.generality->shapes)
-    text += fmt::format("; {}", shapes_in_words(*verdict.generality));
   if (verdict.gradients) text += fmt::format("; gradients judged: {}", verdict.gradients->size());
-  if (verdict.sanitized) text += fmt::format("; sanitized: {}", sanitized_in_words(*verdict.sanitized));
+  if (const std::string further = further_checks_in_words(verdict); !further.empty()) text += "; " + further;
   if (verdict.judged_calls.value_or(0) > 0) text += fmt::format("; calls judged: {}", *verdict.judged_calls);
   if (verdict.comparison && verdict.comparison->error_ratio)
     text +=
@@ -183,6 +181,13 @@ std::string circumstances_of(const Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string further_checks_in_words(const Verdict& verdict) {
+  std::vector<std::string> words;
+  if (verdict.generality && verdict.generality->shapes) words.push_back(shapes_in_words(*verdict.generality));
+  if (verdict.sanitized) words.push_back("sanitized: " + sanitized_in_words(*verdict.sanitized));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
 
 Level level_of(Status status, std::optional<bool> counts) {
   switch (status) {

@@ -67,6 +67,10 @@ Explanation explain(const Verdict& verdict, const Sources& sources);
 // the first failure that is held against the result; empty: there is none. It quotes no values.
 std::string specialised_in_words(const Verdict& verdict);
 
+// "right at other shapes too; sanitized: bounds clean": what --varied-shapes and --sanitize found; empty
+// where neither was asked for.
+std::string further_checks_in_words(const Verdict& verdict);
+
 Level level_of(Status status, std::optional<bool> counts);
 
 // "First at output[0, 1]: expected 1.5, got 2.5" and "Over all trials: ...", one line each, if the data

@@ -48,6 +48,32 @@ TEST(Table, SegmentsStandBelowTheirRow) {
   EXPECT_THAT(results_table({fast, row("b", Status::correct)}, {}),
               HasSubstr("0.0 s\n  forward 2.50x (0.1 to 0.04 ms), backward 0.3 to 0 ms\nb "));
 }
+TEST(Table, FurtherChecksOfARightResultStandBelowItsRow) {
+  Verdict verdict;
+  verdict.id = "a";
+  verdict.status = Status::correct;
+  verdict.counts = true;
+  verdict.generality = Generality{.shapes = ShapeGenerality::any};
+  verdict.sanitized = {
+      {.check = Sanitizer::bounds, .outcome = SanitizerOutcome::not_run, .why_not = "needs a GPU"}};
+  const ResultRow right = result_row(verdict, {}, Trust::replay);
+  EXPECT_THAT(results_table({right}, {}),
+              HasSubstr("s\n  right at other shapes too; sanitized: bounds not run (needs a GPU)\n"));
+}
+TEST(Table, AnotherShapeAtWhichARightResultIsWrongStandsBelowItsRow) {
+  Verdict verdict;
+  verdict.status = Status::correct;
+  verdict.counts = true;
+  verdict.generality = Generality{.shapes = ShapeGenerality::given_only,
+                                  .shape_trials = {{.family = "prime",
+                                                    .outcome = FamilyOutcome::failed,
+                                                    .inputs = "sizes {\"rows\": 61}",
+                                                    .mismatched_share = 0.5}}};
+  EXPECT_EQ(result_row(verdict, {}, Trust::replay).further_checks,
+            "wrong at another shape: sizes {\"rows\": 61} (50% of the values differ)");
+  verdict.counts = false;
+  EXPECT_EQ(result_row(verdict, {}, Trust::replay).further_checks, "") << "its explanation has them";
+}
 TEST(Table, SegmentsOfASpeedupThatIsNotShownAreNotShown) {
   Verdict verdict;
   verdict.trust = Trust::in_process;

@@ -127,6 +127,21 @@ TEST(Markdown, WithoutSpeedsHasNoBoundsButThoseOfKnownOnes) {
               AllOf(Not(HasSubstr("\n| 10 |")), HasSubstr("Speed was not measured: no answer is right.")));
 }
 
+TEST(Forms, HaveTheFurtherChecksThatWereAskedFor) {
+  IndexWorld world;
+  world.add({.task = "a"});
+  EXPECT_THAT(markdown(world.index, overview_of(world.index)), Not(HasSubstr("other shapes")));
+  EXPECT_THAT(terminal_summary(world.index, overview_of(world.index), {}), Not(HasSubstr("other shapes")));
+  const std::size_t row = world.add({.task = "b"});
+  world.index.rows.other_shapes.set(row, "given_only");
+  world.index.rows.sanitized.set(row, "bounds not run");
+  const std::string text = markdown(world.index, overview_of(world.index));
+  EXPECT_THAT(text, AllOf(HasSubstr("| other shapes | sanitizers |\n"),
+                          HasSubstr("| given\\_only | bounds not run |\n"), HasSubstr("|  |  |\n")));
+  EXPECT_THAT(terminal_summary(world.index, overview_of(world.index), {}),
+              AllOf(HasSubstr("other shapes"), HasSubstr("given_only"), HasSubstr("bounds not run")));
+}
+
 TEST(Markdown, OfManyRowsNamesTheRest) {
   IndexWorld world;
   for (int i = 0; i < 700; ++i) world.add({.task = "a", .standing = "wrong"});

@@ -156,6 +156,18 @@ TEST_F(ReportModel, TakesTheOutcomeOfEachSanitizer) {
   EXPECT_TRUE(rows.sanitized.is_null(2));
 }
 
+TEST_F(ReportModel, TakesTheResultAtOtherShapes) {
+  Verdict tried = verdict("a");
+  tried.generality = Generality{.shapes = ShapeGenerality::given_only};
+  Verdict varied = verdict("b");
+  varied.generality.emplace();
+  Model model = model_of({verdicts({tried, varied, verdict("c")})});
+  const Rows& rows = model.index().rows;
+  EXPECT_EQ(rows.other_shapes[0], "given_only");
+  EXPECT_TRUE(rows.other_shapes.is_null(1));
+  EXPECT_TRUE(rows.other_shapes.is_null(2));
+}
+
 TEST_F(ReportModel, LeavesRestrictedRowsOutAndCountsThem) {
   Trace restricted = second("9");
   restricted.task.licence = "GPL-3.0-only";
