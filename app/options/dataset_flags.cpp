@@ -225,7 +225,7 @@ void LeakFlags::add(CLI::App& app, const std::string& what) {
         if (!share) return std::unexpected(share.error());
         return *share;
       },
-      "minimum share of a benchmark's text in a row that flags the row")
+      "minimum share of a benchmark's text in a row that flags the row [0.6]")
       ->type_name("SHARE")
       ->group(group);
 }

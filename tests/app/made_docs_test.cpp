@@ -52,6 +52,7 @@ std::string protocol_cell(const Option& option) {
 
 std::string field_cell(const Option& option) {
   if (!option.is_job_option()) return "";
+  if (option.python_type().starts_with("list")) return fmt::format("{}, a list", as_code(option.name()));
   if (!is_true_or_false(option)) return as_code(option.name());
   return fmt::format("{}, true for {}", as_code(option.name()), as_code(option.words().front()));
 }
@@ -114,6 +115,7 @@ std::vector<Part> parts() {
   constexpr const char* end = "<!-- end -->";
   return {
       {"docs/configuration.md", "<!-- made: options -->", end, table()},
+      {"docs/agents.md", "<!-- made: fields -->", end, job_fields()},
       {"docs/service.md", "<!-- made: fields -->", end, job_fields()},
       {"docs/python-api.md", "<!-- made: fields -->", end, job_fields()},
       {"docs/remote.md", "<!-- made: travels -->", end,
