@@ -1,9 +1,11 @@
 """Traits that are learned from draws, and families of changed inputs."""
 import pytest
 import torch
+from oracle_world import ROOT
 
-from kernelwright._engine.oracle import families, traits
+from kernelwright._engine.oracle import certificate, certify, families, traits
 from kernelwright._engine.oracle.inputs import tensors_in
+from kernelwright._engine.oracle.reshape import KINDS
 from kernelwright._engine.oracle.traits import KEPT, NORMAL, PROBABILITIES, WITHIN
 
 ALL = [name for name, each in families.FAMILIES.items() if each.normal]
@@ -182,3 +184,9 @@ def test_only_families_that_change_something_are_offered():
 def test_the_words_name_what_was_changed():
     _, _, words = change(lambda: [torch.randn(8, 8), torch.rand(8, 8), torch.arange(8), torch.randn(8)], "scaled_60")
     assert words == "x0, x3: scaled by 60; x1: raised to near its upper end"
+
+
+@pytest.mark.parametrize("word", [families.GIVEN, *families.FAMILIES, *KINDS, *certificate.ANSWERS, certify.AFFINE,
+                                  certify.BFLOAT16, certify.HALF])
+def test_kernelwright_explain_has_the_word(word):
+    assert f'NamedWords{{"{word}",' in (ROOT / "src/verify/explain/trial_words.cpp").read_text()

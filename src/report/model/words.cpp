@@ -6,7 +6,6 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
-#include "types/trace.h"
 #include "verify/explain/glossary.h"
 
 namespace kw::report {
@@ -30,10 +29,18 @@ std::string_view page_of(explain::WordKind kind) {
       return "docs/gpu-path.md";
     case WordKind::shapes:
       return "docs/verdict.md#comparison-calling-convention-and-launches";
+    case WordKind::other_shapes:
+    case WordKind::family_outcome:
+    case WordKind::family:
+      return "docs/varied_inputs.md";
     case WordKind::isolation:
       return "docs/isolation.md";
     case WordKind::sanitizer:
+    case WordKind::sanitizer_outcome:
       return "docs/sanitize.md";
+    case WordKind::stop_reason:
+      return "docs/multi_turn.md#stop-rule";
+    case WordKind::answer:
     case WordKind::task_mark:
       return "docs/certify.md#marks";
   }
@@ -42,28 +49,6 @@ std::string_view page_of(explain::WordKind kind) {
 
 json::object entry(std::string_view meaning, std::string_view remedy, std::string_view page) {
   return {{"meaning", meaning}, {"remedy", text_or_null(remedy)}, {"page", page}};
-}
-
-std::string_view meaning_of(StopReason reason) {
-  switch (reason) {
-    case StopReason::success_fast:
-      return "A turn was correct, counts, and reached the target speed-up.";
-    case StopReason::success_correct:
-      return "A turn was correct and counts; its speed-up was unknown or below the target.";
-    case StopReason::max_turns_reached:
-      return "The conversation reached its last turn.";
-    case StopReason::context_overflow:
-      return "The conversation no longer fitted into the model's context.";
-    case StopReason::generation_failed:
-      return "The model server gave no answer.";
-    case StopReason::refused:
-      return "The model or its server refused to answer.";
-    case StopReason::task_invalid:
-      return "The reference itself is broken.";
-    case StopReason::verifier_unavailable:
-      return "There was no verdict, through no fault of the candidate.";
-  }
-  return "";
 }
 
 // The numbers of a mismatch, the findings, hints and causes, one text each.
@@ -95,15 +80,12 @@ json::value place_of(const explain::Explanation& it) {
 json::object glossary_json() {
   json::object words;
   for (const explain::Entry& each : explain::glossary()) {
-    if (each.kind == explain::WordKind::task_mark) continue;  // no page shows certificates
+    if (each.kind == explain::WordKind::task_mark || each.kind == explain::WordKind::answer)
+      continue;  // no page shows certificates
     json::value& kind = words[to_string(each.kind)];
     if (!kind.is_object()) kind.emplace_object();
     kind.get_object()[each.word] = entry(each.what, each.advice, page_of(each.kind));
   }
-  json::object reasons;
-  for (std::string_view word : enum_words<StopReason>)
-    reasons[word] = entry(meaning_of(*from_string<StopReason>(word)), "", "docs/multi_turn.md");
-  words["stop_reason"] = std::move(reasons);
   return words;
 }
 

@@ -47,6 +47,11 @@ void add(WordKind kind, std::vector<Entry>& entries) {
   }
 }
 
+void add(WordKind kind, std::span<const NamedWords> all, std::vector<Entry>& entries) {
+  for (const auto& [name, words] : all)
+    entries.push_back({kind, name, std::string(words.what), words.advice});
+}
+
 std::vector<Entry> all_entries() {
   std::vector<Entry> entries;
   add<Status>(WordKind::status, entries);
@@ -55,10 +60,16 @@ std::vector<Entry> all_entries() {
   add<Flag>(WordKind::flag, entries);
   add<Trust>(WordKind::trust, entries);
   add<Shapes>(WordKind::shapes, entries);
+  add<ShapeGenerality>(WordKind::other_shapes, entries);
+  add<FamilyOutcome>(WordKind::family_outcome, entries);
+  add(WordKind::family, words_of_families(), entries);
   add<Stage>(WordKind::stage, entries);
   add<Fault>(WordKind::fault, entries);
   add<IsolationLevel>(WordKind::isolation, entries);
   add<Sanitizer>(WordKind::sanitizer, entries);
+  add<SanitizerOutcome>(WordKind::sanitizer_outcome, entries);
+  add<StopReason>(WordKind::stop_reason, entries);
+  add(WordKind::answer, words_of_answers(), entries);
   add<TaskMark>(WordKind::task_mark, entries);
   return entries;
 }
@@ -77,6 +88,12 @@ std::string_view in_words(WordKind kind) {
       return "trust: the method of judging";
     case WordKind::shapes:
       return "shapes";
+    case WordKind::other_shapes:
+      return "result at other shapes";
+    case WordKind::family_outcome:
+      return "result on a family of inputs, or at another shape";
+    case WordKind::family:
+      return "family of inputs, or kind of other shapes";
     case WordKind::stage:
       return "stage";
     case WordKind::fault:
@@ -85,6 +102,12 @@ std::string_view in_words(WordKind kind) {
       return "level of isolation";
     case WordKind::sanitizer:
       return "check of --sanitize";
+    case WordKind::sanitizer_outcome:
+      return "result of a check of --sanitize";
+    case WordKind::stop_reason:
+      return "reason why a conversation ended";
+    case WordKind::answer:
+      return "answer that a task may let pass";
     case WordKind::task_mark:
       return "mark of a task";
   }
@@ -119,6 +142,8 @@ const std::vector<Entry>& glossary() {
 Result<std::vector<Entry>> entries_of(std::string_view word) {
   const std::string wanted = normal(word);
   auto found = entries_where([&](const Entry& entry) { return normal(entry.word) == wanted; });
+  if (found.empty())
+    found = entries_where([&](const Entry& entry) { return has_part(to_string(entry.kind), wanted); });
   if (found.empty()) found = entries_where([&](const Entry& entry) { return has_part(entry.word, wanted); });
   if (!found.empty()) return found;
   std::vector<std::string> words;

@@ -12,8 +12,9 @@
 
 namespace kw::explain {
 
-BOOST_DEFINE_ENUM_CLASS(WordKind, status, error_class, counts_reason, flag, trust, shapes, stage, fault,
-                        isolation, sanitizer, task_mark)
+BOOST_DEFINE_ENUM_CLASS(WordKind, status, error_class, counts_reason, flag, trust, shapes, other_shapes,
+                        family_outcome, family, stage, fault, isolation, sanitizer, sanitizer_outcome,
+                        stop_reason, answer, task_mark)
 
 struct Entry {
   WordKind kind;
@@ -25,9 +26,9 @@ struct Entry {
 // Every word, by kind in the order of WordKind, within a kind in the order of the enumeration.
 const std::vector<Entry>& glossary();
 
-// The entries of a word: several if it belongs to several kinds. Ignores case, and "-" equals "_". A part of
-// a word, such as "memory", stands for all words with that part. For any other word the error suggests the
-// nearest word and lists all.
+// The entries of a word: several if it belongs to several kinds. Ignores case, and "-" equals "_". A kind,
+// such as "trust", stands for its words, and a part of a word, such as "memory", for all words with that
+// part. For any other word the error suggests the nearest word and lists all.
 Result<std::vector<Entry>> entries_of(std::string_view word);
 
 // "compile_error (error class)", the meaning, and the advice.

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "types/certificate.h"
 #include "types/enums.h"
+#include "types/generality.h"
+#include "types/sanitized.h"
+#include "types/trace.h"
 
 namespace kw::explain {
 
@@ -35,6 +39,22 @@ Words words_of(TaskMark mark);
 
 // What a check of --sanitize looks for.
 Words words_of(Sanitizer check);
+
+// A word of `generality` and `sanitized`, and why a conversation ended.
+Words words_of(ShapeGenerality shapes);
+Words words_of(FamilyOutcome outcome);
+Words words_of(SanitizerOutcome outcome);
+Words words_of(StopReason reason);
+
+// A word that is of no enumeration.
+struct NamedWords {
+  std::string_view name;
+  Words words;
+};
+// Families of inputs and kinds of other shapes.
+std::span<const NamedWords> words_of_families();
+// Empty answers and incomplete computations, which a task may let pass.
+std::span<const NamedWords> words_of_answers();
 
 // The event of a stage: "its kernels are compiled".
 std::string_view words_of(Stage stage);

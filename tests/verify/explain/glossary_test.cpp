@@ -48,6 +48,12 @@ TEST(Glossary, HasEveryValueOfEveryEnumerationOfAVerdict) {
   want(enum_words<IsolationLevel>);
   want(enum_words<Sanitizer>);
   want(enum_words<TaskMark>);
+  want(enum_words<ShapeGenerality>);
+  want(enum_words<FamilyOutcome>);
+  want(enum_words<SanitizerOutcome>);
+  want(enum_words<StopReason>);
+  for (const NamedWords& each : words_of_families()) wanted.insert(each.name);
+  for (const NamedWords& each : words_of_answers()) wanted.insert(each.name);
   EXPECT_EQ(words, wanted);
 }
 TEST(Glossary, AWordOfSeveralKindsHasSeveralEntries) {
@@ -58,6 +64,14 @@ TEST(Glossary, CaseAndHyphensDoNotMatter) {
   EXPECT_THAT(words_for("Compile-Error"), ElementsAre("compile_error"));
   EXPECT_THAT(words_for("in_process"), ElementsAre("in-process"));
 }
+TEST(Glossary, HasTheWordsOfVariedInputsSanitizersAnswersAndConversations) {
+  for (const char* word : {"given_only", "not_run", "success_fast", "zeros", "shifted_4"})
+    EXPECT_THAT(words_for(word), ElementsAre(word));
+}
+TEST(Glossary, AKindStandsForItsWords) {
+  EXPECT_THAT(words_for("trust"), ElementsAre("replay", "in-process", "interpreter"));
+  EXPECT_THAT(words_for("shapes"), ElementsAre("given", "reduced", "any", "given_only", "unknown"));
+}
 TEST(Glossary, APartStandsForAllWordsThatHaveIt) {
   EXPECT_THAT(words_for("memory"), ElementsAre("illegal_memory_access", "out_of_memory"));
 }
@@ -65,7 +79,8 @@ TEST(Glossary, AnUnknownWordSuggestsTheNearestAndListsAll) {
   auto unknown = entries_of("libary_only");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().what, "\"libary_only\" is no word of a verdict; the nearest is library_only");
-  EXPECT_THAT(unknown.error().remedy, HasSubstr("decoy, done, empty_output, error, failed"));
+  EXPECT_THAT(unknown.error().remedy,
+              HasSubstr("decoy, done, dropped, echo, empty, empty_output, error, failed"));
   auto strange = entries_of("\x1b[2Jxxxxxxxxxxxxxxxxxxxxxx");
   ASSERT_FALSE(strange);
   EXPECT_THAT(strange.error().what, Not(HasSubstr("\x1b")));
