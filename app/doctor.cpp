@@ -91,6 +91,10 @@ namespace {
 
 namespace json = boost::json;
 
+// What else helps where a package is missing.
+constexpr std::string_view choose_python =
+    "name another by --python or an active environment (VIRTUAL_ENV); in a checkout `make demo` makes one";
+
 std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -160,7 +164,7 @@ void examine_packages(const json::object& probe, Findings& found) {
       found.push_back(
           {needed ? Grade::missing : Grade::less,
            fmt::format("{}: {}", std::string_view(name), text_of(facts.as_object(), "error")),
-           needed ? fmt::format("install {} into this Python, or run `make demo`", std::string_view(name))
+           needed ? fmt::format("install {} into this Python, or {}", std::string_view(name), choose_python)
                   : "install pyarrow to read Parquet"});
     else
       found.push_back({Grade::ok, fmt::format("{} {}", std::string_view(name), version), ""});
@@ -182,7 +186,7 @@ void examine_ways(const json::object& probe, Findings& found) {
     else
       found.push_back({Grade::missing,
                        fmt::format("Triton: {} fails: {}", key, text_of(facts->as_object(), "error")),
-                       "install triton 3.6.0 as `make demo` does"});
+                       fmt::format("install triton 3.6.0 into this Python, or {}", choose_python)});
   }
   found.push_back(text_of(probe, "nvcc").empty()
                       ? Finding{Grade::less, "no nvcc: candidates in CUDA (load_inline) are skipped",

@@ -31,6 +31,7 @@ copy docs "$top"
 if [ -f README.md ]; then cp README.md "$top"; fi
 cp LICENSE "$top"
 echo "$VERSION" >"$top/VERSION"
+python3 scripts/release_pages.py "$top"
 
 if [ "$tests" = yes ]; then
   copy tests "$top"

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import venv
 
 import pytest
 
@@ -76,6 +77,13 @@ def test_doctor(run):
     assert code in (0, 1), stderr
     for word in ("torch", "triton", "2.11.0", "isolation"):
         assert word in stdout.lower(), word
+
+
+def test_doctor_of_a_python_without_packages_says_how_to_choose_another(run, tmp_path):
+    venv.create(tmp_path / "bare", symlinks=True)
+    code, stdout, stderr = run("doctor", "--python", tmp_path / "bare/bin/python", limit=120)
+    assert code == 1, stderr
+    assert "install torch into this Python, or name another by --python" in stdout and "VIRTUAL_ENV" in stdout
 
 
 @pytest.mark.parametrize("words", [("verify",), ("verify", "--no-such-option"), ("no-such-verb",),

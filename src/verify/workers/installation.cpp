@@ -121,7 +121,8 @@ Result<Python> find_python(const std::string& asked, const Installation& install
   if (runs(beside)) return Python{beside.lexically_normal(), ".venv"};
   for (const char* name : {"python3", "python"})
     if (fs::path path = on_path(name); !path.empty()) return Python{path, "PATH"};
-  return fail("no Python found", "run `make demo`, or name one that has torch and triton with --python");
+  return fail("no Python found",
+              "name one that has torch and triton with --python, or activate its environment");
 }
 
 }  // namespace kw::engine
