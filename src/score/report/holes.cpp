@@ -171,6 +171,21 @@ std::vector<score::CheckResult> checks_of(const Examined& answer, const std::opt
   return checks;
 }
 
+// Whether the prompt ends with the signature of a Triton kernel, as that of a "body" row does.
+bool ends_with_signature(std::string_view prompt) {
+  if (!trim(prompt).ends_with(':')) return false;
+  const std::size_t jit = prompt.rfind("@triton.jit");
+  if (jit == std::string_view::npos) return false;
+  const std::size_t definition = prompt.find("\ndef ", jit);
+  return definition != std::string_view::npos && !prompt.substr(definition + 1).contains("\ndef ");
+}
+
+// A row of X_sft.csv has no kind.
+bool is_body_row(const json::object& row, std::string_view prompt) {
+  if (!row.contains("kind")) return ends_with_signature(prompt);
+  return text_at(row, "kind") == "fim" && rendering_of(row) != "instruction";
+}
+
 }  // namespace
 
 std::optional<Hole> hole_of(const json::object& row, std::string_view prompt) {
@@ -178,7 +193,7 @@ std::optional<Hole> hole_of(const json::object& row, std::string_view prompt) {
   if (auto parts = pairs::parse_fim_prompt(prompt)) {
     hole.prefix = parts->prefix;
     hole.suffix = parts->suffix;
-  } else if (text_at(row, "kind") == "fim" && rendering_of(row) != "instruction") {
+  } else if (is_body_row(row, prompt)) {
     hole.prefix = prompt;
     hole.is_plain = true;
   } else {

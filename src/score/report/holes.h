@@ -14,8 +14,9 @@
 
 namespace kw::scoring {
 
-// The hole of a row: by the special tokens in its prompt, else, for rows of the kind "fim", the end of the
-// prompt ("body" rows). Empty for other rows.
+// The hole of a row: by the special tokens in its prompt, else, for rows of the kind "fim", and for rows
+// without a kind whose prompt ends with the signature of a kernel, the end of the prompt ("body" rows). Empty
+// for other rows.
 std::optional<Hole> hole_of(const boost::json::object& row, std::string_view prompt);
 
 // The prompt unchanged, as in training, with the words that end a hole.

@@ -55,8 +55,22 @@ TEST(Hole, OfABodyRowIsTheEndOfItsPrompt) {
   EXPECT_TRUE(check_hole(output)->is_good);
 }
 
+// As those of X_sft.csv.
+TEST(Hole, OfABodyRowWithoutAKindIsFoundByItsSignature) {
+  Output output = output_of({{"prompt", prefix}, {"completion", body}, {"output", body}});
+  ASSERT_TRUE(output.hole);
+  EXPECT_TRUE(output.hole->is_plain);
+  EXPECT_TRUE(check_hole(output)->is_good);
+}
+
 TEST(Hole, IsNotInOtherRows) {
   EXPECT_FALSE(output_of({{"prompt", "Write a kernel."}, {"output", body}}).hole);
+  EXPECT_FALSE(
+      output_of({{"prompt", "Write @triton.jit kernels for this function:"}, {"output", body}}).hole);
+  EXPECT_FALSE(output_of({{"prompt", prefix + body}, {"output", body}}).hole);
+  const std::string host = prefix + body + "\n\ndef host(x):\n";
+  EXPECT_FALSE(output_of({{"prompt", host}, {"output", body}}).hole);
+  EXPECT_FALSE(output_of({{"prompt", prefix}, {"output", body}, {"kind", "cu2triton"}}).hole);
 }
 
 TEST(Hole, IsNotInARequestToWriteAKernel) {
