@@ -51,7 +51,7 @@ class Batch:
             self._wire.call("POST", "/v1/evaluations/batch", body, may_be_full=True)
         except Refused as refused:
             if refused.retry_after_s is None:
-                raise self._placed(refused, chunk) from refused
+                raise self._placed(refused, chunk) from None
             self._wait_for_room(len(chunk), refused)
             return
         del self._waiting[-len(chunk):]

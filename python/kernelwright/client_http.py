@@ -100,7 +100,8 @@ class Wire:
         message = told.get("message") or f"{self._url} answered {error.code} {error.reason}"
         if 300 <= error.code < 400:
             message = f"{self._url} redirects to {error.headers.get('Location')}: give the URL of the service itself"
-        raise Refused(message, error.code, told.get("class"), told.get("field"), _retry_after(error))
+        refused = Refused(message, error.code, told.get("class"), told.get("field"), _retry_after(error))
+        raise refused from None  # the refusal says all that its cause does
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

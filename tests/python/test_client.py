@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 import time
+import traceback
 
 import pytest
 from fake_service import FakeService
@@ -79,6 +80,7 @@ def test_a_refusal_is_told_at_once(evaluator, service, status):
     with pytest.raises(Refused, match=f"told to answer {status}") as refused:
         evaluator.evaluate(reference_code="r", kernel_code="k")
     assert (refused.value.status, refused.value.error_class, refused.value.field) == (status, "told_to", "kernel_code")
+    assert "HTTPError" not in "".join(traceback.format_exception(refused.value))
     assert len(service.calls) == 1
 
 
