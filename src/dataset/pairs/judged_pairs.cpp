@@ -6,6 +6,7 @@
 #include "base/core/json.h"
 #include "base/rows/rows.h"
 #include "code/similarity/code_tokens.h"
+#include "dataset/pairs/code_labels.h"
 #include "dataset/pairs/difficulty.h"
 #include "dataset/pairs/pairs.h"
 #include "dataset/units/row.h"
@@ -66,6 +67,7 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
   row.source = judged_place(file, id, line.prompt.size());
   row.licence = stated(line.rest, "licence", file);
   row.verdict = *verdict;
+  row.labels = labels_of_code(row.completion);
   // The verifier compiles a kernel for sm_90 before it runs it.
   row.labels.compile = corpus::CompileLabel::compilable;
   row.labels.compiled_for = {"sm_90"};
@@ -77,6 +79,7 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
                                   .other_licence = stated(line.rest, "triton_licence", file)};
   take_cuda_side(row, line.rest);
   row.difficulty = difficulty_of(row.completion, harvest::Language::python);
+  row.difficulty.autotune = row.labels.autotune;
   row.id = corpus::row_key(row.prompt, row.completion);
   row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
   row.unit = row.id;

@@ -16,6 +16,7 @@
 #include "code/similarity/code_tokens.h"
 #include "dataset/extract/code_parts.h"
 #include "dataset/licence/licence.h"
+#include "dataset/pairs/code_labels.h"
 #include "dataset/pairs/code_text.h"
 #include "dataset/pairs/difficulty.h"
 #include "dataset/pairs/refusals.h"
@@ -233,7 +234,9 @@ Result<corpus::Row> hand_made_row(const fs::path& cuda, const fs::path& triton, 
   row.kind = corpus::RowKind::cu2triton;
   row.prompt = cuda_prompt(*from);
   row.completion = *to;
+  row.labels = labels_of_code(row.completion);
   row.difficulty = difficulty_of(row.completion, Language::python);
+  row.difficulty.autotune = row.labels.autotune;
   row.id = corpus::row_key(row.prompt, row.completion);
   row.renamed_sha1 = near::renamed_sha1(row.prompt + row.completion);
   row.unit = row.id;

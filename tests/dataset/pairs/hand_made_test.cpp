@@ -43,6 +43,18 @@ TEST_F(HandMade, FilesOfOneNameAreAPair) {
   EXPECT_EQ((*rows)[0].source.origin.name, folder_.filename().string());
 }
 
+TEST_F(HandMade, ARowHasTheLabelsOfItsKernels) {
+  write("scale.cu", "__global__ void scale() {}\n");
+  write("scale.py",
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef scale(x, n):\n"
+        "    at = tl.arange(0, 16)\n    tl.store(x + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)\n");
+  auto rows = read();
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  EXPECT_TRUE((*rows)[0].labels.masked_loads);
+  EXPECT_TRUE((*rows)[0].labels.self_contained);
+  EXPECT_EQ((*rows)[0].labels.compile, corpus::CompileLabel::not_tried);
+}
+
 TEST_F(HandMade, EndingsOfTheNamesAreUnderstood) {
   write("scale_cuda.cu", "__global__ void scale() {}\n");
   write("scale_triton.py", "def scale(): pass\n");

@@ -52,6 +52,36 @@ TEST_F(JudgedPairs, ALineIsARowWithItsVerdict) {
   EXPECT_EQ(row.verdict.at("trust").as_string(), "interpreter");
 }
 
+// The body of a kernel as a JSON string holds it, and a launcher that reads a shape.
+std::string line_with_kernel(const std::string& body) {
+  std::string text = line(3, "true");
+  const std::string plain = "def triton_kernel_wrapper(x): pass  # 3";
+  text.replace(
+      text.find(plain), plain.size(),
+      R"(import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n):\n)"
+      R"(    at = tl.arange(0, 16)\n    )" +
+          body +
+          R"(\n\n\ndef triton_kernel_wrapper(x):\n    kernel[(1,)](x, x, x.shape[0])\n    return x\n)");
+  return text;
+}
+
+TEST_F(JudgedPairs, ARowHasTheLabelsOfItsKernels) {
+  auto rows = read(line_with_kernel("tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)"));
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  const corpus::Labels& labels = rows->front().labels;
+  EXPECT_TRUE(labels.masked_loads);
+  EXPECT_TRUE(labels.clear_argument_shapes);
+  EXPECT_FALSE(labels.atomics);
+  EXPECT_EQ(labels.compile, corpus::CompileLabel::compilable);
+}
+
+TEST_F(JudgedPairs, AtomicsOfAKernelAreALabelOfTheRow) {
+  auto rows = read(line_with_kernel("tl.atomic_add(out + at, tl.load(x + at))"));
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  EXPECT_TRUE(rows->front().labels.atomics);
+  EXPECT_FALSE(rows->front().labels.masked_loads);
+}
+
 std::string cuda_line(bool verified) {
   std::string text = line(3, "true");
   text.replace(
