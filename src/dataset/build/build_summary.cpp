@@ -15,6 +15,7 @@
 #include "base/core/counted.h"
 #include "base/core/text.h"
 #include "dataset/build/reports.h"
+#include "dataset/licence/expression.h"
 #include "types/struct_json.h"
 
 namespace kw::dataset {
@@ -38,6 +39,11 @@ std::uint64_t short_key(const std::string& id) {
   const char* end = id.data() + std::min<std::size_t>(id.size(), 16);
   auto [stopped, error] = std::from_chars(id.data(), end, key, 16);
   return error == std::errc() && stopped == end && id.size() >= 16 ? key : std::hash<std::string>{}(id);
+}
+
+// Of all code in the row: a pair has that of both sides. Empty where one of them is unknown.
+std::string licence_of(const corpus::Row& row) {
+  return row.pair ? licence::both({row.licence.spdx, row.pair->other_licence.spdx}) : row.licence.spdx;
 }
 
 // Counts a kernel with several rows once.
@@ -97,7 +103,7 @@ void add(RowFacts& facts, const corpus::Row& row, std::optional<std::int64_t> pr
   ++facts.rows;
   ++facts.kinds[std::string(to_string(row.kind))];
   ++facts.sources[source_name(row.source.origin)];
-  ++facts.licences[known(row.licence.spdx)];
+  ++facts.licences[known(licence_of(row))];
   ++facts.splits[row.split];
   if (row.hole) {
     ++facts.nodes[row.hole->node];

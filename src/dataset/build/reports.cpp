@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/core/counted.h"
+#include "dataset/licence/expression.h"
 #include "types/card.h"
 
 namespace kw::dataset {
@@ -300,9 +301,19 @@ std::string analysis_markdown(const BuildSummary& facts) {
 
 namespace {
 
+// The hub knows no expressions: "A AND B" is two licences for it.
+std::vector<std::string> terms_of(const std::string& spdx) {
+  auto parsed = licence::parse_expression(spdx);
+  if (!parsed || parsed->kind != licence::Expression::Kind::all) return {spdx};
+  std::vector<std::string> terms;
+  for (const licence::Expression& part : parsed->parts) terms.push_back(licence::to_string(part));
+  return terms;
+}
+
 std::string licence_list(const Counts& counts) {
   std::set<std::string> ids;
-  for (const auto& [spdx, count] : counts) ids.insert(hub_licence(spdx));
+  for (const auto& [spdx, count] : counts)
+    for (const std::string& term : terms_of(spdx)) ids.insert(hub_licence(term));
   if (ids.empty()) ids.insert("other");
   std::string text = "license:\n";
   for (const std::string& id : ids) text += fmt::format("- {}\n", yaml_text(id));
@@ -370,7 +381,9 @@ std::string card(const BuildSummary& facts, const std::vector<CardConfig>& confi
       table_cell(facts.program), table_cell(benchmarks_in_words(facts.benchmarks)));
   text += usage(configs);
   text += columns;
-  text += "\n## Licences\n\nThe licence of a row is that of its source file, whose terms apply.\n";
+  text +=
+      "\n## Licences\n\nThe licence of a row is that of its source file; a pair has the "
+      "licences of both sides. Their terms apply.\n";
   text += shares("licence", rows.licences, rows.rows) + "\n## Sources\n";
   text += shares("source", rows.sources, rows.rows);
   if (!rows.leaks.empty()) {

@@ -14,6 +14,7 @@
 #include "dataset/extract/code_parts.h"
 #include "dataset/extract/harvest.h"
 #include "dataset/extract/stand_alone.h"
+#include "dataset/licence/expression.h"
 #include "dataset/licence/licence.h"
 
 namespace kw::synth {
@@ -153,7 +154,7 @@ void take_origin(const MinedSide& side, const MinedFiles& files, std::string& or
   for (const PinnedFile& pin : side.files)
     if (auto file = files.find({side.from, pin.path}); file != files.end())
       licences.insert(file->second.licence.spdx);
-  licence = fmt::format("{}", fmt::join(licences, " AND "));
+  licence = licence::both({licences.begin(), licences.end()});
   const auto main = files.find({side.from, side.files.front().path});
   if (main != files.end())
     origin = fmt::format("{}: {}", dated(main->second.origin), side.files.front().path);

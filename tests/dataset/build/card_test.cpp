@@ -33,7 +33,7 @@ TEST(Card, ListsEachLicenceOnce) {
   BuildSummary facts = small_facts();
   facts.rows.licences = {{"MIT", 2}, {"unknown", 1}, {"MIT AND BSD-3-Clause", 1}, {"Apache-2.0", 5}};
   EXPECT_THAT(front_matter(card(facts, {})),
-              HasSubstr("license:\n- \"apache-2.0\"\n- \"mit\"\n- \"other\"\n"));
+              HasSubstr("license:\n- \"apache-2.0\"\n- \"bsd-3-clause\"\n- \"mit\"\n- \"other\"\n"));
 }
 
 TEST(Card, NamesTheFilesOfEverySplit) {

@@ -83,6 +83,22 @@ TEST(RowFacts, WithoutALicenceItIsUnknown) {
   EXPECT_EQ(facts.licences.at("unknown"), 1U);
 }
 
+TEST(RowFacts, APairHasTheLicencesOfBothSidesEachOnce) {
+  RowFacts facts;
+  corpus::Row row = hole_row();
+  row.pair = corpus::PairEvidence{0.9, {}, row.source, {"Apache-2.0 AND BSD-2-Clause AND BSD-2-Clause", "a"}};
+  add(facts, row);
+  EXPECT_THAT(facts.licences, testing::ElementsAre(testing::Pair("Apache-2.0 AND BSD-2-Clause", 1)));
+}
+
+TEST(RowFacts, APairWithOneUnknownLicenceIsUnknown) {
+  RowFacts facts;
+  corpus::Row row = hole_row();
+  row.pair = corpus::PairEvidence{0.9, {}, row.source, {}};
+  add(facts, row);
+  EXPECT_THAT(facts.licences, testing::ElementsAre(testing::Pair("unknown", 1)));
+}
+
 TEST(RowFacts, TokensAreCountedWhereTheyAreKnown) {
   RowFacts facts;
   corpus::Row row = hole_row();

@@ -101,6 +101,12 @@ TEST(MinedDraft, StatesOriginsAndLicencesOfBothSides) {
   EXPECT_EQ(again->cuda_candidate, draft.cuda_candidate);
 }
 
+TEST(MinedDraft, ALicenceOfSeveralFilesIsStatedOnce) {
+  MinedFiles files = planted();
+  files.at({"pack", "pack/utils.py"}).licence.spdx = "Apache-2.0 AND BSD-2-Clause";
+  EXPECT_EQ(mined_draft(pair_of_double(), files).licence, "Apache-2.0 AND BSD-2-Clause");
+}
+
 TEST(MinedDraft, TheCandidateOfTheCudaSideHasNoHostCode) {
   Draft draft = mined_draft(pair_of_double(), planted());
   EXPECT_THAT(draft.cuda_candidate, HasSubstr("torch.cuda._compile_kernel"));
