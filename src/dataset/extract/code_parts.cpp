@@ -39,9 +39,21 @@ std::string member_owner(Node node) {
   return path ? path->substr(0, path->find('.')) : std::string();
 }
 
+// "name: Type", or "if TYPE_CHECKING:" without another branch.
+bool only_declares(Node node) {
+  if (node.is("expression_statement")) {
+    const auto parts = node.named_children();
+    return parts.size() == 1 && parts.front().is("assignment") && parts.front().field("right").is_null();
+  }
+  if (!node.is("if_statement") || !node.field("alternative").is_null()) return false;
+  const auto path = syntax::dotted_path(node.field("condition"));
+  return path && (*path == "TYPE_CHECKING" || path->ends_with(".TYPE_CHECKING"));
+}
+
 CodePart python_part(Node node, std::string_view code) {
   CodePart part{.span = {node.begin(), node.end()}, .defines = {}, .uses = {}, .decorators = {}};
   part.is_import = is_python_import(node);
+  part.only_declares = only_declares(node);
   Node definition = definition_of(node);
   const Names names = names_of(definition, code);
   part.defines = names.defines;
@@ -89,6 +101,16 @@ using NameSet = std::set<std::string, std::less<>>;
 NameSet defined_in(const CodeParts& parts) {
   NameSet names;
   for (const CodePart& part : parts.parts) names.insert(part.defines.begin(), part.defines.end());
+  return names;
+}
+
+// Under "from __future__ import annotations" no annotation is evaluated, so that names for type checkers need
+// no value.
+NameSet defined_when_run(const CodeParts& parts, std::string_view code) {
+  if (code.contains("from __future__ import annotations")) return defined_in(parts);
+  NameSet names;
+  for (const CodePart& part : parts.parts)
+    if (!part.only_declares) names.insert(part.defines.begin(), part.defines.end());
   return names;
 }
 
@@ -207,7 +229,7 @@ bool parses(std::string_view code, Language language) {
 
 std::vector<std::string> undefined_names(std::string_view python) {
   const CodeParts parts = code_parts(python, Language::python);
-  const NameSet defined = defined_in(parts);
+  const NameSet defined = defined_when_run(parts, python);
   std::set<std::string> missing;
   for (const CodePart& part : parts.parts) {
     std::string_view text = python.substr(part.span.begin, part.span.end - part.span.begin);

@@ -22,6 +22,7 @@ struct DecoratorPart {
 struct CodePart {
   corpus::Span span;  // from the first decorator
   bool is_import = false;
+  bool only_declares = false;  // of Python: binds none of its names when it runs
   std::vector<std::string> defines;
   std::vector<std::string> uses;  // without those of decorators
   std::vector<DecoratorPart> decorators;
@@ -62,7 +63,8 @@ std::optional<CallShape> call_shape(std::string_view python);
 bool parses(std::string_view code, Language language);
 
 // Names that the Python code uses at module level or deeper and nothing in it defines, no builtins; sorted.
-// A relative import is named as written ("from ..utils").
+// A relative import is named as written ("from ..utils"). A bare annotation and a branch for type checkers
+// define no name.
 std::vector<std::string> undefined_names(std::string_view python);
 
 // The lines of decorators whose names nothing in the Python code defines.

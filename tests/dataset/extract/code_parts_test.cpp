@@ -44,6 +44,25 @@ TEST(UndefinedNames, NamesThatNothingDefinesAreFound) {
               IsEmpty());
 }
 
+TEST(UndefinedNames, ABareAnnotationDefinesNoName) {
+  EXPECT_THAT(undefined_names("device: str\n\ndef f(x):\n    return x.to(device)\n"), ElementsAre("device"));
+  EXPECT_THAT(undefined_names("device: str = 'cpu'\n\ndef f(x):\n    return x.to(device)\n"), IsEmpty());
+}
+
+TEST(UndefinedNames, ABranchForTypeCheckersDefinesNoName) {
+  const std::string head = "import typing\n\nif typing.TYPE_CHECKING:\n    device: str\n";
+  const std::string use = "\ndef f(x):\n    return x.to(device)\n";
+  EXPECT_THAT(undefined_names(head + use), ElementsAre("device"));
+  EXPECT_THAT(undefined_names(head + "else:\n    device = 'cpu'\n" + use), IsEmpty());
+}
+
+TEST(UndefinedNames, AnnotationsThatAreNotEvaluatedMayUseTypeCheckersNames) {
+  const std::string rest =
+      "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor\n\ndef f(x: Tensor): ...\n";
+  EXPECT_THAT(undefined_names(rest), ElementsAre("Tensor"));
+  EXPECT_THAT(undefined_names("from __future__ import annotations\n" + rest), IsEmpty());
+}
+
 TEST(UndefinedNames, ARelativeImportDefinesNothingThatExists) {
   EXPECT_THAT(undefined_names("from ..utils import f\nf()\n"), ElementsAre("from ..utils import f"));
 }
