@@ -211,8 +211,17 @@ bool is_worth_it(const corpus::Unit& unit, std::string_view text, const Cut& cut
   return holds_code(completion, language_of(unit.kind));
 }
 
-bool has_middle(const std::vector<Cut>& cuts, Span middle) {
-  return std::ranges::any_of(cuts, [&](const Cut& cut) { return cut.middle == middle; });
+bool has_code(const std::vector<Cut>& cuts, Span code) {
+  return std::ranges::any_of(cuts, [&](const Cut& cut) { return cut.code == code; });
+}
+
+// A block begins with its indentation; the call that is all of it does not.
+Span without_blanks(std::string_view text, Span middle) {
+  if (middle.begin >= middle.end || middle.end > text.size()) return middle;
+  const std::string_view code = trim(text.substr(middle.begin, middle.end - middle.begin));
+  if (code.empty()) return middle;
+  const auto begin = static_cast<std::size_t>(code.data() - text.data());
+  return {begin, begin + code.size()};
 }
 
 }  // namespace
@@ -231,7 +240,10 @@ std::vector<Cut> possible_cuts(const corpus::Unit& unit, const KernelCode& kerne
       continue;
     const std::uint64_t place = mixed(hole.middle.begin * 0x9e3779b97f4a7c15U + hole.middle.end);
     const std::uint64_t hash = hash_of(hole.node, start ^ place);
-    Cut cut{.node = std::move(hole.node), .middle = hole.middle, .hash = hash};
+    Cut cut{.node = std::move(hole.node),
+            .middle = hole.middle,
+            .code = without_blanks(kernel.text, hole.middle),
+            .hash = hash};
     if (is_worth_it(unit, kernel.text, cut, options)) all.push_back(std::move(cut));
   }
   return all;
@@ -251,7 +263,7 @@ std::vector<Cut> choose_cuts(std::vector<Cut> all, const FimOptions& options) {
     unsigned taken = 0;
     for (const Cut& cut : all) {
       if (taken == most) break;
-      if (cut.node != node || has_middle(chosen, cut.middle)) continue;
+      if (cut.node != node || has_code(chosen, cut.code)) continue;
       chosen.push_back(cut);
       ++taken;
     }

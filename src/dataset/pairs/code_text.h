@@ -43,6 +43,7 @@ std::string fenced(std::string_view code, std::string_view language);
 struct Cut {
   std::string node;
   corpus::Span middle;            // in the kernel's text
+  corpus::Span code;              // the middle without white space at its ends
   std::uint64_t hash = 0;         // of the unit, the seed and the place: the source of random choices
   std::uint32_t occurrences = 0;  // of its text in the build; 0: not counted
 };

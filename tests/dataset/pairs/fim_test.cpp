@@ -69,6 +69,15 @@ TEST(FimRows, SignatureIsThePromptAndTheBodyIsTheCompletion) {
   EXPECT_EQ(row->prompt + row->completion, scale().text);
 }
 
+TEST(FimRows, ABlockOfOneCallGivesOneRow) {
+  auto rows =
+      rows_of(test::unit_of(UnitKind::triton, "kernel",
+                            {.text = "@triton.jit\ndef kernel(x_ptr, n):\n    if n > 0:\n"
+                                     "        tl.store(x_ptr + n * 128 + 17, tl.load(x_ptr + n))\n"}));
+  EXPECT_NE(row_with(rows, "block", "psm"), nullptr);
+  EXPECT_EQ(row_with(rows, "call", "psm"), nullptr);
+}
+
 TEST(FimRows, ContextStandsBeforeTheSignature) {
   Unit unit = scale();
   unit.context = "import triton\nimport triton.language as tl\n";
