@@ -120,7 +120,9 @@ class ContextBuilder {
     std::string_view local = std::string_view(need.path).substr(0, need.path.find('.'));
     if (given_.contains(local)) return;
     Found found = modules_.resolve(need.file, need.path);
-    if (found.kind != Found::Kind::external && found.kind != Found::Kind::builtin)
+    // Code of another file may import what the unit's own file defines.
+    const bool own_file = found.kind == Found::Kind::statement && found.file == file_;
+    if (found.kind != Found::Kind::external && found.kind != Found::Kind::builtin && !own_file)
       own_import(need.file, local);
     switch (found.kind) {
       case Found::Kind::builtin:

@@ -47,6 +47,17 @@ TEST(Context, StatesHowTheFileImportsWhatTheTextDefines) {
   EXPECT_EQ(named(units, "f").own_imports, "from pkg.tools import half\n");
 }
 
+TEST(Context, ImportsNothingFromTheUnitsOwnFile) {
+  auto units = units_of(
+      {{"pkg/__init__.py", ""},
+       {"pkg/tools.py", imports_with_os + "def halves():\n    return True\n\n@triton.jit\ndef half(x):\n"
+                                          "    tl.store(x, 2)\n"},
+       {"pkg/ops.py", imports_with_os + "from pkg.tools import half, halves\ndef launch(x):\n"
+                                        "    half[(1,)](x if halves() else None)\n"}});
+  EXPECT_THAT(named(units, "half").launcher.text, HasSubstr("halves()"));
+  EXPECT_EQ(named(units, "half").launcher.own_imports, "");
+}
+
 TEST(Context, MakesAModuleOfWhatIsUsedOfOne) {
   auto units =
       units_of({{"pkg/__init__.py", "from . import tools\n"},
