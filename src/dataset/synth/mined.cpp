@@ -181,40 +181,53 @@ Draft mined_draft(const MinedPair& pair, const MinedFiles& files) {
   draft.cuda.clear();
   draft.cuda_candidate.clear();
   draft.stage = "source";
-  draft.reason = fmt::format("{}: {}", pair.name, done.error());
+  draft.reason = done.error();
   return draft;
 }
 
 namespace {
 
-using Paths = std::set<std::pair<std::string, std::string>>;
+// The SHA-256 of the pinned files, by the source's name and the path.
+using Pins = std::map<std::pair<std::string, std::string>, std::string>;
 
-Paths wanted_paths(const std::vector<MinedPair>& pairs) {
-  Paths paths;
+Pins pins_of(const std::vector<MinedPair>& pairs) {
+  Pins pins;
   for (const MinedPair& pair : pairs)
     for (const MinedSide* side : {&pair.cuda, &pair.triton})
-      for (const PinnedFile& pin : side->files) paths.emplace(side->from, pin.path);
-  return paths;
+      for (const PinnedFile& pin : side->files) pins.emplace(std::pair(side->from, pin.path), pin.sha256);
+  return pins;
 }
 
-Result<> read_source(const std::string& path, const MinedSources& sources, const Paths& wanted,
+// A folder may have another name than its repository: a file of the pinned content is the pinned one.
+void take_file(const corpus::SourceFile& file, const Pins& pins, MinedFiles& files) {
+  for (const auto& [key, sha256] : pins) {
+    if (key.second != file.path) continue;
+    if (sha256_hex(file.bytes) == sha256)
+      files.insert_or_assign(key, file);
+    else if (key.first == file.origin.name)
+      files.emplace(key, file);
+  }
+}
+
+Result<> read_source(const std::string& path, const MinedSources& sources, const Pins& pins,
                      NamedDrafts& made, MinedFiles& files) {
   auto origin = collect::identify(path);
   if (!origin) return std::unexpected(origin.error());
-  made.identities.push_back(identity_text(*origin));
+  made.sources.push_back(origin_text(*origin));
+  ReadFiles read_files;
   collect::Sink sink;
   sink.wants = [&](const std::string& name) {
-    return std::ranges::any_of(wanted, [&](const auto& each) { return name.ends_with(each.second); });
+    return std::ranges::any_of(pins, [&](const auto& each) { return name.ends_with(each.first.second); });
   };
   sink.matters = [](std::string_view) { return true; };
-  sink.take = [&](corpus::SourceFile file) {
-    if (!licence::allowed(file.licence.spdx, sources.licences)) return;
-    std::pair key(file.origin.name, file.path);
-    if (wanted.contains(key)) files.emplace(std::move(key), std::move(file));
+  sink.take = [&](const corpus::SourceFile& file) {
+    read_files.add(file);
+    if (licence::allowed(file.licence.spdx, sources.licences)) take_file(file, pins, files);
   };
   sink.skip = [](const collect::Skipped&) {};
-  auto read = collect::collect(path, {}, sink);
-  return read ? Result<>() : std::unexpected(read.error());
+  if (auto read = collect::collect(path, {}, sink); !read) return std::unexpected(read.error());
+  made.identities.push_back(read_files.identity(*origin));
+  return {};
 }
 
 // Equal manifests have equal hashes.
@@ -243,10 +256,10 @@ Result<NamedDrafts> read_mined(const MinedSources& sources) {
   });
   NamedDrafts made;
   made.identities.push_back(fmt::format("manifest {}", manifest_hash(*pairs)));
-  const Paths wanted = wanted_paths(*pairs);
+  const Pins pins = pins_of(*pairs);
   MinedFiles files;
   for (const std::string& path : sources.paths)
-    if (auto read = read_source(path, sources, wanted, made, files); !read)
+    if (auto read = read_source(path, sources, pins, made, files); !read)
       return std::unexpected(read.error());
   for (const MinedPair& pair : *pairs) {
     made.drafts.push_back(mined_draft(pair, files));

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/core/crypto.h"
 #include "base/core/text.h"
 #include "dataset/collect/collect.h"
 #include "dataset/extract/code_parts.h"
@@ -21,10 +22,12 @@ namespace {
 // Why the file cannot be executed without its package; empty where it can.
 std::string lacks(const std::string& code, const std::vector<harvest::Binding>& bindings) {
   if (!harvest::parses(code, harvest::Language::python)) return "it does not parse";
-  for (const harvest::Binding& binding : bindings)
-    if (binding.is_import && !harvest::is_known_module(binding.meaning))
-      return fmt::format("it imports {}",
-                         shorten(binding.meaning.substr(0, binding.meaning.find('.', 1)), 80));
+  for (const harvest::Binding& binding : bindings) {
+    if (!binding.is_import || harvest::is_known_module(binding.meaning)) continue;
+    const std::string module = binding.meaning.substr(0, binding.meaning.find('.'));
+    return module.empty() ? "it imports from its own package"
+                          : fmt::format("it imports {}", shorten(module, 80));
+  }
   const auto names = harvest::undefined_names(code);
   return names.empty() ? "" : fmt::format("nothing defines {}", shorten(names.front(), 80));
 }
@@ -53,8 +56,20 @@ std::string origin_text(const corpus::Origin& origin) {
   return origin.version.empty() ? origin.name : fmt::format("{} {}", origin.name, origin.version);
 }
 
-std::string identity_text(const corpus::Origin& origin) {
-  return fmt::format("{} {}", origin_text(origin), origin.sha256.empty() ? origin.commit : origin.sha256);
+corpus::Place place_of(const corpus::SourceFile& file) {
+  return {.origin = file.origin, .path = file.path, .block = file.block, .span = {0, file.bytes.size()}};
+}
+
+void ReadFiles::add(const corpus::SourceFile& file) {
+  lines_ += fmt::format("{} {} {}\n", sha256_hex(file.bytes), file.licence.spdx, file.path);
+}
+
+// Files of a folder may change, also those of a checkout under the same commit.
+std::string ReadFiles::identity(const corpus::Origin& origin) const {
+  std::string text = origin_text(origin);
+  if (!origin.sha256.empty()) return fmt::format("{} {}", text, origin.sha256);
+  if (!origin.commit.empty()) text += " " + origin.commit;
+  return fmt::format("{} files {}", text, sha256_hex(lines_));
 }
 
 std::vector<Draft> named_drafts(const corpus::SourceFile& file, std::uint64_t seed) {
@@ -85,11 +100,13 @@ Result<NamedDrafts> read_named(const NamedSources& sources) {
   for (const std::string& path : sources.paths) {
     auto origin = collect::identify(path);
     if (!origin) return std::unexpected(origin.error());
-    made.identities.push_back(identity_text(*origin));
+    made.sources.push_back(origin_text(*origin));
+    ReadFiles read_files;
     collect::Sink sink;
     sink.wants = [](const std::string& name) { return name.ends_with(".py"); };
     sink.matters = [](std::string_view bytes) { return bytes.contains("triton"); };
     sink.take = [&](const corpus::SourceFile& file) {
+      read_files.add(file);
       if (!licence::allowed(file.licence.spdx, sources.licences)) return;
       for (Draft& draft : named_drafts(file, sources.seed)) {
         if (!wanted(draft)) continue;
@@ -99,6 +116,7 @@ Result<NamedDrafts> read_named(const NamedSources& sources) {
     };
     sink.skip = [](const collect::Skipped&) {};
     if (auto read = collect::collect(path, {}, sink); !read) return std::unexpected(read.error());
+    made.identities.push_back(read_files.identity(*origin));
   }
   return made;
 }

@@ -17,8 +17,20 @@ std::vector<Draft> named_drafts(const corpus::SourceFile& file, std::uint64_t se
 
 // "flag-gems 5.0.2"; of a checkout its name.
 std::string origin_text(const corpus::Origin& origin);
-// The same with the SHA-256 of the archive or the commit of the checkout.
-std::string identity_text(const corpus::Origin& origin);
+// What tells a source from another state of it.
+class ReadFiles {
+ public:
+  void add(const corpus::SourceFile& file);
+  // The origin's text with the SHA-256 of the archive; of a folder, with the commit and the SHA-256 of the
+  // files that were added.
+  std::string identity(const corpus::Origin& origin) const;
+
+ private:
+  std::string lines_;  // of each file SHA-256, licence and path
+};
+
+// The whole file.
+corpus::Place place_of(const corpus::SourceFile& file);
 
 struct NamedSources {
   std::vector<std::string> paths;     // folders, checkouts, archives
@@ -29,7 +41,8 @@ struct NamedSources {
 
 struct NamedDrafts {
   std::vector<Draft> drafts;            // numbered from 0, in the order of the files
-  std::vector<std::string> identities;  // of the sources: name, version, SHA-256 or commit
+  std::vector<std::string> sources;     // names and versions
+  std::vector<std::string> identities;  // of the sources, and of the manifest of mined pairs
 };
 
 Result<NamedDrafts> read_named(const NamedSources& sources);

@@ -13,6 +13,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "dataset/synth/settings_change.h"
 
 namespace kw::synth {
 namespace fs = std::filesystem;
@@ -54,11 +55,12 @@ Result<> check_identity(const fs::path& folder, const SynthSettings& settings) {
   auto text = read_file(file);
   if (!text) return std::unexpected(text.error());
   if (canonical_json_text(*text) == wanted) return {};
-  return fail(
-      fmt::format("{} was made with other settings: {}", folder.string(), canonical_json_text(*text)),
-      fmt::format("these are {}; choose another --output, or the same --source, --seed, --families and "
-                  "thresholds",
-                  wanted));
+  auto before = parse_json(*text);
+  if (!before || !before->is_object())
+    return fail(fmt::format("{} is damaged", file.string()), "choose another --output");
+  return fail(fmt::format("{} was made with other settings: {}", folder.string(),
+                          settings_change(before->get_object(), identity_of(settings))),
+              "choose another --output, or give the settings and sources that the folder was made with");
 }
 
 Result<Fd> lock_of(const fs::path& folder) {

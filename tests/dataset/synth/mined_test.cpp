@@ -146,26 +146,25 @@ TEST(MinedDraft, AFileThatDiffersFromItsPinIsRefused) {
   Draft draft = mined_draft(pair_of_double(), files);
   EXPECT_EQ(draft.kernel + draft.cuda + draft.cuda_candidate, "");
   EXPECT_EQ(draft.stage, "source");
-  EXPECT_THAT(
-      draft.reason,
-      testing::StartsWith("double: csrc/double.cu of cuda-code is not the pinned one: its SHA-256 is "));
+  EXPECT_THAT(draft.reason,
+              testing::StartsWith("csrc/double.cu of cuda-code is not the pinned one: its SHA-256 is "));
 }
 
 TEST(MinedDraft, AMissingSourceOrFileIsNamed) {
   MinedFiles files = planted();
   files.erase({"pack", "pack/utils.py"});
-  EXPECT_EQ(mined_draft(pair_of_double(), files).reason, "double: pack has no file pack/utils.py");
+  EXPECT_EQ(mined_draft(pair_of_double(), files).reason, "pack has no file pack/utils.py");
   files.erase({"pack", "pack/double.py"});
-  EXPECT_EQ(mined_draft(pair_of_double(), files).reason, "double: pack is not among --from");
+  EXPECT_EQ(mined_draft(pair_of_double(), files).reason, "pack is not among --from");
 }
 
 TEST(MinedDraft, ANameThatNoFileDefinesIsNamed) {
   MinedPair pair = pair_of_double();
   pair.cuda.names = {"triple_kernel"};
-  EXPECT_EQ(mined_draft(pair, planted()).reason, "double: cuda-code needs triple_kernel");
+  EXPECT_EQ(mined_draft(pair, planted()).reason, "cuda-code needs triple_kernel");
   pair = pair_of_double();
   pair.triton.files.pop_back();
-  EXPECT_THAT(mined_draft(pair, planted()).reason, HasSubstr("double: pack needs "));
+  EXPECT_THAT(mined_draft(pair, planted()).reason, HasSubstr("pack needs "));
 }
 
 TEST(MinedDraft, OnlyEqualPairsAreDuplicates) {
@@ -251,8 +250,11 @@ TEST(ReadMined, ReadsFoldersAndRefusesAnotherLicence) {
   EXPECT_EQ(made->drafts[0].reason, "");
   EXPECT_EQ(made->drafts[0].cuda_licence, "MIT");
   EXPECT_EQ(made->identities.size(), 3U);
+  std::filesystem::rename(root / "b", root / "b-main");
+  sources.paths.back() = (root / "b-main").string();
+  EXPECT_EQ(read_mined(sources)->drafts[0].reason, "");
   sources.licences = {"Apache-2.0"};
-  EXPECT_EQ(read_mined(sources)->drafts[0].reason, "rms: a is not among --from");
+  EXPECT_EQ(read_mined(sources)->drafts[0].reason, "a is not among --from");
   sources.families = {"loss"};
   EXPECT_TRUE(read_mined(sources)->drafts.empty());
 }

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
+#include "base/core/files.h"
 #include "dataset/synth/operations.h"
 
 namespace kw::synth {
@@ -51,7 +54,7 @@ TEST(NamedDrafts, AFileWithoutKernelsGivesNone) {
 TEST(NamedDrafts, AFileThatNeedsItsPackageGivesAReasonAndNoKernel) {
   const std::string function = "def sigmoid(x):\n    kernel[(1,)](x, 1)\n    return x\n";
   for (const auto& [more, why] : {std::pair{"from pack.runtime import device\n", "it imports pack"},
-                                  std::pair{"from .. import device\n", "it imports ."},
+                                  std::pair{"from .. import device\n", "it imports from its own package"},
                                   std::pair{"SIZE = LIMIT\n", "nothing defines LIMIT"}}) {
     auto drafts = named_drafts(file_of(head + more + function), 0);
     ASSERT_EQ(drafts.size(), 1U);
@@ -59,6 +62,21 @@ TEST(NamedDrafts, AFileThatNeedsItsPackageGivesAReasonAndNoKernel) {
     EXPECT_EQ(drafts[0].stage, "rewrite");
     EXPECT_THAT(drafts[0].reason, HasSubstr(why));
   }
+}
+
+TEST(ReadNamed, AChangedFileOfAFolderIsAnotherIdentity) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "named";
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(root);
+  const NamedSources sources{.paths = {root.string()}, .families = {}, .licences = {"MIT"}, .seed = 0};
+  const std::string text = "# SPDX-License-Identifier: MIT\n" + head + "def sigmoid(x):\n    return x\n";
+  ASSERT_TRUE(write_file(root / "sigmoid.py", text));
+  const auto first = read_named(sources);
+  ASSERT_TRUE(first) << first.error().what;
+  EXPECT_EQ(first->sources, std::vector<std::string>{"named"});
+  EXPECT_EQ(read_named(sources)->identities, first->identities);
+  ASSERT_TRUE(write_file(root / "sigmoid.py", text + "# changed\n"));
+  EXPECT_NE(read_named(sources)->identities, first->identities);
 }
 
 TEST(ReferenceOf, CallsTheOperationOnInputsInItsDomain) {

@@ -101,7 +101,7 @@ TEST_F(SynthFolders, AnotherSourceIsRefused) {
   settings_.source = Source::cuda;
   auto folder = SynthFolder::open(path_, settings_);
   ASSERT_FALSE(folder.has_value());
-  EXPECT_THAT(folder.error().remedy, HasSubstr("--source"));
+  EXPECT_THAT(folder.error().what, testing::EndsWith("other settings: --source pytorch (now cuda)"));
 }
 
 TEST_F(SynthFolders, OtherSettingsAreRefused) {
@@ -109,9 +109,27 @@ TEST_F(SynthFolders, OtherSettingsAreRefused) {
     ASSERT_TRUE(SynthFolder::open(path_, settings_).has_value());
   }
   settings_.seed = 4;
+  settings_.families = {"norm"};
   auto folder = SynthFolder::open(path_, settings_);
   ASSERT_FALSE(folder.has_value());
-  EXPECT_THAT(folder.error().what, HasSubstr("other settings"));
+  EXPECT_THAT(folder.error().what,
+              testing::EndsWith("other settings: --seed 0 (now 4); --families all (now norm)"));
+}
+
+TEST_F(SynthFolders, ChangedSourcesAreNamedWithoutTheirHashes) {
+  const std::string old_hash(64, 'a');
+  const std::string new_hash(64, 'b');
+  settings_.source = Source::mined;
+  settings_.sources = {"manifest " + old_hash, "pack 1.2 " + old_hash, "code files " + old_hash};
+  {
+    ASSERT_TRUE(SynthFolder::open(path_, settings_).has_value());
+  }
+  settings_.sources = {"manifest " + old_hash, "pack 1.3 " + old_hash, "code files " + new_hash};
+  auto folder = SynthFolder::open(path_, settings_);
+  ASSERT_FALSE(folder.has_value());
+  EXPECT_THAT(folder.error().what,
+              testing::EndsWith("other settings: --from code has changed; --from pack 1.2 is missing now; "
+                                "--from pack 1.3 is new"));
 }
 
 TEST_F(SynthFolders, AFolderInUseIsRefused) {
