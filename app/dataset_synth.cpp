@@ -33,6 +33,7 @@ using SynthClock = std::chrono::steady_clock;
 
 // Drafts are made for so many sources at a time, then judged: an interruption loses at most their drafts.
 constexpr std::uint64_t sources_at_a_time = 256;
+constexpr std::uint64_t sources_drawn = 100;
 constexpr std::size_t reasons_shown = 5;
 constexpr const char* licence_of_references = "Apache-2.0";
 constexpr const char* licence_of_kernels = "BSD-3-Clause";  // the compiler's, PyTorch's
@@ -133,8 +134,9 @@ class Synth {
         folder_(folder),
         plan_(std::move(plan)),
         named_(std::move(named)),
-        count_(synth::takes_kernels(flags.source) ? std::min<std::uint64_t>(flags.count, named_.size())
-                                                  : flags.count),
+        count_(synth::takes_kernels(flags.source)
+                   ? std::min<std::uint64_t>(flags.count.value_or(named_.size()), named_.size())
+                   : flags.count.value_or(sources_drawn)),
         watch_(watch_of(flags.quiet)) {}
 
   async::Task<int> run(PythonChild python) {
@@ -158,6 +160,9 @@ class Synth {
   }
 
   std::uint64_t judged() const { return judged_; }
+  std::uint64_t count() const { return count_; }
+  // Kernels of --from that --count leaves out.
+  std::uint64_t left() const { return named_.size() - std::min<std::uint64_t>(count_, named_.size()); }
   std::uint64_t unjudged() const { return unjudged_; }
 
  private:
@@ -197,7 +202,7 @@ class Synth {
     options.stop = [this] { return stopping_.load(); };
     if (watch_.progress)
       options.progress = [this, first = folder_.next_number()](std::size_t done, std::size_t) {
-        watch_.progress("compile", first + done, flags_.count);
+        watch_.progress("compile", first + done, count_);
       };
     return options;
   }
@@ -216,16 +221,17 @@ class Synth {
       if (!draft.cuda_candidate.empty()) jobs.emplace_back(cuda_job_of(draft, flags_.seed));
       by_id[synth::id_of(flags_.seed, draft)].draft = &draft;
     }
-    const std::size_t all = jobs.size();
+    const std::size_t all = open.size();
     std::size_t done = 0;
     PipelineHooks hooks{.judged = [&](const Job& job, const Verdict& verdict) -> Result<> {
-                          if (watch_.progress) watch_.progress("judge", ++done, all);
                           const bool cuda = job.id.ends_with(cuda_suffix);
                           const std::string id =
                               cuda ? job.id.substr(0, job.id.size() - cuda_suffix.size()) : job.id;
                           Sides& sides = by_id.at(id);
                           (cuda ? sides.cuda : sides.triton) = verdict;
-                          return sides.complete() ? keep(sides) : Result<>();
+                          if (!sides.complete()) return Result<>();
+                          if (watch_.progress) watch_.progress("judge", ++done, all);
+                          return keep(sides);
                         },
                         .bad_row = [](const RowError&) {},
                         .done_before = [](const Job&, const std::string&) -> Result<bool> { return false; },
@@ -276,8 +282,29 @@ Result<> check_families(synth::Source source, const std::vector<std::string>& fa
   return {};
 }
 
-void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::Source source, double seconds,
-                  const std::string& out) {
+// The most frequent first.
+std::vector<std::pair<std::uint64_t, std::string>> ranked(
+    const std::map<std::string, std::uint64_t>& reasons) {
+  std::vector<std::pair<std::uint64_t, std::string>> list;
+  for (const auto& [reason, count] : reasons) list.emplace_back(count, reason);
+  std::ranges::sort(list, std::greater());
+  return list;
+}
+
+void print_reasons(const std::map<std::string, std::uint64_t>& reasons, const std::string& out) {
+  std::size_t shown = 0;
+  std::uint64_t others = 0;
+  for (const auto& [count, reason] : ranked(reasons)) {
+    if (shown++ < reasons_shown)
+      fmt::print("without a kernel  {}: {}\n", count, for_log(reason));
+    else
+      others += count;
+  }
+  if (others > 0) fmt::print("                  and {} more in {}/drafts.jsonl\n", others, out);
+}
+
+void print_yields(const synth::SynthFolder& folder, const Synth& synth, const DatasetSynthFlags& flags,
+                  const std::vector<std::string>& sources, double seconds) {
   synth::Yield all;
   fmt::print("{:<17} {:>8} {:>9} {:>10} {:>11} {:>9} {:>7}\n", "family", "sources", "compiled", "rewritten",
              "duplicates", "verified", "repair");
@@ -296,17 +323,17 @@ void print_yields(const synth::SynthFolder& folder, const Synth& synth, synth::S
     all.cuda_verified += yield.cuda_verified;
   }
   print("all", all);
-  if (source == synth::Source::cuda || source == synth::Source::mined)
+  if (flags.source == synth::Source::cuda || flags.source == synth::Source::mined)
     fmt::print("CUDA side         {} of {} pairs verified on a GPU\n", all.cuda_verified, all.verified);
-  std::vector<std::pair<std::uint64_t, std::string>> reasons;
-  for (const auto& [reason, count] : folder.reasons()) reasons.emplace_back(count, reason);
-  std::ranges::sort(reasons, std::greater());
-  for (std::size_t i = 0; i < std::min(reasons_shown, reasons.size()); ++i)
-    fmt::print("without a kernel  {}: {}\n", reasons[i].first, for_log(reasons[i].second));
+  if (!sources.empty())
+    fmt::print("taken from        {}\n", for_log(fmt::format("{}", fmt::join(sources, ", "))));
+  if (synth.left() > 0)
+    fmt::print("left for later    {} of {}, over --count\n", synth.left(), synth.left() + synth.count());
+  print_reasons(folder.reasons(), flags.out);
   if (synth.judged() > 0)
     fmt::print("judged now        {} in {:.0f} s, {:.0f} a minute\n", synth.judged(), seconds,
                static_cast<double>(synth.judged()) * 60 / std::max(seconds, 1e-3));
-  fmt::print("pairs             {0}/pairs.jsonl\nrepair            {0}/repair.jsonl\n", out);
+  fmt::print("pairs             {0}/pairs.jsonl\nrepair            {0}/repair.jsonl\n", flags.out);
 }
 
 }  // namespace
@@ -324,6 +351,31 @@ Result<synth::NamedDrafts> named_drafts_of(const DatasetSynthFlags& flags) {
                             .families = flags.families,
                             .licences = licence::permissive(),
                             .seed = flags.seed});
+}
+
+// Why none of the sources has a kernel: the reasons with the numbers of their drafts, the most frequent
+// first.
+std::string reasons_of(const std::vector<synth::Draft>& drafts) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const synth::Draft& draft : drafts) ++counts[draft.reason];
+  std::vector<std::string> parts;
+  for (const auto& [count, reason] : ranked(counts))
+    if (parts.size() < reasons_shown) parts.push_back(fmt::format("{} ({})", for_log(reason), count));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+Result<> check_any_kernel(synth::Source source, const synth::NamedDrafts& named) {
+  if (!synth::takes_kernels(source) ||
+      std::ranges::any_of(named.drafts, [](const synth::Draft& draft) { return !draft.kernel.empty(); }))
+    return {};
+  const std::string from = for_log(fmt::format("{}", fmt::join(named.sources, ", ")));
+  if (!named.drafts.empty())
+    return fail(fmt::format("no kernel of {} can be taken: {}", from, reasons_of(named.drafts)),
+                "give other sources with --from");
+  return source == synth::Source::named
+             ? fail(fmt::format("no kernel of {} has the name of an operation of PyTorch", from),
+                    "give other sources with --from, or leave out --families")
+             : fail("the manifest has no pair of these families", "leave out --families");
 }
 
 Result<> check_from(const DatasetSynthFlags& flags) {
@@ -355,6 +407,7 @@ int dataset_synth(const DatasetSynthFlags& flags) {
   settings.near.shingle_tokens = static_cast<unsigned>(flags.near.shingle_tokens);
   auto named = named_drafts_of(flags);
   if (!named) return failed(named.error());
+  if (auto any = check_any_kernel(flags.source, *named); !any) return failed(any.error());
   settings.sources = std::move(named->identities);
   auto folder = synth::SynthFolder::open(flags.out, settings);
   if (!folder) return failed(folder.error());
@@ -368,7 +421,7 @@ int dataset_synth(const DatasetSynthFlags& flags) {
   Synth synth(session, flags, *folder, std::move(*plan), std::move(named->drafts));
   int status = session.run([&] { return synth.run(std::move(*python)); }, [] {});
   const double seconds = std::chrono::duration<double>(SynthClock::now() - begin).count();
-  if (!flags.quiet) print_yields(*folder, synth, flags.source, seconds, flags.out);
+  if (!flags.quiet) print_yields(*folder, synth, flags, named->sources, seconds);
   if (synth.unjudged() > 0)
     fmt::print(stderr, "{} no verdict; the same command judges again\n",
                counted(synth.unjudged(), "pair got", "pairs got"));

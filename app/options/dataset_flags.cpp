@@ -320,8 +320,9 @@ void DatasetSynthFlags::add(CLI::App& app) {
   app.add_option("--output,--out,-o", out, "folder of the set; an existing one is continued")
       ->required()
       ->type_name("DIR");
-  add_parsed<std::uint64_t>(app, "--count", count, whole(1, 100'000'000),
-                            "number of sources that are drawn in all [100]")
+  add_parsed<std::optional<std::uint64_t>>(
+      app, "--count", count, [](const std::string& text) { return given(parse_whole(text, 1, 100'000'000)); },
+      "number of sources in all [100 drawn ones; of --source named and mined every one]")
       ->type_name("N");
   add_parsed<std::uint64_t>(app, "--seed", seed, whole(0, ~std::uint64_t{0} >> 12U),
                             "seed of the sources [0]")
@@ -341,7 +342,8 @@ void DatasetSynthFlags::add(CLI::App& app) {
     std::ranges::copy(synth::families_of(each), std::back_inserter(known));
   std::ranges::sort(known);
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  limit_to(
+  // The verb checks them: each source has its own.
+  with_words(
       app.add_option("--families", families,
                      fmt::format("families of sources [all]; PyTorch: {}; CUDA: {}; named: {}; mined: {}",
                                  fmt::join(synth::families_of(synth::Source::pytorch), ", "),

@@ -147,7 +147,7 @@ struct DatasetExportFlags {
 
 struct DatasetSynthFlags {
   std::string out;
-  std::uint64_t count = 100;
+  std::optional<std::uint64_t> count;  // empty: 100 that are drawn, all kernels that are taken
   std::uint64_t seed = 0;
   synth::Source source = synth::Source::pytorch;
   std::vector<std::string> from;

@@ -224,6 +224,36 @@ def test_a_kernel_of_an_in_place_operation_has_to_change_its_input(scratch, run)
     assert repair["name"] == "abs_" and "changed in place" in repair["verdict"]["error"]
 
 
+def test_a_count_below_the_kernels_is_stated(scratch, run):
+    folder = scratch / "named_one"
+    code, stdout, stderr = run("dataset", "synth", "--source", "named", "--from", scratch / "named_source", "--output", folder,
+                               "--count", "1", "--device", "cpu", "--python", sys.executable)
+    assert code == 0, stderr
+    assert "left for later    1 of 2, over --count" in stdout and len(lines_of(folder / "drafts.jsonl")) == 1
+
+
+def test_a_changed_folder_is_no_continuation(scratch, run):
+    file, folder = scratch / "named_source" / "neg.py", scratch / "named"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text + "# changed\n", encoding="utf-8")
+    code, _, stderr = run("dataset", "synth", "--source", "named", "--from", file.parent, "--output", folder, "--device", "cpu",
+                          "--python", sys.executable)
+    file.write_text(text, encoding="utf-8")
+    assert code == 1 and "other settings: --from named_source has changed" in stderr and "files" not in stderr
+
+
+def test_sources_of_which_nothing_can_be_taken_are_an_error(scratch, run):
+    empty = scratch / "no_kernels"
+    empty.mkdir()
+    (empty / "notes.py").write_text("import triton\n", encoding="utf-8")
+    for source, why in (("named", "no kernel of no_kernels has the name of an operation"),
+                        ("mined", "is not among --from (")):
+        code, _, stderr = run("dataset", "synth", "--source", source, "--from", empty, "--output", scratch / "nothing",
+                              "--device", "cpu", "--python", sys.executable)
+        assert code == 1 and why in stderr and "no_kernels" in stderr
+        assert not (scratch / "nothing").exists()
+
+
 def test_named_kernels_and_their_sources_go_together(scratch, run):
     for more in (("--source", "named"), ("--from", scratch)):
         code, _, stderr = run("dataset", "synth", "--output", scratch / "alone", *more)
