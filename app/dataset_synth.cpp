@@ -121,6 +121,7 @@ json::object line_of(const Sides& sides, std::uint64_t seed) {
                     {"verdict", short_verdict(*sides.triton)}};
   if (!draft.licence.empty()) line["triton_licence"] = draft.licence;
   if (!draft.origin.empty()) line["origin"] = draft.origin;
+  synth::add_sources(line, draft);
   if (!draft.cuda.empty()) add_cuda_side(line, draft, sides.cuda);
   return line;
 }

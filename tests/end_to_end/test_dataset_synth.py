@@ -185,6 +185,7 @@ def test_a_kernel_is_judged_by_the_operation_of_its_name(scratch, run):
     assert code == 0, stderr
     (pair,), (repair,) = lines_of(folder / "pairs.jsonl"), lines_of(folder / "repair.jsonl")
     assert pair["name"] == "neg" and pair["triton_licence"] == "MIT" and pair["origin"] == "named_source: neg.py"
+    assert (pair["triton_source"]["name"], pair["triton_source"]["path"]) == ("named_source", "neg.py")
     assert repair["name"] == "deg2rad" and repair["verdict"]["reason"] == "wrong_value"
     code, stdout, stderr = run(*call)
     assert code == 0 and "judged now" not in stdout, stderr
@@ -345,3 +346,13 @@ def test_a_mined_pair_is_verified_and_has_both_sides(scratch, run):
     assert pair["id"] == "mined-doubled" and pair["verdict"]["correctness"] and not pair["cuda_verified"]
     assert "double_kernel(float* x)" in pair["cuda_code"] and "triton_kernel_wrapper" in pair["kernel_code"]
     assert (pair["licence"], pair["triton_licence"]) == ("MIT", "Apache-2.0")
+    code, _, stderr = run("dataset", "build", "--pairs", root / "pairs", "--out", root / "built", "--validation", "0",
+                          "--no-figures", "--no-tokens")
+    assert code == 0, stderr
+    row, = dataset.lines(root / "built" / "cu2triton.jsonl")
+    assert row["labels"]["masked_loads"] and row["labels"]["clear_argument_shapes"]
+    assert (row["source"]["name"], row["pair"]["other"]["path"]) == ("cuda-code", "pack.py")
+    assert "pair mined-doubled" in row["pair"]["reasons"]
+    card, provenance = (root / "built" / name for name in ("README.md", "PROVENANCE.md"))
+    assert "| Apache-2.0 AND MIT | 1 |" in card.read_text(encoding="utf-8").replace("MIT AND Apache-2.0", "Apache-2.0 AND MIT")
+    assert "## cuda-code" in provenance.read_text(encoding="utf-8") and "## pack" in provenance.read_text(encoding="utf-8")

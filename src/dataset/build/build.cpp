@@ -200,7 +200,11 @@ class Build {
     facts_.cuda_pairs = pairs->cuda;
     facts_.cuda_pairs_weak = pairs_.cuda_weak;
     facts_.torch_pairs = pairs->torch;
-    facts_.sources.insert(facts_.sources.end(), pairs->hand_made.begin(), pairs->hand_made.end());
+    // A package may be a source of the build and of its pairs.
+    for (SourceFacts& source : pairs->sources)
+      if (std::ranges::none_of(facts_.sources,
+                               [&](const SourceFacts& each) { return is_same(each.origin, source.origin); }))
+        facts_.sources.push_back(std::move(source));
     if (auto added = add_trace_rows(sources_.runs, settings_, sink, facts_); !added) return added;
     if (auto done = sink.finish(); !done) return done;
     with_rows_ = sink.units();

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/core/counted.h"
@@ -83,6 +84,11 @@ std::string source_name(const corpus::Origin& origin) {
   std::string name = origin.name.empty() ? std::string(to_string(origin.kind)) : origin.name;
   if (!origin.version.empty()) return name + " " + origin.version;
   return origin.commit.empty() ? name : name + " at " + origin.commit.substr(0, commit_digits);
+}
+
+bool is_same(const corpus::Origin& a, const corpus::Origin& b) {
+  return std::tie(a.kind, a.name, a.version, a.commit, a.sha256) ==
+         std::tie(b.kind, b.name, b.version, b.commit, b.sha256);
 }
 
 void add(SourceFacts& facts, const corpus::Licence& licence) {

@@ -145,6 +145,8 @@ struct BuildSummary {
 
 // The name of a source in counts and tables: "flag_gems 4.2.0", "KernelBench at 0123456789ab", "notes".
 std::string source_name(const corpus::Origin& origin);
+// Whether the two are the same source in the same state.
+bool is_same(const corpus::Origin& a, const corpus::Origin& b);
 
 // A file with units, and its licence.
 void add(SourceFacts& facts, const corpus::Licence& licence);

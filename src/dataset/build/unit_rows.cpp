@@ -7,6 +7,7 @@
 #include <chrono>
 #include <expected>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -142,10 +143,11 @@ class PairMaker {
     const std::filesystem::path judged = pairs::judged_pairs_file(folder);
     auto rows = judged.empty() ? pairs::hand_made_pairs(folder) : pairs::judged_pairs(judged);
     if (!rows) return std::unexpected(rows.error());
-    SourceFacts source;
-    source.origin.kind = corpus::OriginKind::pairs;
-    source.origin.name = pairs_name(folder);
-    const corpus::Licence stated = settings_.licences.of(source.origin.name);
+    corpus::Origin own;
+    own.kind = corpus::OriginKind::pairs;
+    own.name = pairs_name(folder);
+    if (rows->empty()) facts_of(own);
+    const corpus::Licence stated = settings_.licences.of(own.name);
     for (Row& row : *rows) {
       if (!pairs::parses(row)) {
         sink_.leave_out(fmt::format("pair: {} does not parse", row.source.path));
@@ -153,13 +155,12 @@ class PairMaker {
       }
       if (row.licence.spdx.empty()) row.licence = stated;
       if (row.pair->other_licence.spdx.empty()) row.pair->other_licence = stated;
-      count_pair(row, source);
+      count_pair(row);
       ++(row.kind == corpus::RowKind::cu2triton ? tally.cuda : tally.torch);
       if (!judged.empty() && in_validation(row.source.path, settings_.seed, settings_.validation_share))
         row.split = "validation";
       sink_.add(std::move(row));
     }
-    tally.hand_made.push_back(std::move(source));
     return {};
   }
 
@@ -175,23 +176,38 @@ class PairMaker {
     return row;
   }
 
+  SourceFacts& facts_of(const corpus::Origin& origin) {
+    auto found = std::ranges::find_if(tally.sources,
+                                      [&](const SourceFacts& each) { return is_same(each.origin, origin); });
+    if (found != tally.sources.end()) return *found;
+    tally.sources.emplace_back().origin = origin;
+    return tally.sources.back();
+  }
+
   // A pair has two files, each with its licence.
-  static void count_pair(const Row& row, SourceFacts& source) {
-    ++source.units["pair"];
-    for (const corpus::Place* place : {&row.source, &row.pair->other}) {
-      const std::uint64_t bytes = place->span.end - place->span.begin;
-      ++source.tally.files_seen;
-      ++source.tally.files_taken;
-      source.tally.bytes_seen += bytes;
-      source.tally.bytes_taken += bytes;
-    }
-    dataset::add(source, row.licence);
-    dataset::add(source, row.pair->other_licence);
+  void count_pair(const Row& row) {
+    ++facts_of(row.source.origin).units["pair"];
+    count_file(row.source, row.licence);
+    count_file(row.pair->other, row.pair->other_licence);
+  }
+
+  // A file of a package may be in several pairs.
+  void count_file(const corpus::Place& place, const corpus::Licence& licence) {
+    SourceFacts& source = facts_of(place.origin);
+    const bool is_new = files_.emplace(source_name(place.origin), place.path).second;
+    if (place.origin.kind != corpus::OriginKind::pairs && !is_new) return;
+    const std::uint64_t bytes = place.span.end - place.span.begin;
+    ++source.tally.files_seen;
+    ++source.tally.files_taken;
+    source.tally.bytes_seen += bytes;
+    source.tally.bytes_taken += bytes;
+    dataset::add(source, licence);
   }
 
   const UnitWorld& world_;
   const BuildSettings& settings_;
   RowSink& sink_;
+  std::set<std::pair<std::string, std::string>> files_;  // counted, by source and path
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ Result<WithoutRows> add_fim_rows(const UnitWorld& world, const BuildSettings& se
 struct PairTally {
   std::uint64_t cuda = 0;
   std::uint64_t torch = 0;
-  std::vector<SourceFacts> hand_made;  // one for each folder of pairs
+  // Of the pairs of folders: the folder, or the packages and checkouts that its lines name.
+  std::vector<SourceFacts> sources;
 };
 
 // CUDA → Triton, the pairs of the folders `hand_made`, then PyTorch → Triton.

@@ -28,6 +28,12 @@ corpus::Place judged_place(const std::filesystem::path& file, const std::string&
   return place;
 }
 
+// The package or checkout that a side was taken from, where the line states it; else the line itself.
+corpus::Place side_place(const boost::json::object& line, const char* key, corpus::Place otherwise) {
+  const boost::json::object* stated = object_at(line, key);
+  return stated == nullptr ? std::move(otherwise) : corpus::place_from_json(*stated);
+}
+
 corpus::Licence stated(const boost::json::object& line, const char* key, const std::filesystem::path& file) {
   auto spdx = string_at(line, key);
   return spdx ? corpus::Licence{.spdx = *spdx, .evidence = file.filename().string()} : corpus::Licence{};
@@ -45,10 +51,10 @@ void take_cuda_side(corpus::Row& row, const boost::json::object& line) {
   row.kind = corpus::RowKind::cu2triton;
   row.prompt = cuda_prompt(*cuda);
   row.source.span.end = cuda->size();
+  row.source = side_place(line, "cuda_source", std::move(row.source));
   row.verdict["cuda_verified"] = verified;
   if (!verified) row.pair->confidence = unrun_confidence;
   row.pair->reasons.emplace_back(verified ? "CUDA side verified: correct" : "CUDA side not run");
-  if (auto origin = string_at(line, "origin")) row.pair->reasons.push_back(*origin);
 }
 
 Result<Numbered> judged_row(const std::filesystem::path& file, const table::TextRow& line) {
@@ -73,11 +79,15 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
   row.labels.compiled_for = {"sm_90"};
   row.labels.self_contained = true;
   const std::string trust = string_at(*verdict, "trust").value_or("unknown");
-  row.pair = corpus::PairEvidence{.confidence = 1,
-                                  .reasons = {fmt::format("verified: correct, {}", trust)},
-                                  .other = judged_place(file, id, line.completion.size()),
-                                  .other_licence = stated(line.rest, "triton_licence", file)};
+  row.pair = corpus::PairEvidence{
+      .confidence = 1,
+      .reasons = {fmt::format("verified: correct, {}", trust)},
+      .other = side_place(line.rest, "triton_source", judged_place(file, id, line.completion.size())),
+      .other_licence = stated(line.rest, "triton_licence", file)};
   take_cuda_side(row, line.rest);
+  if (auto origin = string_at(line.rest, "origin")) row.pair->reasons.push_back(*origin);
+  // The id leads to the line with all of the pair.
+  if (row.source.path != id) row.pair->reasons.push_back(fmt::format("pair {}", id));
   row.difficulty = difficulty_of(row.completion, harvest::Language::python);
   row.difficulty.autotune = row.labels.autotune;
   row.id = corpus::row_key(row.prompt, row.completion);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/core/json.h"
+#include "dataset/units/row.h"
 
 namespace kw::synth {
 namespace json = boost::json;
@@ -33,6 +34,20 @@ const std::vector<std::string>& families_of(Source source) {
   return source == Source::cuda ? cuda : pytorch;
 }
 
+namespace {
+
+std::optional<corpus::Place> place_at(const json::object& object, const char* key) {
+  const json::object* place = object_at(object, key);
+  return place == nullptr ? std::nullopt : std::optional(corpus::place_from_json(*place));
+}
+
+}  // namespace
+
+void add_sources(json::object& object, const Draft& draft) {
+  if (draft.triton_source) object["triton_source"] = corpus::to_json(*draft.triton_source);
+  if (draft.cuda_source) object["cuda_source"] = corpus::to_json(*draft.cuda_source);
+}
+
 json::object to_json(const Draft& draft) {
   json::object object{{"number", draft.number},     {"family", draft.family},
                       {"name", draft.name},         {"stage", draft.stage},
@@ -40,6 +55,7 @@ json::object to_json(const Draft& draft) {
                       {"kernel_code", draft.kernel}};
   if (!draft.licence.empty()) object["licence"] = draft.licence;
   if (!draft.origin.empty()) object["origin"] = draft.origin;
+  add_sources(object, draft);
   if (!draft.cuda_licence.empty()) object["cuda_licence"] = draft.cuda_licence;
   if (draft.cuda.empty()) return object;
   object["cuda_code"] = draft.cuda;
@@ -62,6 +78,8 @@ std::optional<Draft> draft_from(const json::object& object) {
                .licence = string_at(object, "licence").value_or(""),
                .cuda_licence = string_at(object, "cuda_licence").value_or(""),
                .origin = string_at(object, "origin").value_or(""),
+               .triton_source = place_at(object, "triton_source"),
+               .cuda_source = place_at(object, "cuda_source"),
                .compared = string_at(object, "compared_text").value_or(""),
                .stage = string_at(object, "stage").value_or(""),
                .reason = string_at(object, "reason").value_or("")};

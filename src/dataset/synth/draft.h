@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/core/words.h"
+#include "dataset/units/unit.h"
 
 namespace kw::synth {
 
@@ -38,12 +39,16 @@ struct Draft {
   std::string licence;       // of the kernel; empty: the compiler's
   std::string cuda_licence;  // of `cuda`, of a mined pair
   std::string origin;        // of a named kernel: "flag-gems 5.0.2: flag_gems/ops/abs.py"
-  std::string compared;      // the text that tells the pair from others; empty: made of the texts above
-  std::string stage;         // where it ended without a kernel: "compile", "rewrite", "source"
+  std::optional<corpus::Place> triton_source;  // the file of a named or mined kernel
+  std::optional<corpus::Place> cuda_source;    // the file of the CUDA side of a mined pair
+  std::string compared;  // the text that tells the pair from others; empty: made of the texts above
+  std::string stage;     // where it ended without a kernel: "compile", "rewrite", "source"
   std::string reason;
 };
 
 boost::json::object to_json(const Draft& draft);
+// Adds triton_source and cuda_source, in the form of a row's source.
+void add_sources(boost::json::object& object, const Draft& draft);
 // Empty for an object of another form.
 std::optional<Draft> draft_from(const boost::json::object& object);
 

@@ -148,16 +148,19 @@ std::string dated(const corpus::Origin& origin) {
                                : fmt::format("{} {}", origin.name, origin.commit.substr(0, digits));
 }
 
-// "liger-kernel 0.8.5: liger_kernel/ops/swiglu.py", and the licences of the side's files.
-void take_origin(const MinedSide& side, const MinedFiles& files, std::string& origin, std::string& licence) {
+// The side's main file, as "liger-kernel 0.8.5: liger_kernel/ops/swiglu.py" too, and the licences of its
+// files.
+std::string take_origin(const MinedSide& side, const MinedFiles& files, std::string& licence,
+                        std::optional<corpus::Place>& source) {
   std::set<std::string> licences;
   for (const PinnedFile& pin : side.files)
     if (auto file = files.find({side.from, pin.path}); file != files.end())
       licences.insert(file->second.licence.spdx);
   licence = licence::both({licences.begin(), licences.end()});
   const auto main = files.find({side.from, side.files.front().path});
-  if (main != files.end())
-    origin = fmt::format("{}: {}", dated(main->second.origin), side.files.front().path);
+  if (main == files.end()) return {};
+  source = place_of(main->second);
+  return fmt::format("{}: {}", dated(main->second.origin), side.files.front().path);
 }
 
 }  // namespace
@@ -167,9 +170,8 @@ Draft mined_draft(const MinedPair& pair, const MinedFiles& files) {
   draft.family = pair.family;
   draft.name = pair.name;
   draft.reference = joined({pair.reference});
-  std::string cuda_origin, triton_origin;
-  take_origin(pair.cuda, files, cuda_origin, draft.cuda_licence);
-  take_origin(pair.triton, files, triton_origin, draft.licence);
+  const std::string cuda_origin = take_origin(pair.cuda, files, draft.cuda_licence, draft.cuda_source);
+  const std::string triton_origin = take_origin(pair.triton, files, draft.licence, draft.triton_source);
   draft.origin = fmt::format("CUDA: {}; Triton: {}", cuda_origin, triton_origin);
   auto done = take_cuda(draft, pair, files);
   if (done) done = take_triton(draft, pair, files);

@@ -47,6 +47,7 @@ Draft draft_of(const Operation& operation, const corpus::SourceFile& file, std::
   draft.kernel = with_entry(file.bytes, operation);
   draft.licence = file.licence.spdx;
   draft.origin = fmt::format("{}: {}", origin_text(file.origin), file.path);
+  draft.triton_source = place_of(file);
   return draft;
 }
 

@@ -192,6 +192,12 @@ json::object to_json(const Row& row) {
   return object;
 }
 
+Place place_from_json(const json::object& object) {
+  Place place;
+  read(object, place);
+  return place;
+}
+
 Result<Unit> unit_from_json(const json::object& object) {
   Unit unit;
   if (!read_member(object, "kind", unit.kind)) return fail("a unit has no kind that is known");

@@ -118,6 +118,8 @@ boost::json::object metadata(const Row& row);
 // prompt, completion and the metadata.
 boost::json::object to_json(const Row& row);
 
+// Missing members keep their defaults.
+Place place_from_json(const boost::json::object& object);
 Result<Unit> unit_from_json(const boost::json::object& object);
 Result<Row> row_from_json(const boost::json::object& object);
 

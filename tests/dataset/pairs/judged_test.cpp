@@ -112,6 +112,32 @@ TEST_F(JudgedPairs, ACudaSideThatNoGpuRanIsLessCertain) {
   EXPECT_FALSE(row.verdict.at("cuda_verified").as_bool());
 }
 
+const std::string place = R"({"kind": "wheel", "name": "pack", "version": "1.2", "path": "pack/double.py", )"
+                          R"("span": [0, 90]})";
+
+TEST_F(JudgedPairs, ARowNamesThePackageOfItsKernel) {
+  std::string text = line(3, "true");
+  text.insert(text.find("\"kernel_code\""),
+              R"("origin": "pack 1.2: pack/double.py", "triton_source": )" + place + ", ");
+  auto rows = read(text);
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  const corpus::Row& row = rows->front();
+  EXPECT_EQ(row.pair->other.origin.name + " " + row.pair->other.origin.version, "pack 1.2");
+  EXPECT_EQ(row.pair->other.path, "pack/double.py");
+  EXPECT_EQ(row.source.origin.kind, corpus::OriginKind::pairs);
+  EXPECT_EQ(row.pair->reasons.back(), "pack 1.2: pack/double.py");
+}
+
+TEST_F(JudgedPairs, ARowNamesTheSourceOfItsCudaSide) {
+  std::string text = cuda_line(false);
+  text.insert(text.find("\"kernel_code\""), R"("cuda_source": )" + place + ", ");
+  auto rows = read(text);
+  ASSERT_TRUE(rows.has_value()) << rows.error().what;
+  EXPECT_EQ(rows->front().source.origin.name, "pack");
+  EXPECT_EQ(rows->front().pair->other.origin.kind, corpus::OriginKind::pairs);
+  EXPECT_EQ(rows->front().pair->reasons.back(), "pair synth-0-3");
+}
+
 TEST_F(JudgedPairs, RowsAreInTheOrderOfTheirNumbers) {
   auto rows = read(line(10, "true") + line(9, "true"));
   ASSERT_TRUE(rows.has_value()) << rows.error().what;

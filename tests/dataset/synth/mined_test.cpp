@@ -98,6 +98,8 @@ TEST(MinedDraft, StatesOriginsAndLicencesOfBothSides) {
   auto again = draft_from(to_json(draft));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->cuda_licence, "MIT");
+  EXPECT_EQ(again->cuda_source->origin.name + ": " + again->cuda_source->path, "cuda-code: csrc/double.cu");
+  EXPECT_EQ(again->triton_source->path, "pack/double.py");
   EXPECT_EQ(again->cuda_candidate, draft.cuda_candidate);
 }
 

@@ -40,6 +40,8 @@ TEST(NamedDrafts, AFunctionWithTheNameOfAnOperationIsOne) {
   auto again = draft_from(to_json(drafts[0]));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->licence + again->origin, drafts[0].licence + drafts[0].origin);
+  ASSERT_TRUE(again->triton_source);
+  EXPECT_EQ(again->triton_source->origin.version + " " + again->triton_source->path, "1.2 ops/sigmoid.py");
 }
 
 TEST(NamedDrafts, AKernelOfThatNameAndOtherFunctionsAreNone) {
