@@ -69,7 +69,7 @@ std::string pairs(const RowFacts& rows) {
         fmt::format(" the verifier ran both sides of {} on equal inputs.", counted(rows.judged_pairs, "row"));
   if (rows.half_judged_pairs > 0)
     text += fmt::format(
-        " {} generated CUDA side of {} was not run; the verifier ran the Triton side against a PyTorch "
+        " {} CUDA side of {} was not run; the verifier ran the Triton side against a PyTorch "
         "reference.",
         rows.judged_pairs > 0 ? "The" : "the", counted(rows.half_judged_pairs, "row"));
   if (matched > 0)

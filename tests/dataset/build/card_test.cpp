@@ -113,8 +113,8 @@ TEST(Card, ACudaSideThatWasNotRunIsNamed) {
   add(facts.rows, row);
   facts.rows.judged_pairs = 2;
   EXPECT_THAT(limits_of(facts),
-              HasSubstr("ran both sides of 2 rows on equal inputs. The generated CUDA side of 1 row "
-                        "was not run"));
+              HasSubstr("ran both sides of 2 rows on equal inputs. The CUDA side of 1 row was not "
+                        "run"));
   EXPECT_THAT(limits_of(facts), Not(HasSubstr("not run against each other")));
 }
 
