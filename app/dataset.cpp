@@ -4,14 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/core/counted.h"
 #include "base/core/display.h"
 #include "base/core/text.h"
+#include "dataset/build/reports.h"
 #include "dataset_discover.h"
 #include "dataset_host.h"
 #include "dataset_output.h"
@@ -261,9 +264,42 @@ void print_alarm(const std::string& alarm) {
   fmt::print(stderr, "{}\n", ::isatty(STDERR_FILENO) == 1 ? fmt::format("\033[1;31m{}\033[0m", text) : text);
 }
 
+std::string key_of(const corpus::Leak& leak) {
+  return leak.relation + " " + leak.against;
+}
+
+// How much a flag matters; the smallest first.
+std::size_t gravity(const corpus::Leak& leak) {
+  static constexpr std::array<std::string_view, 3> gravest{"benchmark", "split", "prompt_completion"};
+  return static_cast<std::size_t>(std::ranges::find(gravest, leak.relation) - gravest.begin());
+}
+
+const corpus::Leak& gravest_of(const dataset::Flagged& flagged) {
+  return *std::ranges::min_element(flagged.leaks, {}, gravity);
+}
+
+// The rows with their gravest flags, in the order of gravity.
+std::vector<const dataset::Flagged*> gravest_first(const std::vector<dataset::Flagged>& flags) {
+  std::vector<const dataset::Flagged*> rows;
+  for (const dataset::Flagged& flagged : flags) rows.push_back(&flagged);
+  std::ranges::sort(rows, {},
+                    [](const dataset::Flagged* each) { return std::pair(gravity(gravest_of(*each)), each); });
+  return rows;
+}
+
+dataset::Counts rows_by_flag(const std::vector<dataset::Flagged>& flags) {
+  dataset::Counts counts;
+  for (const dataset::Flagged& flagged : flags) {
+    std::set<std::string> words;
+    for (const corpus::Leak& leak : flagged.leaks) words.insert(dataset::flag_in_words(key_of(leak)));
+    for (const std::string& each : words) ++counts[each];
+  }
+  return counts;
+}
+
 std::string describe(const corpus::Leak& leak) {
-  std::string text = leak.relation + " " + leak.against;
-  if (!leak.row.empty()) text += " " + leak.row;
+  std::string text = dataset::flag_in_words(key_of(leak));
+  if (!leak.row.empty()) text += ": " + leak.row;
   if (leak.jaccard > 0) text += fmt::format(", words {:.2f}", leak.jaccard);
   if (leak.containment > 0) text += fmt::format(", contains {:.2f}", leak.containment);
   return text + (leak.renamed ? ", renamed" : "");
@@ -300,9 +336,9 @@ void report(const dataset::BuildSummary& facts, const std::filesystem::path& out
 }
 
 void report(const dataset::DedupTally& tally, const dataset::DedupSettings& settings) {
-  fmt::print("{} of {} kept in {}: {} exact, {} renamed and {} near duplicates, of {}\n", tally.kept,
-             counted(tally.rows, "row"), settings.out.string(), tally.exact, tally.renamed, tally.near,
-             counted(tally.clusters, "row"));
+  fmt::print("{} of {} kept in {}; dropped as duplicates of {}: {} exact, {} renamed, {} near\n", tally.kept,
+             counted(tally.rows, "row"), settings.out.string(), counted(tally.clusters, "kept row"),
+             tally.exact, tally.renamed, tally.near);
   if (tally.rows_against > 0)
     fmt::print("compared with {} of --against\n", counted(tally.rows_against, "row"));
   if (tally.bytes > tally.sketched_bytes)
@@ -311,15 +347,17 @@ void report(const dataset::DedupTally& tally, const dataset::DedupSettings& sett
                static_cast<double>(tally.bytes) / 1e6);
   fmt::print("candidate pairs: {}, verified {}, over the threshold {}, passed over in full buckets {}\n",
              tally.join.candidates, tally.join.verified, tally.join.over, tally.join.bounded);
+  if (tally.join.over > 0) fmt::print("a near duplicate also has a completion over the threshold\n");
   print_stages(tally.stages);
 }
 
 void report(const dataset::AuditTally& tally, const dataset::AuditSettings& settings) {
   fmt::print("{} of {} flagged ({:.1f} s): {}\n", tally.flagged, counted(tally.rows, "row"), tally.seconds,
-             in_words(tally.relations));
+             in_words(rows_by_flag(tally.flags)));
   fmt::print("benchmarks: {}\n", dataset::benchmarks_in_words(tally.benchmarks));
-  for (std::size_t i = 0; i < std::min(flags_shown, tally.flags.size()); ++i)
-    fmt::print("  {}: {}\n", tally.flags[i].source, describe(tally.flags[i].leaks.front()));
+  const auto gravest = gravest_first(tally.flags);
+  for (std::size_t i = 0; i < std::min(flags_shown, gravest.size()); ++i)
+    fmt::print("  {}: {}\n", gravest[i]->source, describe(gravest_of(*gravest[i])));
   if (tally.flags.size() > flags_shown) fmt::print("  and {} more\n", tally.flags.size() - flags_shown);
   if (!settings.out.empty()) fmt::print("written: {0}/flags.jsonl, {0}/review.csv\n", settings.out.string());
 }

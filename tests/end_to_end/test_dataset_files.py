@@ -38,7 +38,7 @@ def test_duplicates_go_from_one_form_to_another(world, run):
     assert pyarrow.parquet.read_table(world / "kept.parquet").column("completion").to_pylist() == [code(1), code(2)]
     dropped = dataset.lines(world / "kept.parquet.duplicates.jsonl")
     assert [(row["row"].split(", ")[1], row["how"]) for row in dropped] == [("row 3", "exact"), ("row 4", "near")]
-    assert "2 of 4 rows kept" in stdout
+    assert "2 of 4 rows kept" in stdout and "dropped as duplicates of 1 kept row: 1 exact, 0 renamed, 1 near" in stdout
 
 
 @pytest.mark.parametrize("flag", ["--output", "--out"])
@@ -83,10 +83,22 @@ def test_an_audit_flags_copies_and_its_exit_code_says_so_if_asked(world, run):
     assert run(*words, "--fail-on-leak")[0] == 1
 
 
+def test_an_audit_shows_the_gravest_flags_first(world, run):
+    train = table(world / "graver.csv", [*[("p", code(1, i)) for i in range(12)], ("p", code(2))])
+    validation = table(world / "graver_validation.csv", [("p", code(2, 1))])
+    code_, stdout, stderr = run("dataset", "audit", train, "--validation", validation)
+    assert code_ == 0, stderr
+    assert "12 similar to other rows of this set, 1 similar to the train split, 1 similar to the validation split" in stdout
+    listed = [line.split(": ")[1] for line in stdout.splitlines() if line.startswith("  ") and ", row " in line]
+    assert listed[:3] == ["similar to the validation split", "similar to the train split", "similar to other rows of this set"]
+
+
 def test_conversations_come_out_of_rows(world, run):
     source = table(world / "talk.csv", [("say a", "a"), ("say b", "b")])
     code_, _, stderr = run("dataset", "export", source, "--out", world / "talk.jsonl", "--messages")
     assert code_ == 0, stderr
+    code_, _, stderr = run("dataset", "dedup", world / "talk.jsonl", "--out", world / "again.jsonl")
+    assert code_ == 1 and "without --messages" in stderr
     assert json.loads((world / "talk.jsonl").read_text().splitlines()[1])["messages"][1] == {
         "role": "assistant", "content": "b"}
 

@@ -141,7 +141,8 @@ Result<Columns> choose_columns(const std::string& file, const std::vector<std::s
                         : has(found, options.prompt) ? fmt::format("column {}", options.completion)
                                                      : fmt::format("column {}", options.prompt);
   return fail(fmt::format("{} has no {}; it has {}", file, missing, listed(found)),
-              "name its columns with --prompt-column and --completion-column");
+              has(found, "messages") ? "export the rows without --messages"
+                                     : "name its columns with --prompt-column and --completion-column");
 }
 
 Result<std::string> text_of(const json::value& value) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/core/json.h"
 #include "dataset/build/build_summary.h"
 #include "dataset/build/jsonl.h"
 #include "dataset/build/ordered.h"
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 struct Looked {
   std::string id;
+  std::string unit;  // of a row of a build: the function that it was cut from; empty: not known
   std::vector<corpus::Leak> leaks;
 };
 
@@ -70,6 +72,7 @@ class Audit {
         [this](Looked looked) {
           leaks_.push_back(std::move(looked.leaks));
           ids_.push_back(std::move(looked.id));
+          units_.push_back(std::move(looked.unit));
         });
     for (bool validation : {false, true}) {
       if (validation) first_validation_ = files_.count();
@@ -103,7 +106,7 @@ class Audit {
   }
 
   Looked look(const table::TextRow& row) const {
-    Looked looked{corpus::row_key(row.prompt, row.completion), {}};
+    Looked looked{corpus::row_key(row.prompt, row.completion), string_at(row.rest, "unit").value_or(""), {}};
     looked.leaks = row_leaks(row.prompt, row.completion, *benchmarks_, settings_.leak);
     return looked;
   }
@@ -126,15 +129,27 @@ class Audit {
     options.stop = watch_.stop;
     auto joined = near::join(sketches_->file(), text, options);
     if (!joined) return std::unexpected(joined.error());
-    for (const near::Pair& pair : joined->pairs)
-      flag_pair(rows_of_.at(pair.a).front(), rows_of_.at(pair.b).front(), pair.jaccard);
+    for (const near::Pair& pair : joined->pairs) {
+      const std::uint32_t a = rows_of_.at(pair.a).front();
+      const std::uint32_t b = rows_of_.at(pair.b).front();
+      if (is_across(a, b) || !of_one_unit(a, b)) flag_pair(a, b, pair.jaccard);
+    }
     return {};
+  }
+
+  bool is_across(std::uint32_t a, std::uint32_t b) const {
+    return (a >= first_validation_) != (b >= first_validation_);
+  }
+
+  // Holes of one function have most of their words in common.
+  bool of_one_unit(std::uint32_t a, std::uint32_t b) const {
+    return !units_[a].empty() && units_[a] == units_[b];
   }
 
   void flag_pair(std::uint32_t a, std::uint32_t b, double jaccard) {
     for (auto [row, other] : {std::pair(a, b), std::pair(b, a)}) {
       corpus::Leak leak;
-      bool across = (row >= first_validation_) != (other >= first_validation_);
+      const bool across = is_across(row, other);
       leak.relation = across ? "split" : "rows";
       leak.against = across ? (other >= first_validation_ ? "validation" : "train") : "rows of this set";
       leak.row = files_.name(other);
@@ -184,6 +199,7 @@ class Audit {
   std::map<std::uint32_t, std::vector<std::uint32_t>> rows_of_;  // by sketch
   std::vector<std::vector<corpus::Leak>> leaks_;                 // by row
   std::vector<std::string> ids_;
+  std::vector<std::string> units_;
 };
 
 }  // namespace

@@ -33,6 +33,22 @@ TEST(Audit, FlagsBothOfTwoRowsThatShareTheirWords) {
   EXPECT_EQ(tally->relations.at("rows"), 2U);
 }
 
+std::string row_of_unit(const std::string& unit, const std::string& completion) {
+  return R"({"unit":")" + unit + R"(","prompt":"p","completion":")" + completion + "\"}\n";
+}
+
+TEST(Audit, HolesOfOneFunctionMayShareTheirWords) {
+  World world;
+  const std::string first = row_of_unit("a", code(1));
+  auto own = audit_settings(world, {world.write("rows.jsonl", first + row_of_unit("a", code(1, 1)))});
+  EXPECT_EQ(audit(own, {})->flagged, 0U);
+  own.files = {world.write("others.jsonl", first + row_of_unit("b", code(1, 1)))};
+  EXPECT_EQ(audit(own, {})->relations.at("rows"), 2U);
+  own.files = {world.write("train.jsonl", first)};
+  own.validation = {world.write("validation.jsonl", row_of_unit("a", code(1, 1)))};
+  EXPECT_EQ(audit(own, {})->relations.at("split"), 2U);
+}
+
 TEST(Audit, FlagsARowOfTheValidationThatIsInTheTrainingFile) {
   World world;
   auto own = audit_settings(world, {world.write("train.jsonl", row("p", code(1)) + row("p", code(2)))});
