@@ -62,7 +62,7 @@ def test_data_from_a_function_is_refused(interpret):
 @pytest.mark.parametrize("body", [
     "value.handle.data += value.handle.data", "held = getattr(getattr(value, 'handle'), 'data')\nheld += held",
     "value = np.add(value.handle.data, 1)", "value = value + TABLE", "value = value + HELD.table",
-    "import torch", "value = (lambda: value)()"])
+    "import torch", "value = (lambda: value)()", "try:\n    value += 1\nexcept:\n    pass"])
 def test_what_has_no_device_code_is_refused(interpret, body):
     before = "TABLE = torch.ones(8)\nclass Held: table = np.ones(8)\nHELD = Held()"
     facts = interpret(source(body, before))

@@ -43,7 +43,7 @@ OPERATORS = COMPARISONS | {"__neg__", "__pos__", "__abs__", "__invert__", "__ite
         "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "divmod", "pow", "lshift", "rshift", "and", "or",
         "xor")}
 REFUSED_NODES = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom, ast.Await,
-                 ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Lambda)
+                 ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Lambda, ast.Try, ast.TryStar)
 # What the source of a kernel is rewritten to call, under names that the kernel cannot know.
 HIDDEN = ("call", "value", "tensor", "loop", "logical", "negation")
 DEVICE_BUILTINS = {min: "builtin_min", max: "builtin_max"}
