@@ -5,7 +5,6 @@ A result that is wrong when the programs of a launch run in another order is a r
 """
 import contextlib
 import itertools
-import random
 import sys
 
 import numpy as np
@@ -21,18 +20,18 @@ from .poison import plausible
 FLAG_BYTES = 4096
 _DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "fp64": torch.float64}
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-_now = {"effect": wire.Effect.kept, "random": None, "launches": 0}
+_now = {"effect": wire.Effect.kept, "in_call": False, "launches": 0}
 _flags = {}  # (number of the launch in its call, argument) -> the small writes of earlier calls
 
 
 @contextlib.contextmanager
-def having(effect, seed):
+def having(effect):
     """The context of one call whose launches have this wire.Effect."""
-    _now.update(effect=effect, random=random.Random(seed), launches=0)
+    _now.update(effect=effect, in_call=True, launches=0)
     try:
         yield
     finally:
-        _now.update(effect=wire.Effect.kept, random=None)
+        _now.update(effect=wire.Effect.kept, in_call=False)
 
 
 def are_skipped():
@@ -47,7 +46,7 @@ def are_reordered():
 
 def noted_bytes():
     """The largest storage of which writes are noted where only an address leads to it."""
-    if _now["random"] is None:
+    if not _now["in_call"]:
         return 0
     return sys.maxsize if _now["effect"] == wire.Effect.spoilt else FLAG_BYTES
 
@@ -67,7 +66,7 @@ def launch(arguments, indirect):
 
     It has these arguments by name, and fills the list `indirect` with what it writes elsewhere (bounds.IndirectWrite).
     """
-    if _now["random"] is None:  # not within a call: an import or a constructor
+    if not _now["in_call"]:  # an import or a constructor
         yield
         return
     number, spoilt = _now["launches"], _now["effect"] == wire.Effect.spoilt

@@ -107,9 +107,9 @@ def _call(self, *args, **kwargs):
 
 
 @contextlib.contextmanager
-def having(effect, seed):
+def having(effect):
     """The context of one call whose launches have this wire.Effect."""
-    with effects.having(effect, seed):
+    with effects.having(effect):
         yield
     _seal.check()
 
