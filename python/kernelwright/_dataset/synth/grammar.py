@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from . import products
+from .products.text import random_numbers
 
 GRAMMAR = 2  # increase it when equal seeds and numbers give other sources or other kernels
 
@@ -62,8 +63,7 @@ class Input:
         """The expression of get_inputs."""
         if self.dtype == "int64":
             return f"torch.randint(0, {self.below}, {self.sizes})"
-        sizes = ", ".join(str(size) for size in self.sizes)
-        return f"torch.randn({sizes})" if self.dtype == "float32" else f"torch.randn({sizes}, dtype=torch.{self.dtype})"
+        return random_numbers(self.sizes, self.dtype)
 
 
 @dataclass

@@ -195,7 +195,7 @@ def over_line(draw):
         out="(item[:, None] * N + cols[None, :]) * OUT_LENGTH + (rows % OUT_LENGTH)[:, None]",
     )
     value = reference[-1].removeprefix("acc = ")
-    scalars = {**{each: each for each in ("M", "N", "K", "CHANNELS", "LENGTH", "OUT_LENGTH")}}
+    scalars = {each: each for each in ("M", "N", "K", "CHANNELS", "LENGTH", "OUT_LENGTH")}
     return Product(
         name_of("causal" if causal else "", "conv1d", "bias" if bias else "", "dilated" if dilation > 1 else "", words),
         inputs,

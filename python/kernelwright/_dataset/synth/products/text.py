@@ -12,6 +12,12 @@ ENTRY = "triton_kernel_wrapper"
 __all__ = ["Input", "Kernel", "Product", "fill"]
 
 
+def random_numbers(sizes, dtype):
+    """The expression of a tensor of random normal numbers."""
+    shape = ", ".join(str(size) for size in sizes)
+    return f"torch.randn({shape})" if dtype == "float32" else f"torch.randn({shape}, dtype=torch.{dtype})"
+
+
 @dataclass
 class Input:
     """A tensor of the reference; `maker` is the expression of get_inputs if it is not random normal numbers."""
@@ -23,10 +29,7 @@ class Input:
 
     def made(self):
         """The expression of get_inputs."""
-        if self.maker:
-            return self.maker
-        sizes = ", ".join(str(size) for size in self.sizes)
-        return f"torch.randn({sizes})" if self.dtype == "float32" else f"torch.randn({sizes}, dtype=torch.{self.dtype})"
+        return self.maker or random_numbers(self.sizes, self.dtype)
 
 
 @dataclass
