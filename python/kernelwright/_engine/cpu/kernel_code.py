@@ -46,7 +46,6 @@ REFUSED_NODES = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef,
                  ast.Global, ast.Nonlocal, ast.FunctionDef, ast.Lambda, ast.Try, ast.TryStar)
 # What the source of a kernel is rewritten to call, under names that the kernel cannot know.
 HIDDEN = ("call", "value", "tensor", "loop", "logical", "negation")
-DEVICE_BUILTINS = {min: "builtin_min", max: "builtin_max"}
 _getsource = inspect.getsourcelines
 
 
@@ -87,7 +86,8 @@ class Checks:
         if function is print:
             return device_print(*args, **options)
         if (function is min or function is max) and any(isinstance(each, tl.tensor) for each in args):
-            return getattr(tl.core, DEVICE_BUILTINS[function])(*args, **options)
+            of_device = tl.core.builtin_min if function is min else tl.core.builtin_max
+            return of_device(*args, **options)
         if type(function) is self._kernels or self.is_trusted(function):
             return function(*args, **options)
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):

@@ -26,6 +26,8 @@ Handle = interpreter.TensorHandle
 # The numbers of programs in a group. None is a power of two, so no block has a dimension of this size by chance.
 FIRST_WIDTH, WIDTHS = 13, (61, 31, 13, 7, 3)
 ELEMENTS = 1 << 17  # of the largest block, over all programs of a group: the caches of a core hold some of them
+LARGE_BLOCK = 1 << 12  # elements; operations on a larger one take longer than the Python around them
+LEAST_PROGRAMS = 5  # fewer run in turn
 MOST_ELEMENTS = 1 << 21  # a group with a larger one is given up
 LEAST_TRIES = 6
 _plans = weakref.WeakKeyDictionary()
@@ -81,7 +83,7 @@ class _Plan:
         self._tries += 1
         self._done += programs
         if programs:
-            self.width = next((each for each in WIDTHS if each * largest <= ELEMENTS), 1)
+            self.width = next((each for each in WIDTHS if each * largest <= ELEMENTS), 1) if largest <= LARGE_BLOCK else 1
         if self._tries >= LEAST_TRIES and self._done < 2 * self._tries:
             self.width = 1
 
@@ -95,13 +97,14 @@ def run(function, values, places, done):
             plan.width = 1
     places = iter(places)
     while plan.width > 1 and (some := list(itertools.islice(places, plan.width))):
-        if len(some) > 1 and _together(function, values, some, plan):
+        if len(some) < LEAST_PROGRAMS:
+            one_by_one(function, values, some, done)
+        elif _together(function, values, some, plan):
             for _ in some:
                 done()
-            continue
-        if len(some) > 1:
+        else:
             plan.width = 1
-        one_by_one(function, values, some, done)
+            one_by_one(function, values, some, done)
     one_by_one(function, values, places, done)
 
 
