@@ -61,6 +61,13 @@ def difference(expected, actual, limits, exact=None, stop_early=False):
     return found
 
 
+def outside(expected, actual, limits):
+    """Which values are outside their limits, as a mask of the tensors' shape."""
+    with torch.no_grad():
+        parts = [_measured(*parts, limits)[0] for _, parts in _chunks(expected, actual, None, _CHUNK[expected.device.type])]
+    return torch.cat(parts).reshape(expected.shape) if parts else torch.zeros(expected.shape, dtype=torch.bool)
+
+
 def begins_wrong(expected, actual, limits, exact=None):
     """Whether one of the first elements is outside its limits."""
     with torch.no_grad():

@@ -82,7 +82,7 @@ class PreparedTask:
         given = self.draw(seeds[0])
         self.unseeded = not _same_inputs(given, self.draw(seeds[0]))
         outputs, self.changed_inputs, self.changed_weights = self.reference.probe(given, seeds[0])
-        random = self._random(given, outputs, seeds[0])
+        self.is_random = self._random(given, outputs, seeds[0])
         if request.backward:
             given, outputs = self._differentiated(given, seeds[0])
         backward = self.reference.backward
@@ -94,13 +94,13 @@ class PreparedTask:
         self.output_facts, self.units = drawing.facts(whole), []
         certified = len(_seeds(request))
         passing = self._certified(seeds) if certified else []
-        offered = self._families(request, given, seeds, random)
-        self.error_units = {} if text(request.version) else self._error_units(given, whole, seeds[0], random)
-        if certified and not random:
+        offered = self._families(request, given, seeds)
+        self.error_units = {} if text(request.version) else self._error_units(given, whole, seeds[0])
+        if certified and not self.is_random:
             passing = self._limited(passing, whole, seeds)
         self.spec = call_spec(self.plan, self.task, self.reference, request, bool(self.changed_weights))
         self.reply = made(wire.PreparedT, reduced=bool(sizes), sizes=json.dumps(sizes),
-                          provesNothing=passing[0] if passing else "", referenceRandom=random,
+                          provesNothing=passing[0] if passing else "", referenceRandom=self.is_random,
                           findings=self.findings[:16], certificate_sets=certified,
                           empty_answers=list(ANSWERS) if certified else [], passing_answers=passing, families=offered,
                           gradients=[clip(each, NAME_LIMIT) for each in backward.names()[:NAMES]] if backward else [])
@@ -171,8 +171,8 @@ class PreparedTask:
             refuse_ties(self, found.values, seed)
         return found
 
-    def _families(self, request, given, seeds, random):
-        if not request.varied or random or self.unseeded:
+    def _families(self, request, given, seeds):
+        if not request.varied or self.is_random or self.unseeded:
             return []
         draws = [drawing.tensors_in(each) for each in (given, self._another(seeds[0], 1))]
         self.units = traits.learned(*draws)
@@ -200,9 +200,9 @@ class PreparedTask:
     def _another(self, seed, number):
         return self.draw(seed ^ (_OTHER * number & _64_BITS))
 
-    def _error_units(self, given, outputs, seed, random):
+    def _error_units(self, given, outputs, seed):
         """error_units.of_task; what the run in float64 needed is freed where no later one needs it."""
-        unusable = error_units.RANDOM if random else ""
+        unusable = error_units.RANDOM if self.is_random else ""
         if self.is_large:
             unusable = error_units.TOO_LARGE
         if self.reference.effects and not unusable:

@@ -1,0 +1,73 @@
+"""Values that rounding decides are right in every form in which the reference gives them."""
+import pytest
+import torch
+from oracle_world import module, request, session, tried  # noqa
+
+QUANTISED = module("scale = x.abs().amax(-1, keepdim=True) * (1 / 32767)\n        "
+                   "return torch.round(x / scale).to(torch.int16)", "[torch.randn(64, 512)]")
+EIGHT_BITS = module("return (x * 3.0).to(torch.float8_e4m3fn)",
+                    "[torch.where(torch.rand(64, 512) < 2e-3, 1.0625 / 3, torch.rand(64, 512))]")  # 1.0625 is between two
+MASK = module("return (x @ x.T).sum(-1) > 0.0", "[torch.randn(64, 512)]")
+LARGEST = module("return x.argmax(-1)", "[torch.randint(40, (64, 512)).float() / 7]")
+HALVES = module("return torch.round(x).to(torch.int16)", "[torch.randint(-40, 40, (64, 512)) / 2]")
+
+
+def by_reciprocal(x):
+    return torch.round(x * (1.0 / (x.abs().amax(-1, keepdim=True) * (1 / 32767)))).to(torch.int16)
+
+
+def off_by_one(x):
+    found = by_reciprocal(x)
+    found.view(-1)[::1000] += 1
+    return found
+
+
+def last_of_the_largest(x):
+    return x.shape[-1] - 1 - x.flip(-1).argmax(-1)
+
+
+def tried_on(session, source, function, **fields):
+    session.prepare(request(**fields), source)
+    return tried(session, lambda inputs, _: function(inputs[0].clone()))
+
+
+def test_a_quantised_value_between_two_steps_may_be_either(session):
+    found = tried_on(session, QUANTISED, by_reciprocal)
+    assert found.right and len(found.findings) == 1
+    assert "some values differ where rounding decides" in found.findings[0] and found.findings[0].startswith("output: ")
+
+
+def test_an_equal_result_has_no_such_finding(session):
+    found = tried_on(session, QUANTISED, lambda x: torch.round(x / (x.abs().amax(-1, keepdim=True) * (1 / 32767))).to(torch.int16))
+    assert found.right and not found.findings
+
+
+@pytest.mark.parametrize("source, function", [
+    (QUANTISED, off_by_one),
+    (QUANTISED, lambda x: (by_reciprocal(x) // 2) * 2),                # half of the values
+    (LARGEST, last_of_the_largest),                                    # equal numbers stay equal
+    (HALVES, lambda x: torch.floor(x + 0.5).to(torch.int16)),          # a tie of the task's own
+    (module("return x > 0.0", "[torch.randn(64, 512).clamp(min=-2.4)]"), lambda x: x > -1e-3)])
+def test_another_value_is_wrong(session, source, function):
+    found = tried_on(session, source, function)
+    assert found.errorClass == "wrong_value" and not found.findings
+
+
+def test_a_step_of_an_eight_bit_float_may_be_either(session):
+    found = tried_on(session, EIGHT_BITS, lambda x: (x * (3.0 + 1e-6)).to(torch.float8_e4m3fn))
+    assert found.right and "some values differ where rounding decides" in found.findings[0]
+
+
+def test_a_more_precise_result_of_sixteen_bits_is_right_where_few_values_differ(session):
+    source = module("return torch.round(x * 1000 / 3).to(torch.int16)", "[torch.rand(64, 512)]")
+    found = tried_on(session, source, lambda x: torch.round((x.float() * 1000) / 3).to(torch.int16), precision="bf16")
+    assert found.errorClass == "wrong_value"  # 16 bits decide far more than one value in twenty
+    source = module("return torch.round(x * 4 / 3).to(torch.int16)", "[torch.rand(64, 512)]")
+    found = tried_on(session, source, lambda x: torch.round((x.float() * 4) / 3).to(torch.int16), precision="bf16")
+    assert found.right
+
+
+def test_a_random_reference_decides_alone(session):
+    source = module("return torch.round(torch.nn.functional.dropout(x, 0.1)).to(torch.int16)", "[torch.randn(64, 512)]")
+    found = tried_on(session, source, lambda x: torch.round(x).to(torch.int16))
+    assert not found.right
