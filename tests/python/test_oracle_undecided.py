@@ -57,6 +57,19 @@ def test_another_value_is_wrong(session, source, function):
     assert found.errorClass == "wrong_value" and not found.findings
 
 
+@pytest.mark.parametrize("forward, wrong", [
+    ("x.mean()", lambda x: x.mean() + 0.1),                            # a single number
+    ("torch.round(x * 1e4).to(torch.int32).t()", lambda x: torch.round(x * 1.01e4).to(torch.int32).t())])
+def test_outputs_of_any_shape_can_be_wrong(session, forward, wrong):
+    assert tried_on(session, module(f"return {forward}", "[torch.randn(64, 512)]"), wrong).errorClass == "wrong_value"
+
+
+def test_an_output_in_another_order_of_dimensions_is_examined(session):
+    source = QUANTISED.replace(".to(torch.int16)", ".to(torch.int16).t()")
+    found = tried_on(session, source, lambda x: by_reciprocal(x).t())
+    assert found.right and ["where rounding decides" in each for each in found.findings] == [True]
+
+
 def test_a_step_of_an_eight_bit_float_may_be_either(session):
     found = tried_on(session, EIGHT_BITS, lambda x: (x * (3.0 + 1e-6)).to(torch.float8_e4m3fn))
     assert found.right and "some values differ where rounding decides" in found.findings[0]

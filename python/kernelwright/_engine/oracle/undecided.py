@@ -47,22 +47,21 @@ class _Wrong:
     """The places where one output is wrong."""
 
     def __init__(self, own, given, mask):
-        self.own, self.count = own, int(mask.sum())
-        self._at = mask.nonzero(as_tuple=True)
-        self._given = _bits(given)[self._at]
+        self.own, self._at = own, mask.reshape(-1).nonzero().squeeze(-1)
+        self._given = _bits(given).reshape(-1)[self._at]
         self.left = torch.ones_like(self._given, dtype=torch.bool)  # of the places: those that no other value explained
 
     def explain(self, other, rule):
         """Notes the places where `other`, another output of the reference, has the candidate's values."""
-        other = other[self._at].to(self.own.dtype)
+        other = other.reshape(-1)[self._at].to(self.own.dtype)
         limits = rule.limits(self.own.dtype) if is_real(self.own) else None
         self.left &= outside(other, self._given.view(self.own.dtype), limits)
 
     def taken_over(self):
         """The reference's output with the candidate's values at the places."""
-        found = self.own.clone()
-        _bits(found)[self._at] = self._given
-        return found
+        values = self.own.clone(memory_format=torch.contiguous_format)
+        _bits(values).view(-1)[self._at] = self._given
+        return self.own.clone().copy_(values)  # in the order of dimensions that compare() looks at
 
 
 def _bits(tensor):
