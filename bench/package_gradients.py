@@ -98,8 +98,8 @@ def main():
         batch, verdicts = Path(folder, "rows.jsonl"), Path(folder, "verdicts.jsonl")
         batch.write_text("".join(json.dumps(row(each, folders)) + "\n" for each in CASES), encoding="utf-8")
         program = os.environ.get("KERNELWRIGHT", str(ROOT / "build/kernelwright"))
-        subprocess.run([program, "verify", "--batch", str(batch), "--backward", "on", "--timeout", "60", "--device", flags.device,
-                        "--python", flags.python, "--output", str(verdicts)],
+        subprocess.run([program, "verify", "--batch", str(batch), "--backward", "on", "--timeout", "60",
+                        "--device", flags.device, "--python", flags.python, "--output", str(verdicts)],
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
         found = [json.loads(line) for line in verdicts.read_text(encoding="utf-8").splitlines()]
     print("| kernel | status | counts | error |\n|---|---|---|---|")
