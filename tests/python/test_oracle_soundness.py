@@ -117,6 +117,49 @@ def test_a_draw_beyond_the_range_that_was_learned_is_sound(session, seed):
     assert not drawn(session, "shifted_2", seed)[1].dropped  # it leaves y as it is drawn
 
 
+def without_maximum(x):
+    power = x.float().exp()
+    return (power / power.sum(-1, keepdim=True)).to(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_values_in_16_bits_that_cannot_be_compared_have_to_be_finite(session, dtype):
+    prepared(session, module("return x.softmax(-1)", f"[torch.randn(48, 200).to(torch.{dtype})]"))
+    assert "only NaN and infinity are refused" in drawn(session, "scaled_60")[1].description
+    found = answered(session, without_maximum, "scaled_60")
+    assert not found.right and found.errorClass == "nonfinite"
+    assert answered(session, lambda x: x.float().softmax(-1).to(x.dtype), "scaled_60").right
+
+
+@pytest.mark.parametrize("forward, inputs", [
+    ("return x.sum(-1).exp()", "[torch.randn(32, 64).half()]"),  # 65,504 is near
+    ("return x.softmax(-1).argmax(-1)", "[torch.randn(32, 64).bfloat16()]"),
+    ("return torch.sin(x * 1e5)", "[torch.randn(32, 64)]"),
+])
+def test_what_is_inexact_is_dropped_where_more_than_finite_values_may_be_wrong(session, forward, inputs):
+    prepared(session, module(forward, inputs))
+    assert drawn(session, "scaled_60")[0] is None
+
+
+def test_rounding_of_the_output_is_no_loss_of_the_reference(session):
+    prepared(session, module("return (x * (448 / x.abs().amax(-1, keepdim=True).clamp(min=6))).to(torch.float8_e4m3fn)",
+                             "[torch.randn(32, 128)]"))
+    assert "only NaN" not in drawn(session, "scaled_60")[1].description
+
+    def by_division(x):
+        return (x / (x.abs().amax(-1, keepdim=True).clamp(min=6) / 448)).to(torch.float8_e4m3fn)
+
+    assert answered(session, by_division, "scaled_60").right
+    assert not answered(session, lambda x: (x * (448 / 6)).clamp(-448, 448).to(torch.float8_e4m3fn), "scaled_60").right
+
+
+@pytest.mark.parametrize("family", ["shifted_4", "scaled_60", "some_rows", "spiked", "heavy_tailed", "scaled_8", "sorted_rows"])
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_inputs_in_8_bits_have_families(session, family, dtype):
+    assert family in prepared(session, module("return x.float().softmax(-1)", f"[torch.randn(32, 256).to(torch.{dtype})]"))
+    assert answered(session, lambda x: x.float().softmax(-1), family).right
+
+
 def test_the_session_goes_on_after_a_dropped_draw(session):
     prepared(session, module("return torch.exp(x)", "[torch.randn(32, 64)]"))
     assert drawn(session, "scaled_60")[0] is None

@@ -10,24 +10,30 @@ from . import families
 from .faults import TaskFault
 from .soundness import Unsound, examined
 
+NOT_COMPARED = "only NaN and infinity are refused"
 # Raised where inputs cannot be drawn, or the reference has no answer on them.
 NO_ANSWER = (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError)
 
 
 def drawn(task, family, seed):
-    """(the Varied of a family, the answer of soundness.examined on it); raises one of NO_ANSWER."""
+    """(the Varied of a family, (the reference's outputs on it, their limits)); raises one of NO_ANSWER."""
     if family not in task.without_edges and families.has_edges(task.units, family):
         try:
             found = task.varied(family, seed, edges=True)
             answer = examined(task, found.values, seed)
+            if answer.imprecise:
+                raise Unsound(answer.imprecise)
             if families.changes_integers(family):
-                _refuse_answers_for_nothing(task, answer[0], family, seed)
-            return found, answer
+                _refuse_answers_for_nothing(task, answer.outputs, family, seed)
+            return found, answer[:2]
         except NO_ANSWER as exc:
             if isinstance(exc, TaskFault):  # memory may be there the next time
                 task.without_edges.add(family)
     found = task.varied(family, seed)
-    return found, examined(task, found.values, seed)
+    answer = examined(task, found.values, seed)
+    if answer.imprecise:
+        found = found._replace(words=f"{found.words} ({NOT_COMPARED}: {answer.imprecise})")
+    return found, answer[:2]
 
 
 def _refuse_answers_for_nothing(task, with_edges, family, seed):

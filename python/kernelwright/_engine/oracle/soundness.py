@@ -2,8 +2,12 @@
 
 Its own precision and float64 must agree, and float64 must bear a change of the inputs by one ulp. The distances found are
 the reference's loss and sensitivity.
+
+In 16 bit that is often too much to ask: of a softmax of large numbers, one ulp of them decides which one is chosen. All its
+values are finite all the same, and a right answer's are. Such a draw is used to ask that alone.
 """
 import math
+from typing import NamedTuple
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
@@ -14,13 +18,14 @@ from .compare import names_of
 from .elements import difference, finite, rms
 from .faults import TaskFault, blame
 from .index_guard import guarded
-from .tolerance import Sound
+from .tolerance import AnyFinite, Sound
 from .traits import CHOSEN, NORMAL, REAL, WITHIN
 
 LOSS, SENSITIVITY = (1e-3, 3e-2), (1e-2, 0.1)  # of the output's rms: in 32 bit, in 16 bit
 PLAIN_ERROR = 2e-5   # relative, of numbers that are no tensors
 LIMIT_S = 20.0       # of one run in float64
-LEAST_ULP = 2.0 ** -23
+LEAST_ULP, COARSEST_ULP = 2.0 ** -23, 2.0 ** -7  # by which inputs are moved: 8-bit floats are exact in what is computed with
+ROOM = 1 / 16        # of the largest number of an output's dtype, up to which its values are surely finite
 TIE = 1e-6           # by which equal integers differ at most where their order is examined
 
 
@@ -28,8 +33,20 @@ class Unsound(TaskFault):
     """Why these inputs are not to be used, in a sentence."""
 
 
+class Imprecise(Unsound):
+    """The outputs are finite, and too inexact to compare values."""
+
+
+class Answer(NamedTuple):
+    """The reference's answer on changed inputs."""
+
+    outputs: list | tuple | dict | torch.Tensor
+    limits: list | tuple | dict | None  # a tolerance.Sound or tolerance.AnyFinite of each output, in the same structure
+    imprecise: str = ""  # why values are not compared, but only whether they are finite
+
+
 def examined(task, inputs, seed):
-    """(the reference's outputs, the tolerance.Sound of each in the same structure); raises Unsound."""
+    """The Answer of the reference; raises Unsound."""
     versions = [each._version for each in drawing.tensors_in(inputs)]
     with blame("the reference raised", task.task.code.file):
         found = _examined(task, inputs, seed)
@@ -48,18 +65,37 @@ def _examined(task, inputs, seed):
     if not all(finite(each) for pair in leaves for each in pair if isinstance(each, torch.Tensor)):
         raise Unsound("the reference's outputs are not finite")
     is_coarse = coarse(task.reference, inputs, own)
-    losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
     ties = task.orders or any(isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool
                               for each, _ in leaves)
-    beside = _wide(task.reference, moved(inputs, task.units, seed, ties), seed)
-    changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference")
-               for pair in _paired(exact, beside)]
+    beside = _paired(exact, _wide(task.reference, moved(inputs, task.units, seed, ties), seed))
+    try:
+        losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
+        changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference") for pair in beside]
+    except Imprecise as why:
+        if not is_coarse:
+            raise
+        return _finite_alone(own, leaves, beside, why)
     names = names_of(own, task.reference.named)
     found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
                    task.error_units[name].value if name in task.error_units else None)
              if isinstance(each, torch.Tensor) and is_real(each) else None
              for name, (each, exact), loss, change in zip(names, leaves, losses, changes)]
-    return own, tree_unflatten(found, tree_flatten(own)[1])
+    return Answer(own, tree_unflatten(found, tree_flatten(own)[1]))
+
+
+def _finite_alone(own, leaves, beside, why):
+    """The Answer for outputs of which only being finite is asked; raises `why` where it does not surely follow.
+
+    Outputs that are no real numbers have to be equal all the same.
+    """
+    for (each, exact), (_, other) in zip(leaves, beside):
+        if not isinstance(each, torch.Tensor) or not is_real(each):
+            _distance(each, exact, 0.0, "its own precision and float64 differ")
+            _distance(exact, other, 0.0, "one ulp of the inputs makes a difference")
+        elif not max(map(_largest, (each, exact, other))) <= ROOM * torch.finfo(each.dtype).max:
+            raise why
+    found = [AnyFinite() if isinstance(each, torch.Tensor) and is_real(each) else None for each, _ in leaves]
+    return Answer(own, tree_unflatten(found, tree_flatten(own)[1]), why.error)
 
 
 def _wide(reference, inputs, seed):
@@ -78,6 +114,8 @@ def _paired(first, second):
 
 
 def _largest(tensor):
+    if tensor.element_size() == 1:
+        tensor = tensor.float()  # PyTorch compares no 8-bit floats
     return tensor.abs().max().item() if tensor.numel() else 0.0
 
 
@@ -92,7 +130,7 @@ def coarse(reference, inputs, own):
 
 
 def _distance(first, second, share, what):
-    """The largest distance of two outputs, at most this share of their root mean square."""
+    """The largest distance of two outputs, at most this share of their root mean square, or one ulp of the largest value."""
     if not isinstance(first, torch.Tensor):
         if not _equal(first, second):
             raise Unsound(f"{what}, in a number among the outputs")
@@ -104,8 +142,10 @@ def _distance(first, second, share, what):
             raise Unsound(f"{what}, in values that must be equal")
         return 0.0
     found, size = difference(first, second, lambda magnitude: torch.full_like(magnitude, math.inf)), rms(second)
-    if found.nonfinite or not found.max_abs <= share * size:
-        raise Unsound(f"{what}, by {found.max_abs:.2g} where values are about {size:.2g}")
+    if found.nonfinite:
+        raise Unsound(f"{what}: some values are not finite")
+    if not found.max_abs <= max(share * size, torch.finfo(first.dtype).eps * _largest(second)):
+        raise Imprecise(f"{what}, by {found.max_abs:.2g} where values are about {size:.2g}")
     return found.max_abs
 
 
@@ -162,7 +202,7 @@ def refuse_ties(task, inputs, seed):
 
 
 def _nudged(tensor, traits, generator, breaks_ties):
-    ulp = max(torch.finfo(tensor.dtype).eps, LEAST_ULP)
+    ulp = min(max(torch.finfo(tensor.dtype).eps, LEAST_ULP), COARSEST_ULP)
     signs = torch.empty(tensor.shape, dtype=torch.bool, device=tensor.device).bernoulli_(0.5, generator=generator)
     found = tensor.double()
     if traits.kind == CHOSEN:

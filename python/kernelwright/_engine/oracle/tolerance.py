@@ -163,6 +163,31 @@ class Sound(Exact):
         return Widened(own if self.values is None else Budget(self.loss), self)
 
 
+class Finite:
+    """Every finite value is right where a finite one is expected."""
+
+    name = "finite"
+
+    def of(self, dtype):
+        """An equivalent (rtol, atol) for the record."""
+        return 0.0, math.inf
+
+    def limits(self, dtype):
+        """As for Flat."""
+        return lambda magnitude: torch.full_like(magnitude, math.inf)
+
+
+class AnyFinite(Exact):
+    """An output on varied inputs that are too inexact to compare values."""
+
+    def __init__(self):
+        super().__init__(None, None)
+
+    def rule(self, own):
+        """As for Exact."""
+        return Finite()
+
+
 @dataclass
 class Slope(Exact):
     """A gradient: the error of the reference, the root mean square of its values, and the largest of them.
