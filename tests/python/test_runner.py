@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import torch
-from fork_client import Server, Task
+from fork_client import Server, Task, memory_file
 
 from kernelwright._engine import wire
 from kernelwright._engine.moved import moved_initialisers
@@ -88,6 +88,44 @@ def test_a_kernel_is_interpreted(interpreter, task):
     assert runner.words()[:4] == (3, 0, 3, 6)
     assert runner.exited() == 0
     assert runner.printed() == "called\n" * 3
+
+
+TUNED = HEAD + """
+@triton.autotune(configs=[triton.Config({"BLOCK": size}) for size in (64, 128, 256)], key=["n"]RESET)
+@triton.jit
+def add_kernel(x, out, n, BLOCK: tl.constexpr):
+    tl.atomic_add(out, BLOCK)
+
+
+def triton_kernel_wrapper(x, y):
+    out = torch.zeros((), dtype=torch.int32, device=x.device)
+    add_kernel[(1,)](x, out, x.numel())
+    return out
+"""
+
+
+@pytest.mark.parametrize("number, block", [(0, 64), (1, 128), (2, 256), (3, 64)])
+def test_an_autotuner_takes_the_configuration_that_is_asked_for(interpreter, task, number, block):
+    runner = interpreter.spawn()
+    assert isinstance(runner.open(task, poison="nan", configuration=number), wire.OpenedT)
+    code = TUNED.replace("RESET", ', reset_to_zero=["out"]')
+    runner.ask(made(wire.LoadT, file_name="kernel.py"), [memory_file(code.encode())])
+    answer = runner.call(task)
+    assert (task.result(answer).item(), answer.configurations) == (block, 3)
+
+
+@pytest.mark.parametrize("number, total", [(0, 64), (1, 256)])
+def test_another_configuration_than_the_first_is_launched_once_more_before(interpreter, task, number, total):
+    runner = interpreter.spawn()
+    runner.open(task, poison="nan", configuration=number)
+    runner.ask(made(wire.LoadT, file_name="kernel.py"), [memory_file(TUNED.replace("RESET", "").encode())])
+    assert task.result(runner.call(task)).item() == total
+
+
+def test_a_kernel_without_an_autotuner_has_no_configurations(interpreter, task):
+    runner = interpreter.spawn()
+    loaded(runner, ADD, task)
+    assert runner.call(task).configurations == 0
 
 
 def test_a_kernel_is_compiled(compiler, task):

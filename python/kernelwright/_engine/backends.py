@@ -33,6 +33,13 @@ class _Backend:
         """Sets how later allocations of the candidate are filled."""
         self._shim.set_poison(mode or "nan", unpredictable())
 
+    def choose_configuration(self, number):
+        """Sets which configuration autotuners take, where nothing is measured."""
+
+    def configurations(self):
+        """The most that an autotuner had to choose from, where nothing is measured."""
+        return 0
+
     def synchronize(self):
         """Waits for work that the candidate left running."""
 
@@ -66,6 +73,14 @@ class Interpret(_Backend):
         from .cpu import interpret
         interpret.install(self.log)
         self._shim = interpret
+
+    def choose_configuration(self, number):
+        """Sets which configuration autotuners take."""
+        self._shim.choose_configuration(number)
+
+    def configurations(self):
+        """The most that an autotuner had to choose from."""
+        return self._shim.configurations()
 
     @contextlib.contextmanager
     def having(self, effect):

@@ -93,6 +93,7 @@ class Runner:
         self._attach(fds[1])
         self._open(fds[2:])
         self._backend.poison(text(message.poison))
+        self._backend.choose_configuration(message.configuration)
         errors.take_raised()
         return made(wire.OpenedT)
 
@@ -237,7 +238,8 @@ class Runner:
         program_count = min(finished or sum(each["programs"] for each in records), COUNT_LIMIT)
         return value, made(wire.ReturnedT, trial=message.trial, launches=launches(records),
                            launch_count=launch_count, program_count=program_count,
-                           native_code=self._backend.native_code, ms=spent)
+                           native_code=self._backend.native_code, ms=spent,
+                           configurations=self._backend.configurations())
 
     def _ready(self):
         def tensor(ref):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "code/syntax/features.h"
 
@@ -21,6 +22,9 @@ constexpr std::uint64_t little_data_bytes = 4096;  // of inputs and outputs
 // A call on a family that takes so many times as long as the slowest trial has no end.
 constexpr double patience = 16;
 constexpr auto least_patience = 10s;
+// Of an autotuner, beside the first one; their calls together have an eighth of one call's budget.
+constexpr std::uint32_t least_configurations = 3, most_configurations = 7;
+constexpr double configurations_budget_ms = cpu_call_budget_ms / 8;
 
 // Halvings after which `programs` should fit the budget: each halves a grid at best.
 std::uint32_t halvings_for(double programs) {
@@ -50,6 +54,18 @@ bool is_too_large(const Outcome<>& done) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> further_configurations(std::uint32_t count, std::uint64_t programs) {
+  if (count < 2) return {};
+  const double call_ms = std::max(1.0, static_cast<double>(programs)) * cpu_program_ms;
+  const auto affordable = static_cast<std::uint32_t>(std::min(configurations_budget_ms / call_ms, 1e6));
+  const std::uint32_t tried =
+      std::min(count - 1, std::clamp(affordable, least_configurations, most_configurations));
+  std::vector<std::uint32_t> found;
+  for (std::uint64_t at = 0; at < tried; ++at)
+    found.push_back(static_cast<std::uint32_t>(1 + at * (count - 1) / tried));
+  return found;
+}
 
 async::Task<Evidence> CpuPath::compile() {
   Evidence seen;
@@ -163,11 +179,13 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   const milliseconds budget = std::min(case_.context.interpreted_call_limit, case_.settings.timeout);
   std::uint64_t first_seed = 0;
   double longest_ms = 0;
+  shortest_ms_ = std::numeric_limits<double>::infinity();
   for (std::uint32_t k = 0; k < calls_.trials(); ++k) {
     auto began = async::SteadyClock::now();
     if (auto right = co_await calls_.trial(k, {.poison = poisons[k % 3]}, budget, seen); !right)
       co_return right;
     longest_ms = std::max(longest_ms, async::ms_since(began));
+    shortest_ms_ = std::min(shortest_ms_, async::ms_since(began));
     if (k == 0) first_seed = calls_.seed();
   }
   if (calls_.trials() > 1)
@@ -187,7 +205,8 @@ async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {
   // What launches do to memory that the candidate keeps may spoil later calls, so these come last.
   if (auto varied = co_await vary_inputs(seen); !varied) co_return varied;
   if (auto found = co_await find_race(seen); !found) co_return found;
-  co_return co_await find_decoys(seen);
+  if (auto found = co_await find_decoys(seen); !found) co_return found;
+  co_return co_await try_configurations(seen);
 }
 
 async::Task<Outcome<>> CpuPath::start_interpreter(Evidence& seen) {
@@ -204,9 +223,9 @@ async::Task<Outcome<>> CpuPath::renew_interpreter(const Evidence& seen) {
 
 async::Task<Outcome<>> CpuPath::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
-  auto found =
-      co_await try_families({oracle_.facts().families, most_families_interpreted(programs_), case_.is_alone},
-                            [&](FamilyQuestion asked) { return ask_family(std::move(asked), seen); });
+  auto found = co_await try_families(
+      {oracle_.facts().families, most_families_interpreted(programs_, shortest_ms_), case_.is_alone},
+      [&](FamilyQuestion asked) { return ask_family(std::move(asked), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);
   calls_.restart_clock();
@@ -274,6 +293,42 @@ async::Task<Outcome<>> CpuPath::find_race(Evidence& seen) {
   blame.error = "the result depends on the order in which the programs of a launch run: " + blame.error;
   seen.judgements.push_back({std::move(*wrong)});
   co_return std::unexpected<Ended>(std::move(blame));
+}
+
+// A device measures the configurations of an autotuner, and may take any that is left after pruning.
+async::Task<Outcome<>> CpuPath::try_configurations(Evidence& seen) {
+  for (const std::uint32_t number : further_configurations(calls_.configurations(), programs_))
+    if (auto right = co_await try_configuration(number, seen); !right) co_return right;
+  co_return Outcome<>{};
+}
+
+// In a process of its own, as an autotuner keeps what it chose, and the candidate may keep memory of that
+// size. A device passes over a configuration that does not compile, so no other failure proves anything than
+// an access out of bounds.
+async::Task<Outcome<>> CpuPath::try_configuration(std::uint32_t number, Evidence& seen) {
+  calls_.choose_configuration(number);
+  std::optional<Blame> blame;
+  for (int times = 0; times < 2; ++times) {
+    co_await calls_.end();
+    needs_process_ = true;
+    if (auto renewed = co_await renew_interpreter(seen); !renewed) co_return std::unexpected(renewed.error());
+    auto returned = co_await calls_.call(next_call_++, {.poison = "nan"}, question_limit_);
+    if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
+    if (!returned) {
+      const auto* failure = std::get_if<Blame>(&returned.error());
+      if (failure == nullptr || failure->error_class != ErrorClass::out_of_bounds) co_return Outcome<>{};
+      blame = *failure;
+      continue;
+    }
+    auto judged = co_await calls_.judged(std::move(returned->outputs));
+    if (!judged) co_return std::unexpected(judged.error());
+    if (judged->right) co_return Outcome<>{};
+    blame = blame_result(*judged);
+    if (times == 1) seen.judgements.push_back({std::move(*judged)});
+  }
+  blame->error = fmt::format("with configuration {} of the {} that an autotuner may choose: {}", number + 1,
+                             calls_.configurations(), blame->error);
+  co_return std::unexpected<Ended>(std::move(*blame));
 }
 
 bool CpuPath::can_shrink() const {

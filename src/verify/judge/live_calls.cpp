@@ -112,6 +112,7 @@ async::Task<Outcome<>> LiveCalls::open(wire::Mode mode, std::string poison) {
   wire::OpenT request;
   request.mode = mode;
   request.poison = std::move(poison);
+  request.configuration = configuration_;
   auto opened = co_await runner_->open(std::move(request), case_.job.candidate.code, oracle_.call_spec(),
                                        drawn_.arena.get(), Deadline::in(load_limit));
   if (opened) co_return Outcome<>{};
@@ -245,6 +246,7 @@ async::Task<Outcome<FamilyAnswer>> LiveCalls::family(std::uint32_t trial, std::s
 void LiveCalls::count(const wire::ReturnedT& returned) {
   launches_ += returned.launch_count;
   native_code_ = native_code_ || returned.native_code;
+  configurations_ = std::max(configurations_, returned.configurations);
 }
 
 async::Task<Outcome<>> LiveCalls::further_calls(Further these, Evidence& seen) {

@@ -93,6 +93,10 @@ class LiveCalls {
   std::uint64_t launches() const { return launches_; }  // of all trials
   double shortest_ms() const { return shortest_ms_; }   // of the calls that returned; 0: none did
   bool is_native() const { return native_code_; }       // CUDA C++ ran in one of them
+  // The most that an autotuner of the candidate had to choose from in the trials; 0: no autotuner ran.
+  std::uint32_t configurations() const { return configurations_; }
+  // Autotuners of later processes of the interpreter take the configuration of this number.
+  void choose_configuration(std::uint32_t number) { configuration_ = number; }
   bool launched() const { return launches_ > 0 || native_code_; }
   std::optional<std::uint32_t> layers() const { return layers_; }  // around the process started last
   // The output of the last of the ended processes that printed anything.
@@ -118,6 +122,8 @@ class LiveCalls {
   std::uint64_t launches_ = 0;
   double shortest_ms_ = 0;
   bool native_code_ = false;
+  std::uint32_t configurations_ = 0;
+  std::uint32_t configuration_ = 0;
   std::optional<std::uint32_t> layers_;
   std::string printed_;
 };

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t longest_words = 400;  // bytes of a text that the oracle sent
 constexpr std::size_t most_named = 64;      // families
 constexpr std::size_t least_interpreted = 4;
-constexpr double interpreted_budget_ms = cpu_call_budget_ms / 8;  // of all families together
+// Of all families together, as the number of programs and as the trials have it.
+constexpr double interpreted_budget_ms = cpu_call_budget_ms / 8, measured_budget_ms = cpu_call_budget_ms / 2;
 constexpr double device_patience_factor = 100;
 constexpr std::uint64_t large_bytes = std::uint64_t{1} << 30, middle_bytes = std::uint64_t{1} << 26;
 
@@ -166,9 +167,12 @@ std::size_t most_families_on_device(std::uint64_t moved_bytes) {
   return moved_bytes > middle_bytes ? 6 : most_named;
 }
 
-std::size_t most_families_interpreted(std::uint64_t programs) {
-  const double call_ms = std::max(1.0, static_cast<double>(programs)) * cpu_program_ms;
-  return std::max(least_interpreted, static_cast<std::size_t>(interpreted_budget_ms / call_ms));
+std::size_t most_families_interpreted(std::uint64_t programs, double shortest_ms) {
+  const double usual_ms = std::max(1.0, static_cast<double>(programs)) * cpu_program_ms;
+  // Programs that run together take less than they would one by one.
+  const double affordable =
+      std::max(interpreted_budget_ms / usual_ms, measured_budget_ms / std::max(shortest_ms, 1.0));
+  return std::max(least_interpreted, static_cast<std::size_t>(affordable));
 }
 
 }  // namespace kw::verify

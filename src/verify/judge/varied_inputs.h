@@ -68,7 +68,7 @@ std::chrono::milliseconds longest_wait(const DevicePatience& patience);
 
 // So many families of a task whose calls move these bytes on a device.
 std::size_t most_families_on_device(std::uint64_t moved_bytes);
-// The same for a call that interprets so many programs.
-std::size_t most_families_interpreted(std::uint64_t programs);
+// The same for a call that interprets so many programs; the shortest trial took `shortest_ms`.
+std::size_t most_families_interpreted(std::uint64_t programs, double shortest_ms);
 
 }  // namespace kw::verify

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "verdict_world.h"
+#include "verify/judge/cpu_path.h"
 #include "verify/judge/oracle_side.h"
 
 namespace kw::verify {
@@ -162,6 +163,66 @@ TEST(CpuVerdict, FailingWithOtherEffectsProvesNothing) {
     world.fake.when("runner", Body::Call, having(effect, fails("run", "runtime_error", "no such value")));
     EXPECT_EQ(world.run().counts, true);
   }
+}
+
+// Autotuners that may choose from so many configurations. `react` is what a rule does to the calls of
+// processes whose autotuners take another one than the first.
+struct TunedWorld : CpuWorld {
+  explicit TunedWorld(std::uint32_t count, React react = {}) {
+    fake.when("runner", Body::Open, [this](const wire::BodyUnion& asked, Reaction&) {
+      number = asked.AsOpen()->configuration;
+      if (asked.AsOpen()->mode == wire::Mode::interpret) chosen.push_back(number);
+    });
+    fake.when("runner", Body::Call, [=, this](const wire::BodyUnion& asked, Reaction& usual) {
+      if (react && number > 0) react(asked, usual);
+      if (usual.answer.type == Body::Returned) usual.answer.AsReturned()->configurations = count;
+    });
+  }
+
+  std::uint32_t number = 0;           // of the process that was opened last
+  std::vector<std::uint32_t> chosen;  // by the processes of the interpreter, in their order
+};
+
+TEST(CpuVerdict, EachFurtherConfigurationOfAnAutotunerIsTriedInAProcessOfItsOwn) {
+  TunedWorld world(3);
+  EXPECT_EQ(world.run().counts, true);
+  EXPECT_THAT(world.chosen, testing::ElementsAre(0, 1, 2));
+}
+
+TEST(CpuVerdict, AConfigurationThatIsWrongTwiceIsIncorrect) {
+  for (const int times : {1, 2}) {
+    TunedWorld world(2);
+    int wrong = 0;
+    world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion& asked, Reaction& usual) {
+      if (world.number == 1 && wrong++ < times) judges_wrong()(asked, usual);
+    });
+    const Verdict verdict = world.run();
+    EXPECT_EQ(verdict.status, times == 2 ? Status::incorrect : Status::correct);
+    if (times == 2)
+      EXPECT_THAT(verdict.error.value_or(""), testing::StartsWith("with configuration 2 of the 2"));
+    EXPECT_THAT(world.chosen, testing::ElementsAre(0, 1, 1));
+  }
+}
+
+TEST(CpuVerdict, AConfigurationThatReadsBeyondATensorFails) {
+  TunedWorld world(2, fails("run", "out_of_bounds", "a load beyond x"));
+  EXPECT_EQ(world.run().error_class, ErrorClass::out_of_bounds);
+}
+
+// A device passes over what does not compile.
+TEST(CpuVerdict, AConfigurationThatFailsOtherwiseProvesNothing) {
+  TunedWorld world(2, fails("run", "runtime_error", "an assertion"));
+  EXPECT_EQ(world.run().counts, true);
+}
+
+TEST(CpuVerdict, TheConfigurationsThatAreTriedAreBounded) {
+  using testing::ElementsAre;
+  EXPECT_THAT(further_configurations(0, 1), ElementsAre());
+  EXPECT_THAT(further_configurations(1, 1), ElementsAre());
+  EXPECT_THAT(further_configurations(3, 1), ElementsAre(1, 2));
+  EXPECT_THAT(further_configurations(15, 1), ElementsAre(1, 3, 5, 7, 9, 11, 13));
+  EXPECT_THAT(further_configurations(15, 9'000), ElementsAre(1, 5, 10));
+  EXPECT_EQ(further_configurations(4'000'000'000, 1).size(), 7U);
 }
 
 TEST(CpuVerdict, HoldsTheOutputOfTheLastProcessThatPrinted) {

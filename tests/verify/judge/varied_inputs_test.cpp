@@ -350,8 +350,10 @@ TEST(FamiliesAreCapped, WhereCallsAreCostly) {
   EXPECT_EQ(most_families_on_device(std::uint64_t{2} << 30), 3U);
   EXPECT_EQ(most_families_on_device(std::uint64_t{1} << 27), 6U);
   EXPECT_GE(most_families_on_device(1), 20U);
-  EXPECT_GE(most_families_interpreted(1), 20U);
-  EXPECT_EQ(most_families_interpreted(std::uint64_t{1} << 40), 4U);
+  EXPECT_GE(most_families_interpreted(1, 1e9), 20U);
+  EXPECT_EQ(most_families_interpreted(std::uint64_t{1} << 40, 1e9), 4U);
+  // Programs that run together.
+  EXPECT_GE(most_families_interpreted(std::uint64_t{1} << 40, 10), 20U);
 }
 
 // ---- how long a device is held

@@ -1,4 +1,8 @@
-"""A Triton driver that reports sm_90 and has no device; replaces the measurements of autotune and do_bench."""
+"""A Triton driver that reports sm_90 and has no device; replaces the measurements of autotune and do_bench.
+
+An autotuner takes its first configuration. One that takes another, by `choose_configuration`, launches it once more before,
+as a device does to measure it: a kernel has to bear that on the arguments of its first call.
+"""
 import operator
 
 import torch
@@ -99,11 +103,36 @@ def programs_of(sizes):
     return 0 if min(sizes) <= 0 else sizes[0] * sizes[1] * sizes[2]
 
 
+_choice = {"number": 0, "most": 0, "chosen": None}
+_prune_configs, _measure = Autotuner.prune_configs, Autotuner._bench
+
+
+def choose_configuration(number):
+    """From now on autotuners take the configuration of this number, counted from 0 and again from the first one."""
+    _choice["number"] = number
+
+
+def configurations():
+    """The most that an autotuner has had to choose from."""
+    return _choice["most"]
+
+
+def _chosen_first(self, kwargs):
+    found = list(_prune_configs(self, kwargs))
+    _choice["most"] = max(_choice["most"], len(found))
+    start = _choice["number"] % max(1, len(found))
+    found = found[start:] + found[:start]
+    _choice["chosen"] = found[0] if found and _choice["number"] else None
+    return found
+
+
 def _take_first(self, *args, config, **meta):
     conflicts = meta.keys() & config.kwargs.keys()
     if conflicts:
         raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't "
                          "re-define auto-tuned symbols.")
+    if config is _choice["chosen"]:
+        _measure(self, *args, config=config, **meta)
     # Equal times: the tuner takes the first configuration that its pruning left.
     return [1.0, 1.0, 1.0]
 
@@ -112,5 +141,6 @@ def install(driver, bench=_take_first):
     """Make `driver` the active one and replace all measurements."""
     triton.runtime.driver.set_active(driver)
     Autotuner._bench = bench
+    Autotuner.prune_configs = _chosen_first
     triton.testing.do_bench = do_bench
     triton.testing.do_bench_cudagraph = do_bench

@@ -19,11 +19,12 @@ from ..errors import Unsupported
 from . import (arithmetic, bounds, combine, cuda_words, driver, effects, language, libdevice, lockstep, memory,
                operands, operators, per_program, speed)
 from .kernel_code import Checks, KernelCode
+from .driver import choose_configuration, configurations
 from .poison import set_poison
 from .scope import candidate_scope
 from .seal import Seal
 
-__all__ = ["install", "candidate_scope", "having", "set_poison"]
+__all__ = ["install", "candidate_scope", "having", "set_poison", "choose_configuration", "configurations"]
 _log = _seal = _code = None
 # The builder, the bounds and the log are one for all threads; reentrant, because a hook may launch another kernel.
 _launching = threading.RLock()
