@@ -45,7 +45,7 @@ struct CertifiedOutput {
 
 // The task at other sizes: whether its reference computes them with the same weights.
 struct CertifiedShape {
-  std::string version = {};  // "prime", "larger", "one", "empty"
+  std::string version = {};  // "prime", "larger", "more_rows", "one", "empty"
   bool tried = false;        // false: a limit of time or memory ended the attempt
   std::optional<std::string> sizes = {};
   std::optional<std::string> why_not = {};

@@ -26,6 +26,7 @@ def why_not(source, kind):
 @pytest.mark.parametrize("kind, sizes", [
     ("prime", {"rows": 61, "columns": 127}),
     ("larger", {"rows": 3, "columns": 4099}),
+    ("more_rows", {"rows": 129}),
     ("one", {"rows": 1, "columns": 1}),
     ("empty", {"rows": 0}),
 ])
@@ -36,6 +37,7 @@ def test_kinds(kind, sizes):
 @pytest.mark.parametrize("kind, sizes", [
     ("prime", {"a": [47, 509], "b": [509, 61]}),
     ("larger", {"a": [3, 4099], "b": [4099, 3]}),
+    ("more_rows", {"a": [97, 512]}),
     ("one", {"a": [1, 1], "b": [1, 1]}),
     ("empty", {"a": [0, 512]}),
 ])
@@ -70,6 +72,16 @@ def test_numbers_that_are_no_size_stay():
 
 def test_a_larger_version_is_limited():
     assert sizes_of(ROWS, "larger", max_bytes=1 << 18) == {"rows": 3, "columns": 257}
+
+
+def test_more_rows_are_as_many_as_the_bytes_allow():
+    source = module("return torch.softmax(x, -1)", "[torch.randn(batch, heads, length, width)]") \
+        + "batch, heads, length, width = 2, 4, 64, 32\n"
+    assert sizes_of(source, "more_rows") == {"batch": 5, "heads": 5, "length": 65}
+
+
+def test_a_vector_has_no_more_rows():
+    assert "no size of the inputs can change" in why_not(module("return x", "[torch.randn(n)]") + "n = 64\n", "more_rows")
 
 
 def test_the_innermost_of_equal_sizes_is_enlarged():

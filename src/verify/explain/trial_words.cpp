@@ -111,6 +111,7 @@ constexpr std::array families{
     NamedWords{"never_varied", {"An input that no draw changes has other values.", reported}},
     NamedWords{"prime", {"Each size is a prime number, which no block divides.", other_sizes}},
     NamedWords{"larger", {"The innermost size is larger than a block.", other_sizes}},
+    NamedWords{"more_rows", {"Sizes other than the innermost one are larger.", other_sizes}},
     NamedWords{"one", {"Each size is 1.", other_sizes}},
     NamedWords{"empty", {"One size is 0.", reported}},
 };

@@ -12,7 +12,7 @@
 namespace kw::verify {
 
 // The versions of a task, in the order in which they are tried.
-inline constexpr const char* other_shapes[] = {"prime", "larger", "one", empty_shape};
+inline constexpr const char* other_shapes[] = {"prime", "larger", "more_rows", "one", empty_shape};
 
 // The largest size of a version's inputs and weights together, for a task with this call.
 std::uint64_t most_bytes(const Settings& settings, const wire::CallSpecT& spec);

@@ -69,7 +69,7 @@ TEST_P(VariedShapesTest, HoldForAGeneralKernel) {
   EXPECT_EQ(verdict.status, Status::correct);
   EXPECT_EQ(verdict.counts, true);
   EXPECT_EQ(shapes_of(verdict), ShapeGenerality::any);
-  for (const char* version : {"prime", "larger", "one", "empty"})
+  for (const char* version : {"prime", "larger", "more_rows", "one", "empty"})
     EXPECT_EQ(shape_trial(verdict, version).outcome, FamilyOutcome::held) << version;
   EXPECT_EQ(shape_trial(verdict, "prime").inputs, R"(sizes {"rows": 61})");
 }
@@ -110,7 +110,7 @@ TEST_P(VariedShapesTest, WithoutElementsAreOnlyReported) {
 }
 
 TEST_P(VariedShapesTest, ThatTheTaskLacksAreDropped) {
-  for (const char* version : {"prime", "larger", "one", "empty"}) world.lacks(version);
+  for (const char* version : {"prime", "larger", "more_rows", "one", "empty"}) world.lacks(version);
   const Verdict verdict = world.run();
   EXPECT_EQ(verdict.status, Status::correct);
   EXPECT_EQ(verdict.counts, true);

@@ -7,10 +7,11 @@ from .faults import TaskFault
 from .shrink import tried
 from .sizes import sizes_of
 
-KINDS = ("prime", "larger", "one", "empty")
+KINDS = ("prime", "larger", "more_rows", "one", "empty")
 MOST_SIZES = 8          # of a task, since each change is tried with the reference
 LARGER = 4099           # a prime above the largest block of most kernels
 SMALL = 3               # the other sizes then, since an interpreter takes its time
+NOWHERE = 1 << 30       # the place of what is no dimension of an input
 GROWTH, SMALL_BYTES = 4, 4 << 20  # inputs of a larger version: at most so many times the bytes, or so many bytes
 
 
@@ -18,17 +19,18 @@ def reshaped(source, entry_point, input_shapes, kind, max_bytes):
     """(source, shapes, {size: new value}) of the version of this kind; a TaskFault where the task has none.
 
     prime: every size that can change is the next smaller prime, which no block divides. larger: the innermost size is
-    beyond a block, and the others are small. one: every size is 1. empty: one size is 0. `max_bytes` limits inputs and
-    weights; 0: no limit.
+    beyond a block, and the others are small. more_rows: each size other than an innermost one is twice as large and one more,
+    or one more, as the bytes allow. one: every size is 1. empty: one size is 0. `max_bytes` limits inputs and weights; 0: no
+    limit.
     """
     if kind not in KINDS:
         raise TaskFault(f"no version of a task is called {kind!r}", "infrastructure")
     sizes = sizes_of(source, input_shapes, with_literals=True)
-    version = _Version(source, entry_point, input_shapes, sizes, max_bytes)
+    version = _Version(source, entry_point, input_shapes, sizes, max_bytes, 0 if kind == "more_rows" else SMALL_BYTES)
     if version.given is None:
         raise TaskFault("the reference cannot be tried without its inputs")
     changed = False
-    for size in version.innermost_first() if kind != "empty" else reversed(version.innermost_first()):
+    for size in version.in_order(kind):
         if changed and kind == "empty":
             break
         values = [SMALL] if changed and kind == "larger" else _values(kind, size.value)
@@ -41,24 +43,25 @@ def reshaped(source, entry_point, input_shapes, kind, max_bytes):
 class _Version:
     """The task at the present sizes."""
 
-    def __init__(self, source, entry_point, input_shapes, sizes, max_bytes):
+    def __init__(self, source, entry_point, input_shapes, sizes, max_bytes, small_bytes):
         self._task = source, entry_point, input_shapes
-        self._sizes, self._max_bytes = sizes, max_bytes
+        self._sizes, self._max_bytes, self._small_bytes = sizes, max_bytes, small_bytes
         self.given = self._present = self._tried()
 
     def _tried(self):
         source, entry_point, input_shapes = self._task
         return tried(*self._sizes.written(source, input_shapes), entry_point)
 
-    def innermost_first(self):
-        """The sizes that can change, those of an innermost dimension first."""
+    def in_order(self, kind):
+        """The sizes that this kind changes, in the order in which it does."""
         values = {value for shape in self.given.inputs for value in shape}
         known = [size for size in self._sizes.sizes if size.value >= 2 and size.value in values][:MOST_SIZES]
-        places = {id(size): self._place(size) for size in known}
-        return sorted((size for size in known if places[id(size)] is not None), key=lambda size: places[id(size)])
+        found = sorted(((self._place(size), size) for size in known), key=lambda each: each[0])
+        found = [size for place, size in found if place < NOWHERE and (place > 0 or kind != "more_rows")]
+        return found[::-1] if kind in ("empty", "more_rows") else found
 
     def _place(self, size):
-        """How far from the innermost dimension the size is, or None where no input follows it alone."""
+        """How far from the innermost dimension the size is, or NOWHERE where no input follows it alone."""
         was = size.value
         for value in (was + 1, 2 * was, was // 2):
             size.put(value)
@@ -68,7 +71,7 @@ class _Version:
                 continue
             return min((len(shape) - 1 - at for shape, given in zip(found.inputs, self.given.inputs)
                         for at, (new, old) in enumerate(zip(shape, given)) if new != old), default=0)
-        return None
+        return NOWHERE
 
     def try_value(self, size, value):
         """Whether the task stays valid with this value of the size, and its inputs follow; else the size is put back."""
@@ -86,7 +89,7 @@ class _Version:
     def _fits(self, found, value):
         return (found.inputs != self._present.inputs and found.fixed == self.given.fixed
                 and (value == 0 or found.output_elements != 0)
-                and found.weight <= max(GROWTH * self.given.weight, SMALL_BYTES)
+                and found.weight <= max(GROWTH * self.given.weight, self._small_bytes)
                 and not 0 < self._max_bytes < found.weight)
 
 
@@ -96,6 +99,8 @@ def _values(kind, value):
         return [_prime_below(value) or _prime_above(value)]
     if kind == "larger":
         return [each for each in (LARGER, 2 * value + 1) if each > value]
+    if kind == "more_rows":
+        return [2 * value + 1, value + 1]
     return [1 if kind == "one" else 0]
 
 
