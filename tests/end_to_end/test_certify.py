@@ -85,7 +85,7 @@ def test_the_facts_of_a_sound_task(certified):
     assert (given["input"], given["shape"], given["varies"], given["ignored"]) == ("x", [16, 64], True, False)
     assert 0 < output["reference_loss"] < 1e-6 < output["rms"] and output["sensitivity"] is not None
     shapes = {each["version"]: each for each in task["shapes"]}
-    assert list(shapes) == ["prime", "larger", "one", "empty"]
+    assert list(shapes) == ["prime", "larger", "more_rows", "one", "empty"]
     assert "13" in shapes["prime"]["sizes"] and shapes["prime"]["why_not"] is None
 
 
