@@ -297,15 +297,18 @@ async::Task<Outcome<>> CpuPath::find_race(Evidence& seen) {
 
 // A device measures the configurations of an autotuner, and may take any that is left after pruning.
 async::Task<Outcome<>> CpuPath::try_configurations(Evidence& seen) {
-  for (const std::uint32_t number : further_configurations(calls_.configurations(), programs_))
-    if (auto right = co_await try_configuration(number, seen); !right) co_return right;
+  for (const std::uint32_t number : further_configurations(calls_.configurations(), programs_)) {
+    auto ended = co_await try_configuration(number, seen);
+    if (!ended) co_return std::unexpected(ended.error());
+    if (!*ended) break;
+  }
   co_return Outcome<>{};
 }
 
 // In a process of its own, as an autotuner keeps what it chose, and the candidate may keep memory of that
 // size. A device passes over a configuration that does not compile, so no other failure proves anything than
-// an access out of bounds.
-async::Task<Outcome<>> CpuPath::try_configuration(std::uint32_t number, Evidence& seen) {
+// an access out of bounds. Returns whether the call ended within its time.
+async::Task<Outcome<bool>> CpuPath::try_configuration(std::uint32_t number, Evidence& seen) {
   calls_.choose_configuration(number);
   std::optional<Blame> blame;
   for (int times = 0; times < 2; ++times) {
@@ -316,13 +319,15 @@ async::Task<Outcome<>> CpuPath::try_configuration(std::uint32_t number, Evidence
     if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
     if (!returned) {
       const auto* failure = std::get_if<Blame>(&returned.error());
-      if (failure == nullptr || failure->error_class != ErrorClass::out_of_bounds) co_return Outcome<>{};
+      if (failure == nullptr || failure->error_class != ErrorClass::out_of_bounds)
+        co_return failure == nullptr ||
+            (failure->error_class != ErrorClass::timeout && failure->error_class != ErrorClass::too_large);
       blame = *failure;
       continue;
     }
     auto judged = co_await calls_.judged(std::move(returned->outputs));
     if (!judged) co_return std::unexpected(judged.error());
-    if (judged->right) co_return Outcome<>{};
+    if (judged->right) co_return true;
     blame = blame_result(*judged);
     if (times == 1) seen.judgements.push_back({std::move(*judged)});
   }

@@ -33,7 +33,7 @@ class CpuPath {
   async::Task<Outcome<>> find_decoys(Evidence& seen);
   async::Task<Outcome<>> find_race(Evidence& seen);
   async::Task<Outcome<>> try_configurations(Evidence& seen);
-  async::Task<Outcome<>> try_configuration(std::uint32_t number, Evidence& seen);
+  async::Task<Outcome<bool>> try_configuration(std::uint32_t number, Evidence& seen);
   void doubt_the_launch(std::optional<Ended>& ended) const;
   std::uint64_t data_bytes() const;  // of a call's inputs, weights and outputs
   bool can_shrink() const;

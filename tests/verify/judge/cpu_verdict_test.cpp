@@ -215,6 +215,12 @@ TEST(CpuVerdict, AConfigurationThatFailsOtherwiseProvesNothing) {
   EXPECT_EQ(world.run().counts, true);
 }
 
+TEST(CpuVerdict, AConfigurationThatDoesNotEndIsTheLastOne) {
+  TunedWorld world(4, fails("run", "timeout", "no end"));
+  EXPECT_EQ(world.run().counts, true);
+  EXPECT_THAT(world.chosen, testing::ElementsAre(0, 1));
+}
+
 TEST(CpuVerdict, TheConfigurationsThatAreTriedAreBounded) {
   using testing::ElementsAre;
   EXPECT_THAT(further_configurations(0, 1), ElementsAre());
