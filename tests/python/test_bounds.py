@@ -31,6 +31,18 @@ def go():
 """)["ok"]
 
 
+def test_a_mask_of_a_block_and_a_flag_of_the_program(interpret):
+    facts = interpret("""
+@triton.jit
+def k(x, o, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(o + i, tl.load(x + i, mask=(i < n) & (tl.program_id(0) == 0), other=0.0), mask=i < n)
+def go():
+    k[(1,)](torch.ones(1), torch.empty(1), 1, BLOCK=8)
+""")
+    assert facts["ok"], facts
+
+
 def test_store_before_the_start(interpret):
     facts = interpret("""
 @triton.jit

@@ -131,7 +131,8 @@ def check(pointers, mask, kind):
     whole = data = np.asarray(pointers.data)
     active = None
     if mask is not None:
-        active = np.asarray(mask.data if isinstance(mask, Handle) else mask)
+        # A mask of integers would select lanes by number.
+        active = np.asarray(mask.data if isinstance(mask, Handle) else mask).astype(bool, copy=False)
         if active.all():
             active = None
         else:

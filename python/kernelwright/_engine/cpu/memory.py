@@ -40,7 +40,7 @@ def _places(pointers, active, storage, size):
 
 def _active(mask, pointers):
     """The mask of an access; None if all of its lanes are active."""
-    active = np.asarray(mask.data if isinstance(mask, Handle) else mask)
+    active = np.asarray(mask.data if isinstance(mask, Handle) else mask).astype(bool, copy=False)
     return None if active.shape == pointers.data.shape and active.all() else active
 
 
