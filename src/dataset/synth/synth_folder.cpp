@@ -21,10 +21,10 @@ namespace json = boost::json;
 namespace {
 
 // Increase it with GRAMMAR in python/kernelwright/_dataset/synth/grammar.py, and in cuda_pairs/draft.py.
-constexpr int grammar_version = 2;
+constexpr int grammar_version = 3;
 constexpr int cuda_grammar_version = 1;
-constexpr int named_version = 2;  // of operations.cpp
-constexpr int mined_version = 1;  // of the texts around mined kernels
+constexpr int named_version = 3;  // of operations.cpp
+constexpr int mined_version = 2;  // of the texts around mined kernels
 
 json::object identity_of(const SynthSettings& settings) {
   json::object identity{{"grammar", grammar_version},

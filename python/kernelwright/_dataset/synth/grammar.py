@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from . import products
 from .products.text import random_numbers
 
-GRAMMAR = 2  # increase it when equal seeds and numbers give other sources or other kernels
+GRAMMAR = 3  # increase it when equal seeds and numbers give other sources or other kernels
 
 ROWS = (12, 17, 24, 33, 40, 48, 60)
 COLUMNS = (50, 70, 96, 100, 130, 150, 200, 250, 300)
@@ -58,12 +58,14 @@ class Input:
     sizes: tuple
     dtype: str
     below: int = 0  # of integers
+    limit: str = ""  # the name of `below` in get_inputs
 
-    def maker(self):
-        """The expression of get_inputs."""
+    def maker(self, limits):
+        """The expression of get_inputs; `limits` names sizes."""
+        sizes = [limits.get(each, each) for each in self.sizes]
         if self.dtype == "int64":
-            return f"torch.randint(0, {self.below}, {self.sizes})"
-        return random_numbers(self.sizes, self.dtype)
+            return f"torch.randint(0, {self.limit}, ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''}))"
+        return random_numbers(sizes, self.dtype)
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Source:
     inputs: list
     text: str
     tile: int = 0  # a draw for the rewriter
+    factors: tuple = ()  # (size, number that divides it)
     kernel: str = ""  # of a family that writes kernels itself
 
 
@@ -87,6 +90,7 @@ class Draft:
     inputs: list = field(default_factory=list)
     words: list = field(default_factory=list)
     lines: list = field(default_factory=list)
+    factors: list = field(default_factory=list)  # (size, number that divides it)
 
     def pick(self, values):
         """One of some values."""
@@ -96,9 +100,14 @@ class Draft:
         """True with this probability."""
         return self.random.random() < share
 
-    def tensor(self, name, *sizes, dtype=None, below=0):
+    def tensor(self, name, *sizes):
         """A new input; its name."""
-        self.inputs.append(Input(name, sizes, dtype or self.dtype, below))
+        self.inputs.append(Input(name, sizes, self.dtype))
+        return name
+
+    def index(self, name, *sizes, below, limit):
+        """A new input of integers below the size `below`, which get_inputs calls `limit`; its name."""
+        self.inputs.append(Input(name, sizes, "int64", below, limit))
         return name
 
     def let(self, name, expression):
@@ -200,10 +209,10 @@ def softmax(draft):
         ("entropy", "-(torch.softmax({0}, dim=-1) * torch.log_softmax({0}, dim=-1)).sum(dim=-1)"),
         ("squared_softmax", "torch.softmax({0}, dim=-1) ** 2"), ("column_softmax", "torch.softmax({0}, dim=0)"),
         ("soft_expectation", "(torch.softmax({0}, dim=-1) * {0}).sum(dim=-1)"),
-        ("sparse_softmax", "torch.relu(torch.softmax({0}, dim=-1) - 1.0 / {n})"),
+        ("sparse_softmax", "torch.relu(torch.softmax({0}, dim=-1) - 1.0 / {0}.shape[-1])"),
     ))
     draft.words.append(word)
-    value = draft.let("p", template.format(value, c=draft.pick(CONSTANTS), n=columns))
+    value = draft.let("p", template.format(value, c=draft.pick(CONSTANTS)))
     if word in ("softmax", "softmin", "log_softmax") and draft.chance(0.5):
         value = draft.let("p", draft.apply(BINARY, value, draft.tensor("value", rows, columns)))
     return value
@@ -217,6 +226,7 @@ def norm(draft):
     if kind in ("group_norm", "instance_norm"):
         groups, a_group, length = draft.pick((2, 3, 4)), draft.pick((2, 3, 5)), draft.pick((30, 50, 70))
         x = draft.tensor("x", draft.pick((2, 3)), groups * a_group, length)
+        draft.factors.append((groups * a_group, groups))
         value = draft.chain(x, 0, 1)
         draft.words.append(kind)
         value = draft.let("y", f"F.group_norm({value}, {groups})" if kind == "group_norm" else f"F.instance_norm({value})")
@@ -231,7 +241,7 @@ def norm(draft):
     epsilon = draft.pick(("1e-5", "1e-6", "1e-3"))
     if kind == "layer_norm":
         weight, bias = draft.tensor("weight", columns), draft.tensor("bias", columns)
-        value = draft.let("y", f"F.layer_norm({value}, ({columns},), {weight}, {bias}, eps={epsilon})")
+        value = draft.let("y", f"F.layer_norm({value}, {value}.shape[-1:], {weight}, {bias}, eps={epsilon})")
     elif kind == "rms_norm":
         draft.let("scale", f"torch.rsqrt(({value} * {value}).mean(dim=-1, keepdim=True) + {epsilon})")
         value = draft.let("y", f"{value} * scale * {draft.tensor('weight', columns)}")
@@ -250,7 +260,7 @@ def loss(draft):
     value = draft.chain(x, 0, 1)
     kind = draft.pick(("cross_entropy", "nll", "pair", "pair", "pair", "cosine", "margin", "kl"))
     if kind in ("cross_entropy", "nll"):
-        target = draft.tensor("target", rows, dtype="int64", below=columns)
+        target = draft.index("target", rows, below=columns, limit="CLASSES")
         draft.words.append(kind)
         reduction = draft.pick(("mean", "sum", "none"))
         if kind == "cross_entropy":
@@ -287,15 +297,15 @@ def gather(draft):
     kind = draft.pick(("embedding", "gather", "index_select", "embedding_sum", "row_gather"))
     draft.words.append(kind)
     if kind == "embedding_sum":
-        index = draft.tensor("index", count, 5, dtype="int64", below=rows)
+        index = draft.index("index", count, 5, below=rows, limit="ROWS")
         table = draft.tensor("table", rows, columns)
         value = draft.let("y", f"F.embedding({index}, {table}).{draft.pick(('sum', 'mean'))}(dim=1)")
     elif kind == "gather":
         x = draft.chain(draft.tensor("x", rows, columns), 0, 1)
-        index = draft.tensor("index", rows, count, dtype="int64", below=columns)
+        index = draft.index("index", rows, count, below=columns, limit="COLUMNS")
         value = draft.let("y", f"torch.gather({x}, 1, {index})")
     else:
-        index = draft.tensor("index", count, dtype="int64", below=rows)
+        index = draft.index("index", count, below=rows, limit="ROWS")
         table = draft.tensor("table", rows, columns)
         value = draft.let("y", {"embedding": f"F.embedding({index}, {table})", "row_gather": f"{table}[{index}]",
                                 "index_select": f"torch.index_select({table}, 0, {index})"}[kind])
@@ -343,7 +353,7 @@ def movement(draft):
         other = draft.tensor("other", rows, draft.pick(COLUMNS) if kind == "cat" else columns)
         value = draft.let("y", {"cat": f"torch.cat([{value}, {other}], dim=1)",
                                 "stack": f"torch.stack([{value}, {other}], dim=1)",
-                                "interleave": f"torch.stack([{value}, {other}], dim=-1).reshape({rows}, {2 * columns})"}[kind])
+                                "interleave": f"torch.stack([{value}, {other}], dim=-1).flatten(1)"}[kind])
     elif kind == "flip":
         value = draft.let("y", f"torch.flip({value}, dims=[{draft.pick((0, 1))}])")
     elif kind == "roll":
@@ -409,7 +419,8 @@ def draw(seed, number, families=()):
     result = COMPILED[family](draft)
     words = list(dict.fromkeys(draft.words))[:5]
     name = "_".join(words) or family
-    return Source(family, name, draft.inputs, source_text(name, draft, result), chooser.randrange(12))
+    return Source(family, name, draft.inputs, source_text(name, draft, result), chooser.randrange(12),
+                  tuple(draft.factors))
 
 
 def source_text(name, draft, result):
@@ -421,7 +432,13 @@ def source_text(name, draft, result):
         lines = [*lines, f"return {result}"]
     body = textwrap.indent("\n".join(lines), "    ")
     imports = "import torch\nimport torch.nn.functional as F\n" if "F." in body else "import torch\n"
-    makers = ", ".join(each.maker() for each in draft.inputs)
+    limits = {each.below: each.limit for each in draft.inputs if each.limit}
+    sizes = "".join(f"{limit} = {size}\n" for size, limit in limits.items())
+    makers = [each.maker(limits) for each in draft.inputs]
+    inputs = f"[{', '.join(makers)}]"
+    if len(inputs) > 100:
+        inputs = "[\n        " + ",\n        ".join(makers) + ",\n    ]"
     parameters = ", ".join(each.name for each in draft.inputs)
-    return (f"{imports}\n\ndef {name}({parameters}):\n{body}\n\n\n"
-            f"def get_inputs():\n    return [{makers}]\n")
+    head = f"{imports}\n{sizes}" if sizes else imports
+    return (f"{head}\n\ndef {name}({parameters}):\n{body}\n\n\n"
+            f"def get_inputs():\n    return {inputs}\n")

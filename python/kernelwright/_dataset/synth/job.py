@@ -10,6 +10,7 @@ from . import grammar
 from .captured import Unsupported, read_program
 from .inductor import compile_to_source
 from .launcher_text import plain_file
+from .sizes import generic_sizes
 
 MOST_KERNELS = 4
 LICENCE = "Apache-2.0"  # of kernels that no compiler wrote
@@ -24,12 +25,13 @@ def pair(seed, number, families=()):
         ast.parse(source.kernel)
         return {**answer, "kernel": source.kernel, "licence": LICENCE}
     try:
-        written = compile_to_source(function_of(source), [(each.sizes, getattr(torch, each.dtype)) for each in source.inputs])
+        sizes = generic_sizes(source.inputs, source.factors)
+        forms = [(each, one.dtype) for each, one in zip(sizes, source.inputs, strict=True)]
+        written = compile_to_source(function_of(source), [(each, getattr(torch, dtype)) for each, dtype in forms])
         answer["stage"] = "rewrite"
         program = read_program(written)
         if not 0 < len(program.kernels) <= MOST_KERNELS:
             raise Unsupported(f"{len(program.kernels)} kernels")
-        forms = [(each.sizes, each.dtype) for each in source.inputs]
         text = plain_file(program, [each.name for each in source.inputs], forms, source.name, source.tile)
         ast.parse(text)
         answer["kernel"] = text

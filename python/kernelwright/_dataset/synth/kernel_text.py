@@ -1,12 +1,14 @@
 """A kernel of PyTorch's compiler as a plain Triton function: no helpers, readable names, named sizes."""
 import ast
 import copy
+import functools
 import re
 from dataclasses import dataclass
 
 from .captured import Unsupported, is_call, name_of
 from .layout import layout_of, prologue
-from .plain import ELEMENTS, FLOATS, Plain, WrappedIndex, call_of, parts_of, terms_of, weight
+from .plain import ELEMENTS, FLOATS, NamedSizes, Plain, WrappedIndex, call_of, parts_of, terms_of, weight
+from .sizes import Sizes
 from .statements import (
     Assign,
     Effect,
@@ -52,20 +54,20 @@ class KernelText:
     source: str
     tensors: list  # the compiler's parameters in the order of the new ones
     sizes: list  # parameters with numbers: the axis of each
-    strides: dict  # parameters after these: the compiler's parameter and "stride(0)" or "shape[1]" of its tensor
+    strides: dict  # parameters after these: what the launcher passes, such as "x.stride(0)"
     layout: object
     needs_libdevice: bool
 
 
-def plain_kernel(kernel, name, tensors, numels, tile):
-    """The plain text of a kernel; `tensors` gives each pointer parameter its Tensor."""
-    return KernelWriter(kernel, layout_of(kernel, numels, tile), tensors).write(name)
+def plain_kernel(kernel, name, tensors, numels, tile, others=()):
+    """The plain text of a kernel; `tensors` gives each pointer parameter its Tensor, `others` are those of the launcher."""
+    return KernelWriter(kernel, layout_of(kernel, numels, tile), tensors, others).write(name)
 
 
 class KernelWriter:
     """Rewrites one kernel."""
 
-    def __init__(self, kernel, layout, tensors):
+    def __init__(self, kernel, layout, tensors, others=()):
         self.kernel, self.layout, self.tensors = kernel, layout, tensors
         self.pointers = {parameter: f"{tensor.name}_ptr" for parameter, tensor in tensors.items()}
         self.strides = {}
@@ -77,6 +79,15 @@ class KernelWriter:
         self.helpers = {}
         for axis, made in layout.axes.items():
             self.indices[made.index] = frozenset([axis])
+        self.sizes = Sizes(self._known_sizes(others))
+
+    def _known_sizes(self, others):
+        """The sizes of the axes, then those of the tensors, which become parameters where they are used."""
+        for made in self.layout.axes.values():
+            yield made.numel, ast.Name(made.size, ast.Load())
+        for tensor in (*reversed(self.tensors.values()), *others):
+            for at, size in enumerate(tensor.sizes):
+                yield size, functools.partial(self._parameter, f"{tensor.name}_size{at}", f"{tensor.name}.shape[{at}]")
 
     def _first_names(self):
         aliases = {}
@@ -98,7 +109,7 @@ class KernelWriter:
         join_lines(body)
         add_in_product(body)
         for statement in each_statement(body):
-            statement.value = WrappedIndex(self).visit(statement.value)
+            statement.value = NamedSizes(self.sizes).visit(WrappedIndex(self).visit(statement.value))
         self._name_results(body)
         before, inside = prologue(self.layout)
         taken = self.layout.names() | set(self.pointers.values()) | {"tl", "libdevice", "float", "triton"}
@@ -130,8 +141,7 @@ class KernelWriter:
         used = set()
         for statement in each_statement(body):
             used |= set(names_in(statement.value))
-        masks = {axis.mask for axis in self.layout.axes.values() if axis.mask}
-        idle = masks - used
+        idle = {axis.mask or axis.index for axis in self.layout.axes.values() if axis.mask or axis.is_scalar} - used
         lines = [line for line in before if line.split(" = ")[0] not in idle]
         for statement in body:
             if isinstance(statement, Loop):
@@ -344,20 +354,23 @@ class KernelWriter:
         tensor = self.tensors[pointer]
         for at, stride in enumerate(tensor.strides):
             if stride == number and number > 1 and tensor.sizes[at] > 1:
-                return self._parameter(pointer, f"{tensor.name}_stride{at}", f"stride({at})")
-        return ast.Constant(number)
+                return self._parameter(f"{tensor.name}_stride{at}", f"{tensor.name}.stride({at})")
+        return self.sizes.whole(number, 0) or ast.Constant(number)
 
-    def _parameter(self, pointer, name, text):
-        self.strides[name] = (pointer, text)
+    def _parameter(self, name, text):
+        self.strides[name] = text
         return ast.Name(name, ast.Load())
 
     def size(self, number):
-        """A size of a tensor by which an index is divided; else the number."""
-        for pointer, tensor in reversed(self.tensors.items()):
+        """A size by which an index is divided: of an axis, of a tensor, an expression of sizes; else the number."""
+        for made in self.layout.axes.values():
+            if made.numel == number and self.layout.style != "flat":
+                return ast.Name(made.size, ast.Load())
+        for tensor in reversed(self.tensors.values()):
             if tensor.sizes.count(number) == 1:
                 at = tensor.sizes.index(number)
-                return self._parameter(pointer, f"{tensor.name}_size{at}", f"shape[{at}]")
-        return ast.Constant(number)
+                return self._parameter(f"{tensor.name}_size{at}", f"{tensor.name}.shape[{at}]")
+        return self.sizes.whole(number, 0) or ast.Constant(number)
 
     def axes_of(self, name):
         """The axes along which a name's value differs."""

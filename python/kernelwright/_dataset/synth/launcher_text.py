@@ -1,10 +1,12 @@
 """The file of a rewritten program: plain kernels, and the function that allocates the results and launches them."""
+import ast
 import itertools
 import math
 import re
 
 from .captured import Allocation, Launch, Unsupported, View
 from .kernel_text import Tensor, plain_kernel, wrapped
+from .sizes import Sizes
 
 ENTRY = "triton_kernel_wrapper"
 
@@ -82,7 +84,7 @@ class FileWriter:
         if tensor.strides != contiguous(tensor.sizes):
             significant = [(size, stride) for size, stride in zip(tensor.sizes, tensor.strides) if size != 1]
             if significant != [(size, stride) for size, stride in zip(tensor.sizes, contiguous(tensor.sizes)) if size != 1]:
-                return (f"torch.empty_strided({self._sizes(tensor.sizes)}, {tensor.strides}, "
+                return (f"torch.empty_strided({self._sizes(tensor.sizes)}, {self._sizes(tensor.strides)}, "
                         f"device={self.parameters[0]}.device, dtype={step.dtype})")
             tensor.strides = contiguous(tensor.sizes)
         for theirs, ours in self.inputs.items():
@@ -111,7 +113,10 @@ class FileWriter:
             for first, last in itertools.combinations(range(len(tensor.sizes) + 1), 2):
                 if math.prod(tensor.sizes[first:last]) == number:
                     return " * ".join(f"{tensor.name}.shape[{at}]" for at in range(first, last))
-        return str(number)
+        sizes = Sizes((size, ast.parse(f"{tensor.name}.shape[{at}]", mode="eval").body)
+                      for tensor in known for at, size in enumerate(tensor.sizes))
+        node = sizes.whole(number)
+        return ast.unparse(node) if node is not None else str(number)
 
     def _launch(self, step):
         kernel = self.program.kernels[step.kernel]
@@ -124,7 +129,8 @@ class FileWriter:
         if len({tensor.name for tensor in tensors.values()}) != len(tensors):
             raise Unsupported("a launch that has one tensor twice")
         suffix = f"_{len(self.written) + 1}" if sum(isinstance(each, Launch) for each in self.program.steps) > 1 else ""
-        text = plain_kernel(kernel, f"{self.name}{suffix}_kernel", tensors, numels, self.tile)
+        others = [self.tensors[each] for each in [*self.inputs, *self.allocated]]
+        text = plain_kernel(kernel, f"{self.name}{suffix}_kernel", tensors, numels, self.tile, others)
         self.written.append(text)
         self._call(text, tensors)
 
@@ -144,7 +150,7 @@ class FileWriter:
         grid = ", ".join(each.format(**names) for each in layout.grid)
         grid = f"({grid},)" if len(layout.grid) == 1 else f"({grid})"
         arguments = [tensors[each].name for each in text.tensors] + [layout.axes[axis].size for axis in text.sizes]
-        arguments += [f"{tensors[pointer].name}.{what}" for pointer, what in text.strides.values()]
+        arguments += list(text.strides.values())
         arguments += [f"{block}={constants.get(block, block)}" for block in blocks]
         self.lines.append(wrapped(f"{text.name}[{grid}]({', '.join(arguments)})"))
 
@@ -177,8 +183,10 @@ class FileWriter:
             return tensor.name
         if view.offset == 0 and view.strides == contiguous(view.sizes) and tensor.strides == contiguous(tensor.sizes):
             same = next((ours for theirs, ours in self.inputs.items() if self.tensors[theirs].sizes == view.sizes), None)
-            return f"{tensor.name}.view_as({same})" if same else f"{tensor.name}.view{self._sizes(view.sizes)}"
-        return f"{tensor.name}.as_strided({self._sizes(view.sizes)}, {view.strides}, {view.offset})"
+            sizes = self._sizes(view.sizes).replace(",)", ")")
+            return f"{tensor.name}.view_as({same})" if same else f"{tensor.name}.view{sizes}"
+        return (f"{tensor.name}.as_strided({self._sizes(view.sizes)}, {self._sizes(view.strides)}, "
+                f"{self._number(view.offset)})")
 
 
 def text_sizes(text):

@@ -73,7 +73,9 @@ def pointwise(axes, tile):
 
 
 def rows(axes, loops):
-    """One row a program."""
+    """One row a program, or everything in one program."""
+    if axes["x"] == 1:
+        return everything(axes, loops)
     comment = ("Each program handles one row, BLOCK columns at a time." if loops else
                "Each program handles one row; BLOCK covers all of its columns.")
     block = "512" if loops else "triton.next_power_of_2({n_cols})"
@@ -82,9 +84,20 @@ def rows(axes, loops):
                   {"BLOCK": block}, ["{n_rows}"])
 
 
+def everything(axes, loops):
+    """One program for all elements."""
+    comment = f"One program handles all elements{', BLOCK at a time' if loops else '; BLOCK covers them'}."
+    block = "512" if loops else "triton.next_power_of_2({n_elements})"
+    return Layout("row", {"x": Axis("row", "", "n_rows", "", 1, is_scalar=True),
+                          "r0_": Axis("offsets", "mask", "n_elements", "BLOCK", axes["r0_"])}, loops, comment,
+                  {"BLOCK": block}, ["1"])
+
+
 def results(axes, loops):
     """One result a program, of elements that do not lie side by side."""
     layout = rows(axes, loops)
+    if axes["x"] == 1:
+        return layout
     layout.comment = ("Each program computes one result, BLOCK steps of the reduced dimension at a time." if loops else
                       "Each program computes one result; BLOCK covers the reduced dimension.")
     layout.axes["x"] = Axis("item", "", "n_items", "", axes["x"], is_scalar=True)

@@ -252,6 +252,39 @@ class WrappedIndex(ast.NodeTransformer):
         return node
 
 
+class NamedSizes(ast.NodeTransformer):
+    """Replaces numbers that are sizes, or near one, by expressions of sizes."""
+
+    def __init__(self, sizes):
+        self.sizes = sizes
+
+    def visit_Constant(self, node):
+        """A whole number, or a floating point number that is a size or the reciprocal of one."""
+        if isinstance(node.value, float):
+            return self.sizes.real(node.value) or node
+        return (self.sizes.whole(node.value) if isinstance(node.value, int) else None) or node
+
+    def visit_BinOp(self, node):
+        """`x + -n` as `x - n`, also of a product with -n, and `x * (1 / n)` as `x / n`."""
+        node = self.generic_visit(node)
+        if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult) and (
+                isinstance(node.right.left, ast.UnaryOp) and isinstance(node.right.left.op, ast.USub)):
+            return ast.BinOp(node.left, ast.Sub(), self.visit(ast.BinOp(node.right.left.operand, ast.Mult(), node.right.right)))
+        if isinstance(node.op, ast.Add) and isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
+            return ast.BinOp(node.left, ast.Sub(), node.right.operand)
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant) and node.left.value == 1:
+            return node.right
+        if isinstance(node.op, ast.Mult) and is_reciprocal(node.right):
+            return ast.BinOp(node.left, ast.Div(), node.right.right)
+        return node
+
+
+def is_reciprocal(node):
+    """Whether it is `1.0 / n`."""
+    return (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Constant)
+            and node.left.value == 1.0)
+
+
 def wraps_negative(condition, one, other):
     """Whether it is `where(i < 0, i + size, i)`."""
     return (isinstance(condition, ast.Compare) and isinstance(condition.ops[0], ast.Lt) and isinstance(one, ast.BinOp)

@@ -187,7 +187,7 @@ WORDS = {"exp": "exp", "log": "log", "sqrt": "root", "rsqrt": "rstd", "sigmoid":
          "argmin": "position", "sin": "sine", "cos": "cosine", "log1p": "log1p", "expm1": "expm1", "pow": "power"}
 OPERATORS = {ast.Mult: "scaled", ast.Add: "shifted", ast.Sub: "diff", ast.Div: "ratio", ast.Mod: "rest",
              ast.FloorDiv: "quotient"}
-COUNTS = ("n_cols", "n_rows", "n_steps")  # of a reduction
+COUNTS = ("n_cols", "n_rows", "n_steps", "n_elements")  # of a reduction
 
 
 def stem_of(value):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .draw import name_of
-from .text import Input, Kernel, Product, fill, in_type
+from .text import Input, Kernel, Named, Product, fill, in_type
 
 FLASH = """
 rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -93,6 +93,8 @@ class Attention:
         self.lse = not single and draw.chance(0.25)
         lead = (self.batch,) if self.batch else ()
         kv = self.heads // 2 if self.grouped else self.heads
+        if self.visible == "length":
+            self.n = Named(self.n, "KEYS")
         self.inputs = [
             Input("q", (*lead, self.heads, self.m, self.d), draw.dtype),
             Input("k", (*lead, kv, self.n, self.d), draw.dtype),
@@ -123,8 +125,8 @@ class Attention:
             return (
                 ["scores -= slope * tl.abs(rows[:, None] - cols[None, :])"],
                 [
-                    f"rows = torch.arange({self.m}, device=q.device)[:, None]",
-                    f"distance = (rows - torch.arange({self.n}, device=q.device)).abs()",
+                    "rows = torch.arange(q.shape[-2], device=q.device)[:, None]",
+                    "distance = (rows - torch.arange(k.shape[-2], device=q.device)).abs()",
                     "scores = scores - slopes[:, None, None] * distance",
                 ],
             )
@@ -140,8 +142,8 @@ class Attention:
             return (
                 [f"scores += tl.load({place}, mask=(rows[:, None] < M) & (cols[None, :] < N), other=0.0)"],
                 [
-                    f"rows = torch.arange({self.m}, device=q.device)[:, None]",
-                    f"place = torch.arange({self.n}, device=q.device) - rows + {self.m - 1}",
+                    "rows = torch.arange(q.shape[-2], device=q.device)[:, None]",
+                    "place = torch.arange(k.shape[-2], device=q.device) - rows + q.shape[-2] - 1",
                     "scores = scores + table[:, place]",
                 ],
             )
@@ -153,7 +155,7 @@ class Attention:
         whole = ["for start in range(0, N, BLOCK_N):"]
         if self.visible == "causal":
             lines = [
-                f"hidden = torch.ones({self.m}, {self.m}, dtype=torch.bool, device=q.device).triu(1)",
+                "hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)",
                 'scores = scores.masked_fill(hidden, -float("inf"))',
             ]
             loop = [
@@ -165,7 +167,7 @@ class Attention:
             width = self.draw.pick((8, 12, 16))
             self.scalars["WINDOW"] = str(width)
             lines = [
-                f"at = torch.arange({self.m}, device=q.device)",
+                "at = torch.arange(q.shape[-2], device=q.device)",
                 "gap = at[:, None] - at",
                 f'scores = scores.masked_fill((gap < 0) | (gap >= {width}), -float("inf"))',
             ]
@@ -178,10 +180,10 @@ class Attention:
             ]
             return f"({every}) & (behind >= 0) & (behind < WINDOW)", lines, loop
         if self.visible == "length":
-            self.inputs.append(Input("lengths", (self.heads,), "int64", f"torch.randint(1, {self.n + 1}, ({self.heads},))"))
+            self.inputs.append(Input("lengths", (self.heads,), "int64", f"torch.randint(1, {self.n} + 1, ({self.heads},))"))
             self.setup.append("length = tl.load(lengths_ptr + head)")
             lines = [
-                f"padding = torch.arange({self.n}, device=q.device) >= lengths[:, None, None]",
+                "padding = torch.arange(k.shape[-2], device=q.device) >= lengths[:, None, None]",
                 'scores = scores.masked_fill(padding, -float("inf"))',
             ]
             return f"({every}) & (cols[None, :] < length)", lines, whole
@@ -271,7 +273,7 @@ class Attention:
         """The factor of the scores in the launcher and in the reference."""
         unit = " * 1.44269504" if self.base_two else ""
         if self.draw.chance(0.75):
-            return f"D**-0.5{unit}", f"{self.d}**-0.5"
+            return f"D**-0.5{unit}", "q.shape[-1]**-0.5"
         factor = self.draw.pick((0.1, 0.125, 0.2))
         return f"{factor}{unit}", str(factor)
 

@@ -115,7 +115,8 @@ def gated_matmul(draw):
         tile = tile if transposed else "ks[:, None] * 2 * N + cols[None, :]"
         inputs.append(Input("weight", (2 * n, k) if transposed else (k, 2 * n), draw.dtype))
         pointers = ("weight_ptr + ", f"weight_ptr + {half}")
-        reference = [f"gate, up = ({x} @ weight{cast}{'.t()' if transposed else ''}).chunk(2, dim=-1)"]
+        half_width = f"weight.shape[{0 if transposed else 1}] // 2"
+        reference = [f"gate, up = ({x} @ weight{cast}{'.t()' if transposed else ''}).split({half_width}, dim=-1)"]
         sizes = ["M, K = x.shape", f"N = weight.shape[{0 if transposed else 1}] // 2"]
     else:
         inputs += [Input(name, (n, k) if transposed else (k, n), draw.dtype) for name in ("w_gate", "w_up")]

@@ -55,7 +55,7 @@ def linear_attention(draw):
     decay, feature = draw.pick(("none", "fixed", "head")), draw.pick(("", "", "relu", "elu", "square"))
     cast, kind = (".float()" if draw.half else ""), (".to(v.dtype)" if draw.half else "")
     inputs = [weights(draw, "q", (heads, t, d), d), weights(draw, "k", (heads, t, d), d), Input("v", (heads, t, e), draw.dtype)]
-    scale = draw.pick(("", f"{d}**-0.5"))
+    scale = draw.pick(("", "q.shape[-1]**-0.5"))
     reference = [f"q, k, v = q{cast}, k{cast}, v{cast}"] if cast else []
     forms = {
         "relu": ("tl.maximum({0}, 0.0)", "torch.relu({0})"),
@@ -100,7 +100,7 @@ def linear_attention(draw):
             f"weighted = (k * until_end[:, None]){kind}",
             "state = state * tl.exp(left * log_decay) + tl.dot(tl.trans(weighted), v" + draw.precision + ")",
         ]
-        gap = f"gap = torch.arange({t}, device=q.device)[:, None] - torch.arange({t}, device=q.device)"
+        gap = "gap = torch.arange(q.shape[1], device=q.device)[:, None] - torch.arange(q.shape[1], device=q.device)"
         power = "torch.exp(log_decay[:, None, None] * gap.clamp(min=0))" if decay == "head" else f"{rate} ** gap.clamp(min=0)"
         reference += [gap, f"weights = torch.where(gap >= 0, {power}, 0.0)", "scores = scores * weights"]
     after = ["out *= scale"] if scale else []
@@ -161,7 +161,7 @@ def scan(draw):
     torch = ["out = torch.cumsum(x, dim=0)"]
     if kind == "average":
         after = ["out /= (ts + 1)[:, None].to(tl.float32)"]
-        torch += [f"out = out / torch.arange(1, {t + 1}, device=x.device)[:, None]"]
+        torch += ["out = out / torch.arange(1, x.shape[0] + 1, device=x.device)[:, None]"]
     elif kind == "exponential":
         matrix = [
             "# out[i] = decay * out[i - 1] + x[i], written out: row i weighs row j by decay ** (i - j).",
@@ -173,7 +173,7 @@ def scan(draw):
         add = " + fade[:, None] * carry[None, :]"
         following = ["last = tl.where(at[:, None] == CHUNK - 1, out, 0.0)", "carry = tl.sum(last, axis=0)"]
         torch = [
-            f"gap = torch.arange({t}, device=x.device)[:, None] - torch.arange({t}, device=x.device)",
+            "gap = torch.arange(x.shape[0], device=x.device)[:, None] - torch.arange(x.shape[0], device=x.device)",
             f"out = torch.where(gap >= 0, {rate} ** gap.clamp(min=0), 0.0) @ x",
         ]
         act, act_torch, words = [], [], []  # the carry needs the values before a function

@@ -203,8 +203,8 @@ def covariance(draw):
         torch = ["x_centred = x - x_mean"] + (["y_centred = y - y_mean"] if cross else [])
         one, other = "x_centred", "y_centred" if cross else "x_centred"
     value = {
-        "mean": f"{one}.t() @ {other} / {k}",
-        "unbiased": f"{one}.t() @ {other} / ({k} - 1)",
+        "mean": f"{one}.t() @ {other} / x.shape[0]",
+        "unbiased": f"{one}.t() @ {other} / (x.shape[0] - 1)",
         "sum": f"{one}.t() @ {other}",
     }
     finish = {"mean": ["acc /= K"], "unbiased": ["acc /= K - 1"], "sum": []}[factor]

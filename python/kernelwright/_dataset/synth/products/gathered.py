@@ -1,7 +1,7 @@
 """Products whose operands are chosen by indices, and convolutions as products of gathered values."""
 
 from .draw import HEIGHTS, WIDTHS, name_of
-from .text import Input, Kernel, Product, fill, in_type
+from .text import Input, Kernel, Named, Product, fill, in_type
 
 EXPERTS = """
 $lines
@@ -53,8 +53,8 @@ def expert_matmul(draw):
     if kind == "grouped":
         inputs = [
             Input("x", (groups, m, k), draw.dtype),
-            Input("weight", (5, *matrix), draw.dtype),
-            Input("expert", (groups,), "int64", f"torch.randint(0, 5, ({groups},))"),
+            Input("weight", (experts := Named(5, "EXPERTS"), *matrix), draw.dtype),
+            Input("expert", (groups,), "int64", f"torch.randint(0, {experts}, ({groups},))"),
         ]
         expert = ["group = tl.program_id(2)", "chosen = tl.load(expert_ptr + group)"]
         x, out, tile = "(group * M + rows[:, None])", "(group * M + rows[:, None])", "chosen * K * N + " + tile
@@ -65,9 +65,9 @@ def expert_matmul(draw):
         comment = "Each program computes a tile of one group; an index chooses the weights of the group."
     elif kind == "gathered":
         inputs = [
-            Input("x", (40, k), draw.dtype),
+            Input("x", (sources := Named(40, "ROWS"), k), draw.dtype),
             Input("weight", matrix, draw.dtype),
-            Input("index", (m,), "int64", f"torch.randint(0, 40, ({m},))"),
+            Input("index", (m,), "int64", f"torch.randint(0, {sources}, ({m},))"),
         ]
         expert = ["sources = tl.load(index_ptr + rows, mask=rows < M, other=0)"]
         x = "sources[:, None]"
@@ -79,12 +79,15 @@ def expert_matmul(draw):
         blocks["BLOCK_M"] = block
         inputs = [
             Input("x", (m, k), draw.dtype),
-            Input("weight", (4, *matrix), draw.dtype),
-            Input("expert", (m // block,), "int64", f"torch.randint(0, 4, ({m // block},))"),
+            Input("weight", (experts := Named(4, "EXPERTS"), *matrix), draw.dtype),
+            Input("expert", (m // block,), "int64", f"torch.randint(0, {experts}, ({m // block},))"),
         ]
         expert = ["chosen = tl.load(expert_ptr + tl.program_id(0))"]
         tile = "chosen * K * N + " + tile
-        reference = [f"blocks = x{cast}.view(-1, {block}, {k})", f"acc = (blocks @ weight[expert]{cast}{end}).view({m}, {n})"]
+        reference = [
+            f"blocks = x{cast}.view(-1, {block}, x.shape[1])",
+            f"acc = (blocks @ weight[expert]{cast}{end}).flatten(0, 1)",
+        ]
         comment = "Rows are sorted by expert and padded: each block of BLOCK_M rows has the weights of one expert."
     else:
         inputs = [

@@ -235,7 +235,7 @@ def packed(draw):
     inputs = [Input("x", (m, k), draw.dtype), bytes_input("w", k // 2, n, unsigned=True), scales("scale", n)]
     if bias:
         inputs.append(Input("bias", (n,), draw.dtype))
-    join = f"torch.stack([w & 15, w >> 4], dim=1).reshape({k}, {n})" if neighbours else "torch.cat([w & 15, w >> 4])"
+    join = "torch.stack([w & 15, w >> 4], dim=1).flatten(0, 1)" if neighbours else "torch.cat([w & 15, w >> 4])"
     x = "x.float()" if draw.half else "x"
     reference = [f"codes = {join}", f"weight = (codes.float() - {zero}) * scale", f"acc = {x} @ weight", *after]
     last = reference[-1].removeprefix("acc = ")

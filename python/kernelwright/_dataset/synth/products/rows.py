@@ -1,7 +1,7 @@
 """Products whose rows are reduced in the same kernel: softmax, normalisations, losses, nearest entries."""
 
 from .draw import HEIGHTS, name_of
-from .text import Input, Kernel, Product, fill, in_type, returned
+from .text import Input, Kernel, Named, Product, fill, in_type, returned
 
 WHOLE = """
 rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -58,7 +58,7 @@ REDUCTIONS = (
             "beta = tl.load(beta_ptr + cols, mask=cols < N, other=0.0)CAST",
             "acc = centred * rstd[:, None] * gamma[None, :] + beta[None, :]",
         ],
-        ["y = F.layer_norm(y, (WIDTH,), gamma, beta)"],
+        ["y = F.layer_norm(y, y.shape[-1:], gamma, beta)"],
         "tile",
         ("gamma", "beta"),
     ),
@@ -143,8 +143,7 @@ def whole(draw):
     for name in extra:
         inputs.append(Input(name, (n,), draw.dtype))
     torch += [
-        line.replace("WIDTH", str(n))
-        .replace("gamma", "gamma.float()" if draw.half else "gamma")
+        line.replace("gamma", "gamma.float()" if draw.half else "gamma")
         .replace("beta", "beta.float()" if draw.half else "beta")
         .replace("@ v", "@ v.float()" if draw.half else "@ v")
         for line in more
@@ -207,7 +206,9 @@ def online(draw):
         step = [*update, "picked += tl.sum(tl.where(cols[None, :] == target[:, None], acc, 0.0), axis=1)"]
         result = "peak + tl.log(total) - picked"
         torch += ['y = F.cross_entropy(y, target, reduction="none")']
-        inputs.append(Input("target", (m,), "int64", f"torch.randint(0, {n}, ({m},))"))
+        classes = Named(n, "CLASSES")
+        inputs[1].sizes = tuple(classes if each == n else each for each in inputs[1].sizes)
+        inputs.append(Input("target", (m,), "int64", f"torch.randint(0, {classes}, ({m},))"))
     elif kind == "amax":
         before, step, result = running[:1], [hide, "peak = tl.maximum(peak, tl.max(acc, axis=1))"], "peak"
         torch += ["y = torch.amax(y, dim=-1)"]

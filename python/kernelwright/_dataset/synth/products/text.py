@@ -12,6 +12,22 @@ ENTRY = "triton_kernel_wrapper"
 __all__ = ["Input", "Kernel", "Product", "fill"]
 
 
+class Named(int):
+    """A size that the module of the reference calls by a name, because get_inputs uses it more than once."""
+
+    def __new__(cls, number, name):
+        """The number, written as the name."""
+        made = super().__new__(cls, number)
+        made.name = name
+        return made
+
+    def __format__(self, form):
+        """The name."""
+        return self.name
+
+    __str__ = __repr__ = lambda self: self.name
+
+
 def random_numbers(sizes, dtype):
     """The expression of a tensor of random normal numbers."""
     shape = ", ".join(str(size) for size in sizes)
@@ -102,7 +118,10 @@ class Product:
             if len(makers) < 100
             else "[\n        " + ",\n        ".join(each.made() for each in self.inputs) + ",\n    ]"
         )
-        return f"{imports}\n\ndef {self.name}({parameters}):\n{body}\n\n\ndef get_inputs():\n    return {inputs}\n"
+        limits = {str(size): int(size) for each in self.inputs for size in each.sizes if isinstance(size, Named)}
+        named = "".join(f"{name} = {size}\n" for name, size in limits.items())
+        head = f"{imports}\n{named}" if named else imports
+        return f"{head}\n\ndef {self.name}({parameters}):\n{body}\n\n\ndef get_inputs():\n    return {inputs}\n"
 
     def kernel_text(self):
         """The module of the kernels."""
