@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 
 namespace kw::synth {
@@ -55,6 +56,58 @@ constexpr auto others = std::to_array<Operation>({
     {"glu", "row", "x", "torch.nn.functional.glu(x)", "torch.randn(48, 130)"},
 });
 
+// Values at which an operation has a rule of its own, or where its domain ends: random numbers never draw
+// them.
+struct Edges {
+  std::span<const std::string_view> names;
+  std::string_view inputs;  // in place of the form's; empty: the form's
+  std::string_view lines;   // of get_inputs, after x and y are drawn
+};
+
+constexpr std::string_view signed_numbers =
+    "torch.where(torch.rand(SHAPE) < 0.5, -1.0, 1.0) * (torch.rand(SHAPE) + 0.5)";
+constexpr std::string_view with_signed =
+    "torch.randn(SHAPE), torch.where(torch.rand(SHAPE) < 0.5, -1.0, 1.0) * (torch.rand(SHAPE) + 0.5)";
+constexpr std::string_view zeros = "x.view(-1)[::5] = 0.0";
+constexpr std::string_view both_ends = "x.view(-1)[::5] = 1.0\nx.view(-1)[1::5] = -1.0";
+constexpr std::string_view wide = "torch.randn(SHAPE) * 4";
+
+constexpr auto log1p_names = std::to_array<std::string_view>({"log1p"});
+constexpr auto xlogy_names = std::to_array<std::string_view>({"xlogy"});
+constexpr auto xlog1py_names = std::to_array<std::string_view>({"special_xlog1py"});
+constexpr auto at_zero = std::to_array<std::string_view>({"sgn", "sign", "sinc", "sqrt"});
+constexpr auto at_both_ends = std::to_array<std::string_view>({"acos", "arccos", "arcsin", "asin"});
+constexpr auto at_one = std::to_array<std::string_view>({"acosh", "arccosh"});
+constexpr auto of_both_signs = std::to_array<std::string_view>({"reciprocal"});
+constexpr auto over_both_signs = std::to_array<std::string_view>({"div", "divide", "true_divide"});
+constexpr auto at_halves = std::to_array<std::string_view>({"round"});
+constexpr auto at_whole_numbers = std::to_array<std::string_view>({"ceil", "fix", "floor", "frac", "trunc"});
+constexpr auto at_thresholds = std::to_array<std::string_view>({"hardshrink", "softshrink"});
+constexpr auto at_origin = std::to_array<std::string_view>({"atan2", "hypot"});
+constexpr auto at_equal =
+    std::to_array<std::string_view>({"fmax", "fmin", "logaddexp", "logaddexp2", "maximum", "minimum"});
+
+const std::array<Edges, 13>& edges() {
+  static const std::array<Edges, 13> all{{
+      {log1p_names, "torch.rand(SHAPE) * 4 - 0.99", "x.view(-1)[::5] = 0.0\nx.view(-1)[1::5] = -0.9999"},
+      // 0 * log(0) is 0 here.
+      {xlogy_names, {}, "x.view(-1)[::3] = 0.0\ny.view(-1)[::6] = 0.0"},
+      {xlog1py_names, "torch.randn(SHAPE), torch.rand(SHAPE) * 4 - 0.99",
+       "x.view(-1)[::3] = 0.0\ny.view(-1)[::6] = -1.0"},
+      {at_zero, {}, zeros},
+      {at_both_ends, {}, both_ends},
+      {at_one, {}, "x.view(-1)[::5] = 1.0"},
+      {of_both_signs, signed_numbers, {}},
+      {over_both_signs, with_signed, {}},
+      {at_halves, wide, "x.view(-1)[::3] = x.view(-1)[::3].floor() + 0.5"},
+      {at_whole_numbers, wide, "x.view(-1)[::3] = x.view(-1)[::3].round()"},
+      {at_thresholds, {}, "x.view(-1)[::5] = 0.5\nx.view(-1)[1::5] = -0.5"},
+      {at_origin, {}, "x.view(-1)[::6] = 0.0\ny.view(-1)[::3] = 0.0"},
+      {at_equal, {}, "y.view(-1)[::4] = x.view(-1)[::4]"},
+  }};
+  return all;
+}
+
 constexpr auto shapes =
     std::to_array<std::string_view>({"64, 48", "37, 129", "1000", "4, 33, 17", "2, 3, 5, 40", "257, 8"});
 constexpr auto matrices = std::to_array<std::string_view>({"64, 48", "37, 129", "50, 50", "17, 260"});
@@ -95,16 +148,25 @@ std::string with_shape(std::string_view inputs, std::string_view word, std::stri
   return text;
 }
 
+Operation with_edges(Operation operation) {
+  for (const Edges& each : edges())
+    if (std::ranges::find(each.names, operation.name) != each.names.end()) {
+      if (!each.inputs.empty()) operation.inputs = each.inputs;
+      operation.edges = each.lines;
+    }
+  return operation;
+}
+
 std::optional<Operation> plain_operation(std::string_view name) {
   for (const Form& form : forms())
     if (auto found = std::ranges::find(form.names, name); found != form.names.end()) {
       Operation operation = form.operation;
       operation.name = *found;
-      return operation;
+      return with_edges(operation);
     }
   auto other = std::ranges::find(others, name, &Operation::name);
   if (other == others.end()) return {};
-  return *other;
+  return with_edges(*other);
 }
 
 std::optional<Operation> in_place_form(std::string_view name) {
@@ -113,6 +175,19 @@ std::optional<Operation> in_place_form(std::string_view name) {
   if (!operation || (operation->family != "unary" && operation->family != "binary")) return {};
   operation->in_place = true;
   return operation;
+}
+
+// The body of get_inputs.
+std::string body_of_inputs(const Operation& operation, const std::string& inputs) {
+  if (operation.edges.empty()) return fmt::format("    return [{}]\n", inputs);
+  std::string body = operation.parameters == "x" ? fmt::format("    x = {}\n", inputs) : std::string();
+  if (body.empty()) {
+    const std::size_t comma = inputs.find("), torch.") + 1;
+    body = fmt::format("    x = {}\n    y = {}\n", inputs.substr(0, comma), inputs.substr(comma + 2));
+  }
+  for (const auto line : std::views::split(operation.edges, '\n'))
+    body += fmt::format("    {}\n", std::string_view(line));
+  return body + fmt::format("    return [{}]\n", operation.parameters);
 }
 
 // `x.abs_()`. The functional module has few in-place operations, so that its results are copied.
@@ -139,8 +214,8 @@ std::string reference_of(const Operation& operation, std::uint64_t seed) {
   const std::uint64_t hash = hash_of(name, seed);
   std::string inputs = with_shape(operation.inputs, "SHAPE", shapes[hash % shapes.size()]);
   inputs = with_shape(inputs, "MATRIX", matrices[hash % matrices.size()]);
-  return fmt::format("import torch\n\n\ndef {}({}):\n    return {}\n\n\ndef get_inputs():\n    return [{}]\n",
-                     name, operation.parameters, expression_of(operation), inputs);
+  return fmt::format("import torch\n\n\ndef {}({}):\n    return {}\n\n\ndef get_inputs():\n{}", name,
+                     operation.parameters, expression_of(operation), body_of_inputs(operation, inputs));
 }
 
 }  // namespace kw::synth

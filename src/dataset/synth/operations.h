@@ -14,6 +14,7 @@ struct Operation {
   std::string_view parameters;  // "x, y"
   std::string_view expression;  // "torch.maximum(x, y)"; empty: torch.NAME(parameters)
   std::string_view inputs;      // "torch.randn(SHAPE), torch.randn(SHAPE)"
+  std::string_view edges = {};  // lines of get_inputs that set special values: "x.view(-1)[::5] = 0.0"
   bool in_place = false;        // writes its result to x; the kernel's name is "relu_"
 
   std::string full_name() const { return std::string(name) + (in_place ? "_" : ""); }

@@ -107,6 +107,16 @@ TEST(ReferenceOf, OtherOperationsHaveNoInPlaceForm) {
   EXPECT_FALSE(operation_of("_").has_value());
 }
 
+TEST(ReferenceOf, DrawsTheValuesAtWhichAnOperationHasARuleOfItsOwn) {
+  EXPECT_THAT(reference_of(*operation_of("xlogy"), 0),
+              HasSubstr("    x.view(-1)[::3] = 0.0\n    y.view(-1)[::6] = 0.0\n    return [x, y]\n"));
+  EXPECT_THAT(reference_of(*operation_of("special_xlog1py"), 0), HasSubstr("y.view(-1)[::6] = -1.0\n"));
+  EXPECT_THAT(reference_of(*operation_of("log1p"), 0),
+              HasSubstr("x.view(-1)[1::5] = -0.9999\n    return [x]\n"));
+  EXPECT_THAT(reference_of(*operation_of("sqrt_"), 0),
+              HasSubstr("    x.view(-1)[::5] = 0.0\n    return [x]\n"));
+}
+
 TEST(ReferenceOf, EqualSeedsGiveEqualTexts) {
   EXPECT_EQ(reference_of(*operation_of("abs"), 7), reference_of(*operation_of("abs"), 7));
   EXPECT_EQ(reference_of(*operation_of("abs"), 7).find("SHAPE"), std::string::npos);
