@@ -55,11 +55,21 @@ class CudaGatherer {
       if (chosen_.insert(at).second) open.push_back(&files_[at.first]->cuda.items[at.second].uses);
   }
 
+  // Whether the line includes one of the files.
+  bool is_own(const std::string& line) const {
+    return std::ranges::any_of(files_, [&](const auto& file) {
+      const std::string& path = file->source.path;
+      return line.contains('"') && line.contains(path.substr(path.rfind('/') + 1) + "\"");
+    });
+  }
+
   void write() {
     std::set<std::string> includes;
-    for (const auto& file : files_)
-      for (const std::string& line : file->cuda.includes)
-        if (line.contains('<') && includes.insert(line).second) got_.includes.push_back(line);
+    std::set<std::size_t> shown;
+    for (const auto& [file, item] : chosen_) shown.insert(file);
+    for (std::size_t file : shown)
+      for (const std::string& line : files_[file]->cuda.includes)
+        if (!is_own(line) && includes.insert(line).second) got_.includes.push_back(line);
     for (const auto& [file, item] : chosen_)
       got_.text += (got_.text.empty() ? "" : "\n") +
                    item_text(files_[file]->source.bytes, files_[file]->cuda.items[item].span) + "\n";

@@ -11,8 +11,9 @@ namespace kw::harvest {
 
 struct StandAlone {
   std::string text;
-  std::vector<std::string> includes;  // of CUDA: lines of system headers, which `text` leaves out
-  std::vector<std::string> missing;   // wanted or needed names that no file defines; sorted
+  // Of CUDA: the lines of the files that `text` has code of, without those of these files themselves.
+  std::vector<std::string> includes;
+  std::vector<std::string> missing;  // wanted or needed names that no file defines; sorted
 };
 
 // The definitions of `names` and of what they need, in an executable order. The files are all of one language

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <expected>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -26,6 +27,8 @@ using Parsed = std::vector<std::shared_ptr<const harvest::ParsedFile>>;
 // A side that cannot be taken, with the reason.
 template <class T = void>
 using OrReason = std::expected<T, std::string>;
+
+constexpr const char* entry_point = "triton_kernel_wrapper";
 
 bool has_source(const MinedFiles& files, const std::string& name) {
   return std::ranges::any_of(files, [&](const auto& each) { return each.first.first == name; });
@@ -83,6 +86,81 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
+using Names = std::set<std::string>;
+
+std::string text_of(const std::string& code, const harvest::CodePart& part) {
+  return code.substr(part.span.begin, part.span.end - part.span.begin);
+}
+
+// The statements at module level that define a wanted name, or one that these need. `only_imports` are names
+// that count for imports alone.
+std::vector<harvest::CodePart> needed_parts(const std::string& code, Names wanted,
+                                            const Names& only_imports) {
+  auto parts = harvest::code_parts(code, Language::python).parts;
+  auto is_wanted = [&](const harvest::CodePart& part) {
+    return part.defines.empty() || std::ranges::any_of(part.defines, [&](const std::string& name) {
+             return wanted.contains(name) || (part.is_import && only_imports.contains(name));
+           });
+  };
+  std::vector<bool> kept(parts.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (kept[i] || !is_wanted(parts[i])) continue;
+      kept[i] = changed = true;
+      wanted.insert(parts[i].uses.begin(), parts[i].uses.end());
+      for (const harvest::DecoratorPart& each : parts[i].decorators)
+        wanted.insert(each.uses.begin(), each.uses.end());
+    }
+  }
+  std::vector<harvest::CodePart> needed;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (kept[i]) needed.push_back(std::move(parts[i]));
+  return needed;
+}
+
+// What the code needs of the prelude. Decorators of a package that only the prelude defines do nothing there,
+// and are no part of the code.
+std::string needed_prelude(const std::string& prelude, const std::string& code) {
+  Names used;
+  Names decorators;
+  for (const harvest::CodePart& part : harvest::code_parts(code, Language::python).parts) {
+    used.insert(part.uses.begin(), part.uses.end());
+    for (const harvest::DecoratorPart& each : part.decorators)
+      decorators.insert(each.uses.begin(), each.uses.end());
+  }
+  std::string text;
+  for (const harvest::CodePart& part : needed_parts(prelude, used, decorators)) {
+    const bool is_block = text_of(prelude, part).contains('\n');
+    text += fmt::format("{}{}\n", text.empty() || !is_block ? "" : "\n\n", trim(text_of(prelude, part)));
+  }
+  return text;
+}
+
+// Where the imports at the head of the code end.
+std::size_t end_of_imports(const std::string& code) {
+  std::size_t end = 0;
+  for (const harvest::CodePart& part : harvest::code_parts(code, Language::python).parts) {
+    if (!part.is_import) break;
+    end = part.span.end;
+  }
+  return end;
+}
+
+// The code without statements that the function does not need.
+std::string reached_from(const std::string& function, const std::string& code) {
+  std::string text;
+  std::size_t end = 0;
+  const auto needed = needed_parts(code, {function}, {});
+  for (const harvest::CodePart& part : harvest::code_parts(code, Language::python).parts) {
+    const bool is_needed = std::ranges::any_of(
+        needed, [&](const harvest::CodePart& each) { return each.span.begin == part.span.begin; });
+    if (is_needed) text += code.substr(end, part.span.end - end);
+    end = part.span.end;
+  }
+  return text + code.substr(end);
+}
+
 std::string in_scope(const std::string& scope, const std::string& code) {
   return scope.empty() ? code
                        : fmt::format("namespace {} {{\n\n{}\n}}  // namespace {}\n", scope, code, scope);
@@ -104,6 +182,14 @@ std::string cuda_module(const std::string& code, const std::string& entry) {
       code, joined({entry}));
 }
 
+// The source's own text, for readers: the prelude serves NVRTC alone. What no file of the manifest defines is
+// open under the includes, as it is in the source.
+std::string shown_cuda(const MinedPair& pair, const std::vector<std::string>& names, const Parsed& files) {
+  harvest::StandAlone own = harvest::stand_alone(files, names, {});
+  std::erase_if(own.includes, [](const std::string& line) { return line.contains("<hip/"); });
+  return joined({fmt::format("{}", fmt::join(own.includes, "\n")), in_scope(pair.scope, own.text)});
+}
+
 OrReason<> take_cuda(Draft& draft, const MinedPair& pair, const MinedFiles& files) {
   auto parsed = parsed_files(pair.cuda, files);
   if (!parsed) return std::unexpected(parsed.error());
@@ -113,8 +199,7 @@ OrReason<> take_cuda(Draft& draft, const MinedPair& pair, const MinedFiles& file
   names.insert(names.end(), pair.launchers.begin(), pair.launchers.end());
   auto all = taken(pair.cuda, names, *parsed, Language::cuda);
   if (!all) return std::unexpected(all.error());
-  draft.cuda = joined({fmt::format("{}", fmt::join(all->includes, "\n")), pair.cuda.prelude,
-                       in_scope(pair.scope, all->text)});
+  draft.cuda = shown_cuda(pair, names, *parsed);
   if (!pair.cuda.entry.empty())
     draft.cuda_candidate =
         cuda_module(joined({pair.cuda.prelude, in_scope(pair.scope, device->text)}), pair.cuda.entry);
@@ -126,10 +211,15 @@ OrReason<> take_triton(Draft& draft, const MinedPair& pair, const MinedFiles& fi
   if (!parsed) return std::unexpected(parsed.error());
   auto got = taken(pair.triton, pair.triton.names, *parsed, Language::python);
   if (!got) return std::unexpected(got.error());
-  std::string kernel = joined({pair.triton.prelude, got->text, pair.triton.entry});
+  const std::string code = joined({got->text, pair.triton.entry});
+  const std::size_t head = end_of_imports(code);
+  const std::string all =
+      joined({std::string_view(code).substr(0, head), needed_prelude(pair.triton.prelude, code),
+              std::string_view(code).substr(head)});
+  const std::string kernel = joined({reached_from(entry_point, harvest::without_unknown_decorators(all))});
   const auto lacking = harvest::undefined_names(kernel);
   if (!lacking.empty()) return std::unexpected(fmt::format("nothing defines {}", fmt::join(lacking, ", ")));
-  draft.kernel = std::move(kernel);
+  draft.kernel = kernel;
   return {};
 }
 

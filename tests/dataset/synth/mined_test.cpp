@@ -83,7 +83,7 @@ TEST(MinedDraft, HasBothSidesWithWhatTheyNeed) {
   EXPECT_THAT(draft.cuda, HasSubstr("void launch_double("));
   EXPECT_THAT(draft.cuda, HasSubstr("#include <cstdio>"));
   EXPECT_THAT(draft.cuda, Not(HasSubstr("unused")));
-  EXPECT_THAT(draft.cuda, Not(HasSubstr("helpers.h")));
+  EXPECT_THAT(draft.cuda, HasSubstr("#include \"helpers.h\""));
   EXPECT_THAT(draft.kernel, HasSubstr("def block_of(x):"));
   EXPECT_THAT(draft.kernel, Not(HasSubstr("from pack")));
   EXPECT_THAT(draft.kernel, testing::EndsWith("def triton_kernel_wrapper(x):\n    return double(x)\n"));
@@ -130,10 +130,39 @@ TEST(MinedDraft, ADefinitionOfThePreludeReplacesTheSources) {
   pair.cuda.prelude = "#define SCALE 3.0f";
   pair.triton.prelude = "def block_of(x):\n    return 64";
   Draft draft = mined_draft(pair, planted());
-  EXPECT_THAT(draft.cuda, HasSubstr("SCALE 3.0f"));
-  EXPECT_THAT(draft.cuda, Not(HasSubstr("SCALE 2.0f")));
+  EXPECT_THAT(draft.cuda_candidate, HasSubstr("SCALE 3.0f"));
+  EXPECT_THAT(draft.cuda_candidate, Not(HasSubstr("SCALE 2.0f")));
   EXPECT_THAT(draft.kernel, HasSubstr("return 64"));
   EXPECT_THAT(draft.kernel, Not(HasSubstr("return 128")));
+}
+
+TEST(MinedDraft, TheCudaTextHasTheSourcesDefinitionsAndNoneOfThePrelude) {
+  MinedPair pair = pair_of_double();
+  pair.cuda.prelude = "#define SCALE 3.0f\n#define INFINITY __int_as_float(0x7f800000)";
+  Draft draft = mined_draft(pair, planted());
+  EXPECT_THAT(draft.cuda, HasSubstr("#define SCALE 2.0f"));
+  EXPECT_THAT(draft.cuda, Not(HasSubstr("3.0f")));
+  EXPECT_THAT(draft.cuda, Not(HasSubstr("INFINITY")));
+}
+
+TEST(MinedDraft, ThePreludeGivesWhatTheTritonCodeNeeds) {
+  MinedPair pair = pair_of_double();
+  pair.triton.prelude =
+      "import logging\n\nWIDTH = 64\n\n\ndef block_of(x):\n    return WIDTH\n\n\ndef is_hip():\n    return "
+      "False";
+  Draft draft = mined_draft(pair, planted());
+  EXPECT_THAT(draft.kernel, HasSubstr("\nWIDTH = 64\n\n\ndef block_of(x):\n    return WIDTH\n"));
+  EXPECT_THAT(draft.kernel, testing::StartsWith("import torch\n"));
+  EXPECT_THAT(draft.kernel, Not(HasSubstr("logging")));
+  EXPECT_THAT(draft.kernel, Not(HasSubstr("is_hip")));
+}
+
+TEST(MinedDraft, ADecoratorThatOnlyThePreludeDefinesIsNoPartOfTheTritonCode) {
+  MinedPair pair = pair_of_double();
+  pair.triton.prelude = "def traced(function):\n    return function";
+  Draft draft = mined_draft(pair, planted());
+  EXPECT_THAT(draft.kernel, Not(HasSubstr("traced")));
+  EXPECT_THAT(draft.kernel, HasSubstr("@triton.jit\ndef double_kernel"));
 }
 
 TEST(MinedDraft, TheScopeIsANamespaceAroundTheCode) {
