@@ -74,10 +74,13 @@ json::object short_verdict(const Verdict& verdict) {
                       {"speedup", value_or_null(verdict.speedup)},
                       {"trust", nullptr},
                       {"reason", nullptr},
+                      {"shapes", nullptr},
                       {"error", value_or_null(verdict.error)}};
   if (verdict.trust) object["trust"] = to_string(*verdict.trust);
   if (verdict.error_class) object["reason"] = to_string(*verdict.error_class);
   if (verdict.counts_reason) object["reason"] = to_string(*verdict.counts_reason);
+  if (verdict.generality && verdict.generality->shapes)
+    object["shapes"] = to_string(*verdict.generality->shapes);
   return object;
 }
 

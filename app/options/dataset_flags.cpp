@@ -355,6 +355,13 @@ void DatasetSynthFlags::add(CLI::App& app) {
   app.add_flag("--quiet,-q", quiet, "print errors only");
   near.add(app);
   add_settings(app, settings);
+  // A pair states at which shapes its kernel is right.
+  settings.varied_shapes = "report";
+  app.get_option("--varied-shapes")
+      ->description(
+          "report: try a right result at other shapes too (prime, larger, 1, empty) and state where it is "
+          "wrong; "
+          "require: a pair is verified only if it is right there; off: do not try [report]");
 }
 
 }  // namespace kw

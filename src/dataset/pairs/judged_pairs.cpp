@@ -43,6 +43,15 @@ corpus::Licence stated(const boost::json::object& line, const char* key, const s
 // likely right, not known.
 constexpr double unrun_confidence = 0.9;
 
+// What the verifier found at other shapes than those of the reference's inputs; empty: it was not asked to
+// try them.
+std::string words_of_shapes(const boost::json::object& verdict) {
+  const std::string shapes = string_at(verdict, "shapes").value_or("");
+  if (shapes == "any") return "right at other shapes too";
+  if (shapes == "given_only") return "right at the shapes of get_inputs only";
+  return shapes.empty() ? "" : "no other shape could be tried";
+}
+
 // Makes the row one of CUDA and Triton, if the line has a CUDA side.
 void take_cuda_side(corpus::Row& row, const boost::json::object& line) {
   auto cuda = string_at(line, "cuda_code");
@@ -84,6 +93,7 @@ Result<Numbered> judged_row(const std::filesystem::path& file, const table::Text
       .reasons = {fmt::format("verified: correct, {}", trust)},
       .other = side_place(line.rest, "triton_source", judged_place(file, id, line.completion.size())),
       .other_licence = stated(line.rest, "triton_licence", file)};
+  if (std::string words = words_of_shapes(*verdict); !words.empty()) row.pair->reasons.push_back(words);
   take_cuda_side(row, line.rest);
   if (auto origin = string_at(line.rest, "origin")) row.pair->reasons.push_back(*origin);
   // The id leads to the line with all of the pair.

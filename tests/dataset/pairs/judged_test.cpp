@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -50,6 +51,18 @@ TEST_F(JudgedPairs, ALineIsARowWithItsVerdict) {
   EXPECT_EQ(row.pair->other_licence.spdx, "BSD-3-Clause");
   EXPECT_THAT(row.pair->reasons, ElementsAre("verified: correct, interpreter"));
   EXPECT_EQ(row.verdict.at("trust").as_string(), "interpreter");
+}
+
+TEST_F(JudgedPairs, ARowStatesAtWhichShapesItsKernelIsRight) {
+  for (const auto& [shapes, words] : {std::pair("any", "right at other shapes too"),
+                                      std::pair("given_only", "right at the shapes of get_inputs only"),
+                                      std::pair("unknown", "no other shape could be tried")}) {
+    std::string text = line(3, "true");
+    text.insert(text.find("\"trust\""), fmt::format(R"("shapes": "{}", )", shapes));
+    auto rows = read(text);
+    ASSERT_TRUE(rows.has_value()) << rows.error().what;
+    EXPECT_THAT(rows->front().pair->reasons, ElementsAre("verified: correct, interpreter", words));
+  }
 }
 
 // The body of a kernel as a JSON string holds it, and a launcher that reads a shape.
