@@ -389,7 +389,7 @@ def test_a_stated_licence_is_in_rows_and_reports(world, run):
     dataset.write(root / "twins", {"add.cu": "__global__ void add(float* x) { x[0] += 1; }\n", "add.py": dataset.SCALE})
     out = root / "out"
     code, _, stderr = run("dataset", "build", root / "mycode", "--pairs", root / "twins", "--out", out, "--licence-of",
-                          "mycode=mit", "--no-compile", "--no-tokens", *OPTIONS)
+                          "mycode=mit", "twins=mit", "--no-compile", "--no-tokens", *OPTIONS)
     assert code == 0, stderr
     rows = dataset.lines(out / "fim.jsonl")
     assert rows and all(row["licence"] == {"spdx": "MIT", "evidence": "--licence-of"} for row in rows)
@@ -397,6 +397,19 @@ def test_a_stated_licence_is_in_rows_and_reports(world, run):
     assert "| MIT | 1 | 1 --licence-of |" in provenance
     assert "2 sources." in provenance and "## twins" in provenance and "- units: 1 pair" in provenance
     assert "figs/" not in (out / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_pair_needs_an_allowed_licence_of_both_sides(world, run):
+    root = world / "copyleft"
+    dataset.write(root / "twins", {"add.cu": "// SPDX-License-Identifier: MIT\n__global__ void add(float* x) {}\n",
+                                   "add.py": "# SPDX-License-Identifier: GPL-3.0-only\n" + dataset.SOFTMAX})
+    words = ("dataset", "build", "--pairs", root / "twins", "--no-compile", "--no-tokens", *OPTIONS)
+    assert run(*words, "--out", root / "default").code == 0
+    assert not (root / "default/cu2triton.jsonl").exists() or not dataset.lines(root / "default/cu2triton.jsonl")
+    assert "1 GPL-3.0-only" in (root / "default/PROVENANCE.md").read_text(encoding="utf-8")
+    code, _, stderr = run(*words, "--out", root / "all", "--licences", "MIT", "GPL-3.0-only")
+    assert code == 0, stderr
+    assert len(dataset.lines(root / "all/cu2triton.jsonl")) == 1
 
 
 def test_a_licence_that_restricts_use_is_named(world, run):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json/array.hpp>
 #include <chrono>
 #include <expected>
@@ -155,6 +156,7 @@ class PairMaker {
       }
       if (row.licence.spdx.empty()) row.licence = stated;
       if (row.pair->other_licence.spdx.empty()) row.pair->other_licence = stated;
+      if (!may_use(row)) continue;
       count_pair(row);
       ++(row.kind == corpus::RowKind::cu2triton ? tally.cuda : tally.torch);
       if (!judged.empty() && in_validation(row.source.path, settings_.seed, settings_.validation_share))
@@ -182,6 +184,19 @@ class PairMaker {
     if (found != tally.sources.end()) return *found;
     tally.sources.emplace_back().origin = origin;
     return tally.sources.back();
+  }
+
+  // Whether the licences of both sides are allowed; counts a pair that is left out for one.
+  bool may_use(const Row& row) {
+    const std::array sides{std::pair(&row.source.origin, &row.licence),
+                           std::pair(&row.pair->other.origin, &row.pair->other_licence)};
+    for (const auto& [origin, licence] : sides) {
+      if (settings_.licences.any || licence::allowed(licence->spdx, settings_.licences.allow)) continue;
+      ++facts_of(*origin).licence_refused[licence->spdx.empty() ? "unknown" : licence->spdx];
+      sink_.leave_out("pair: under a licence that is not allowed");
+      return false;
+    }
+    return true;
   }
 
   // A pair has two files, each with its licence.
