@@ -114,3 +114,23 @@ def test_sizes_of_a_compiled_product_differ_so_that_the_rewriter_cannot_take_one
         source = grammar.draw(0, number, ("matmul",))
         matrices = [each.sizes[-2:] for each in source.inputs if each.name in ("x", "other", "weight")]
         assert len({size for sizes in matrices for size in sizes}) == len(matrices) + 1, source.text
+
+
+def test_a_reference_takes_sizes_from_its_tensors():
+    for family, number in DRAWN:
+        product = drawn(family, number)
+        sizes = {size for each in product.inputs for size in each.sizes if size > 32}
+        body = "\n".join(product.reference)
+        numbers = {int(each) for each in re.findall(r"(?<![\w.])\d+(?![\w.])", body)}
+        assert not sizes & numbers, product.reference_text()
+
+
+def test_a_limit_of_indices_is_a_size_by_name():
+    texts = [drawn("expert_matmul", number).reference_text() for number in range(12)]
+    assert any("EXPERTS = 5\n" in text and "torch.randint(0, EXPERTS, (" in text for text in texts)
+
+
+def test_a_half_feature_of_linear_attention_stays_half():
+    texts = [drawn("chunked_scan", number).kernel_text() for number in range(200)]
+    halves = [text for text in texts if "tl.maximum(q, 0.0)" in text and "state.to(v.dtype)" in text]
+    assert halves and all("q = tl.maximum(q, 0.0).to(v.dtype)" in text for text in halves)

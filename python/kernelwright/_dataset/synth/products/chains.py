@@ -272,7 +272,7 @@ def low_rank(draw):
         [
             Kernel(
                 [*(each.name for each in inputs), "out"],
-                {**{each: each for each in "MNKR"}, "scaling": str(factor)},
+                {"M": "M", "N": "N", "K": "K", "R": "R", "scaling": str(factor)},
                 {**draw.blocks(), "BLOCK_R": "max(16, triton.next_power_of_2(R))", **constants},
                 "The product with the low-rank factor stays in registers; BLOCK_R covers the rank." + sentence,
                 body,

@@ -68,6 +68,8 @@ def linear_attention(draw):
         for name in ("q", "k"):
             features += [f"{name} = {name}{wide}"] if wide else []
             text = forms[feature][0].format(name)
+            if feature == "relu" and draw.half:  # a maximum with a number is float32
+                text += kind
             features.append(f"{name} = ({text}){back}" if back else f"{name} = {text}")
             reference.append(f"{name} = {forms[feature][1].format(name)}")
         if feature == "elu":  # the feature of a zero is 1

@@ -127,7 +127,7 @@ def pairs(draw):
         [
             Kernel(
                 [*(each.name for each in inputs), "out"],
-                {**{each: each for each in "MNK"}, "gamma": str(gamma)},
+                {"M": "M", "N": "N", "K": "K", "gamma": str(gamma)},
                 {**draw.blocks(), **constants},
                 "Each program compares BLOCK_M rows with BLOCK_N rows by their products"
                 + (", and adds up the squares on the way." if needs_lengths else ".")

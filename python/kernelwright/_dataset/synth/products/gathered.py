@@ -85,7 +85,7 @@ def expert_matmul(draw):
         expert = ["chosen = tl.load(expert_ptr + tl.program_id(0))"]
         tile = "chosen * K * N + " + tile
         reference = [
-            f"blocks = x{cast}.view(-1, {block}, x.shape[1])",
+            f"blocks = x{cast}.view(expert.shape[0], {block}, x.shape[1])",
             f"acc = (blocks @ weight[expert]{cast}{end}).flatten(0, 1)",
         ]
         comment = "Rows are sorted by expert and padded: each block of BLOCK_M rows has the weights of one expert."
@@ -136,7 +136,7 @@ def expert_matmul(draw):
         [
             Kernel(
                 [*(each.name for each in inputs), "out"],
-                {**{each: each for each in "MNK"}, **scalars},
+                {"M": "M", "N": "N", "K": "K", **scalars},
                 blocks,
                 comment,
                 body,

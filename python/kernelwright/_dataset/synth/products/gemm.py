@@ -28,7 +28,7 @@ def size_lines(a, b):
 
 def scalars(a, b):
     """The parameters with sizes and strides."""
-    return {**{size: size for size in "MNK"}, **(a.scalars() if a.strided else {}), **(b.scalars() if b.strided else {})}
+    return {"M": "M", "N": "N", "K": "K", **(a.scalars() if a.strided else {}), **(b.scalars() if b.strided else {})}
 
 
 def tiled_matmul(draw):

@@ -96,7 +96,7 @@ def product(draw, words, inputs, reference, weights, body, grid, constants, comm
         reference,
         ["M, K = x.shape", f"N = w.shape[{weights}]"],
         [f"out = torch.empty((M, N), device=x.device, dtype={dtype})"],
-        [Kernel([*names, "out"], {**{each: each for each in "MNK"}, **dict(scalars)}, constants, comment, body, grid)],
+        [Kernel([*names, "out"], {"M": "M", "N": "N", "K": "K", **dict(scalars)}, constants, comment, body, grid)],
     )
 
 
