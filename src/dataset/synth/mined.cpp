@@ -92,15 +92,12 @@ std::string text_of(const std::string& code, const harvest::CodePart& part) {
   return code.substr(part.span.begin, part.span.end - part.span.begin);
 }
 
-// The statements at module level that define a wanted name, or one that these need. `only_imports` are names
-// that count for imports alone.
-std::vector<harvest::CodePart> needed_parts(const std::string& code, Names wanted,
-                                            const Names& only_imports) {
+// The statements at module level that define a wanted name, or one that these need.
+std::vector<harvest::CodePart> needed_parts(const std::string& code, Names wanted) {
   auto parts = harvest::code_parts(code, Language::python).parts;
   auto is_wanted = [&](const harvest::CodePart& part) {
-    return part.defines.empty() || std::ranges::any_of(part.defines, [&](const std::string& name) {
-             return wanted.contains(name) || (part.is_import && only_imports.contains(name));
-           });
+    return part.defines.empty() ||
+           std::ranges::any_of(part.defines, [&](const std::string& name) { return wanted.contains(name); });
   };
   std::vector<bool> kept(parts.size());
   for (bool changed = true; changed;) {
@@ -119,18 +116,28 @@ std::vector<harvest::CodePart> needed_parts(const std::string& code, Names wante
   return needed;
 }
 
-// What the code needs of the prelude. Decorators of a package that only the prelude defines do nothing there,
-// and are no part of the code.
+// Whether a decorator is one of these functions: "@traced", "@dispatch(1)".
+bool is_one_of(std::string_view decorator, const Names& functions) {
+  decorator = trim(decorator);
+  if (decorator.starts_with('@')) decorator = trim(decorator.substr(1));
+  return functions.contains(std::string(trim(decorator.substr(0, decorator.find_first_of("(. \n#")))));
+}
+
+// What the code needs of the prelude. A function of it that only decorates stands for one of a package, does
+// nothing, and is no part of the code.
 std::string needed_prelude(const std::string& prelude, const std::string& code) {
+  Names functions;
+  for (const harvest::CodePart& part : harvest::code_parts(prelude, Language::python).parts)
+    if (!part.is_import) functions.insert(part.defines.begin(), part.defines.end());
   Names used;
-  Names decorators;
   for (const harvest::CodePart& part : harvest::code_parts(code, Language::python).parts) {
     used.insert(part.uses.begin(), part.uses.end());
     for (const harvest::DecoratorPart& each : part.decorators)
-      decorators.insert(each.uses.begin(), each.uses.end());
+      if (!is_one_of(code.substr(each.span.begin, each.span.end - each.span.begin), functions))
+        used.insert(each.uses.begin(), each.uses.end());
   }
   std::string text;
-  for (const harvest::CodePart& part : needed_parts(prelude, used, decorators)) {
+  for (const harvest::CodePart& part : needed_parts(prelude, used)) {
     const bool is_block = text_of(prelude, part).contains('\n');
     text += fmt::format("{}{}\n", text.empty() || !is_block ? "" : "\n\n", trim(text_of(prelude, part)));
   }
@@ -151,7 +158,7 @@ std::size_t end_of_imports(const std::string& code) {
 std::string reached_from(const std::string& function, const std::string& code) {
   std::string text;
   std::size_t end = 0;
-  const auto needed = needed_parts(code, {function}, {});
+  const auto needed = needed_parts(code, {function});
   for (const harvest::CodePart& part : harvest::code_parts(code, Language::python).parts) {
     const bool is_needed = std::ranges::any_of(
         needed, [&](const harvest::CodePart& each) { return each.span.begin == part.span.begin; });
@@ -186,7 +193,7 @@ std::string cuda_module(const std::string& code, const std::string& entry) {
 // open under the includes, as it is in the source.
 std::string shown_cuda(const MinedPair& pair, const std::vector<std::string>& names, const Parsed& files) {
   harvest::StandAlone own = harvest::stand_alone(files, names, {});
-  std::erase_if(own.includes, [](const std::string& line) { return line.contains("<hip/"); });
+  std::erase_if(own.includes, [](const std::string& line) { return line.contains("<hip"); });
   return joined({fmt::format("{}", fmt::join(own.includes, "\n")), in_scope(pair.scope, own.text)});
 }
 
@@ -213,9 +220,10 @@ OrReason<> take_triton(Draft& draft, const MinedPair& pair, const MinedFiles& fi
   if (!got) return std::unexpected(got.error());
   const std::string code = joined({got->text, pair.triton.entry});
   const std::size_t head = end_of_imports(code);
-  const std::string all =
-      joined({std::string_view(code).substr(0, head), needed_prelude(pair.triton.prelude, code),
-              std::string_view(code).substr(head)});
+  const std::string prelude = needed_prelude(pair.triton.prelude, code);
+  const std::string gap = prelude.starts_with("import ") ? "\n" : "\n\n\n";
+  const std::string all = joined({std::string(trim(std::string_view(code).substr(0, head))) + gap + prelude,
+                                  std::string_view(code).substr(head)});
   const std::string kernel = joined({reached_from(entry_point, harvest::without_unknown_decorators(all))});
   const auto lacking = harvest::undefined_names(kernel);
   if (!lacking.empty()) return std::unexpected(fmt::format("nothing defines {}", fmt::join(lacking, ", ")));

@@ -165,6 +165,17 @@ TEST(MinedDraft, ADecoratorThatOnlyThePreludeDefinesIsNoPartOfTheTritonCode) {
   EXPECT_THAT(draft.kernel, HasSubstr("@triton.jit\ndef double_kernel"));
 }
 
+TEST(MinedDraft, AnArgumentOfADecoratorIsTakenFromThePrelude) {
+  MinedPair pair = pair_of_double();
+  MinedFiles files = planted();
+  std::string& bytes = files.at({"pack", "pack/double.py"}).bytes;
+  bytes.replace(bytes.find("@triton.jit"), 11, "@triton.autotune(**options)\n@triton.jit");
+  pair.triton.files.front() = pin("pack/double.py", bytes);
+  pair.triton.prelude = "options = {}";
+  EXPECT_THAT(mined_draft(pair, files).kernel, HasSubstr("options = {}\n"));
+  EXPECT_THAT(mined_draft(pair, files).kernel, HasSubstr("@triton.autotune(**options)\n@triton.jit"));
+}
+
 TEST(MinedDraft, TheScopeIsANamespaceAroundTheCode) {
   MinedPair pair = pair_of_double();
   pair.scope = "ops";
