@@ -136,12 +136,14 @@ std::string needed_prelude(const std::string& prelude, const std::string& code) 
       if (!is_one_of(code.substr(each.span.begin, each.span.end - each.span.begin), functions))
         used.insert(each.uses.begin(), each.uses.end());
   }
-  std::string text;
+  std::string imports;
+  std::string rest;
   for (const harvest::CodePart& part : needed_parts(prelude, used)) {
-    const bool is_block = text_of(prelude, part).contains('\n');
-    text += fmt::format("{}{}\n", text.empty() || !is_block ? "" : "\n\n", trim(text_of(prelude, part)));
+    const std::string text = text_of(prelude, part);
+    const bool is_block = text.contains('\n') && !rest.empty();
+    (part.is_import ? imports : rest) += fmt::format("{}{}\n", is_block ? "\n\n" : "", trim(text));
   }
-  return text;
+  return joined({imports, rest});
 }
 
 // Where the imports at the head of the code end.
