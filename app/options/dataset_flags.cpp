@@ -359,9 +359,9 @@ void DatasetSynthFlags::add(CLI::App& app) {
   settings.varied_shapes = "report";
   app.get_option("--varied-shapes")
       ->description(
-          "report: try a right result at other shapes too (prime, larger, 1, empty) and state where it is "
-          "wrong; "
-          "require: a pair is verified only if it is right there; off: do not try [report]");
+          "report: try a right result at other shapes too (prime, larger, more rows, 1, empty) and state "
+          "where "
+          "it is wrong; require: a pair is verified only if it is right there; off: do not try [report]");
 }
 
 }  // namespace kw
