@@ -88,3 +88,53 @@ def test_a_random_reference_decides_alone(session):
     source = module("return torch.round(torch.nn.functional.dropout(x, 0.1)).to(torch.int16)", "[torch.randn(64, 512)]")
     found = tried_on(session, source, lambda x: torch.round(x).to(torch.int16))
     assert not found.right
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_a_tie_among_inputs_of_sixteen_bits_is_none_of_rounding(session, precision):
+    source = module("return torch.round(x).to(torch.int16)", "[torch.rand(64, 512) * 8]")
+    found = tried_on(session, source, lambda x: torch.floor(x.float() + 0.5).to(torch.int16), precision=precision)
+    assert found.errorClass == "wrong_value"
+
+
+def test_numbers_of_equal_size_stay_of_equal_size(session):
+    source = module("return x.abs().argmax(-1)", "[(lambda y: torch.cat([y, -y], -1))(torch.randn(64, 256))]")
+    found = tried_on(session, source, lambda x: (x.abs().argmax(-1) + 256) % 512)
+    assert found.errorClass == "wrong_value"
+
+
+def test_a_moved_index_beyond_its_dimension_explains_nothing(session):
+    source = module("return torch.arange(10.0)[(x * 10).long()]", "[torch.rand(1 << 18)]")
+    found = tried_on(session, source, lambda x: torch.arange(10.0)[(x * 10).long()].index_fill(0, torch.tensor([5]), 77.0))
+    assert found.errorClass == "wrong_value"
+    assert tried_on(session, source, lambda x: torch.arange(10.0)[(x * 10).long()]).right
+
+
+def test_nan_is_at_the_same_places_in_every_right_result(session):
+    source = module("return torch.round(x * 1e4).to(torch.int32), torch.log(1 - x)",
+                    "[torch.rand(64, 512).clamp(max=1 - 2**-24)]")
+
+    def candidate(x):
+        steps, logarithm = torch.round(x * 10001.0 - x).to(torch.int32), torch.log(1 - x)
+        logarithm.view(-1)[int(x.argmax())] = float("nan")
+        return steps, logarithm
+    assert not tried_on(session, source, candidate).right
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64"])
+def test_integers_of_every_width_are_examined(session, dtype):
+    source = module(f"return torch.round(x / 0.7 * 1e2).to(torch.{dtype})", "[torch.rand(64, 512)]")
+
+    def candidate(x):
+        found = torch.round(x / 0.7 * 1e2).to(torch.int64)
+        found.view(-1)[7] += 1
+        return found.to(getattr(torch, dtype))
+    assert tried_on(session, source, candidate).errorClass == "wrong_value"
+
+
+def test_a_quantisation_of_eight_bit_inputs_may_be_either(session):
+    inputs = "[torch.randn(64, 512).to(torch.float8_e4m3fn), torch.rand(64, 1) + 0.1]"
+    source = module("return torch.round(x.float() / scale * 3e4).to(torch.int32)", inputs, parameters="self, x, scale")
+    session.prepare(request(), source)
+    found = tried(session, lambda inputs, _: torch.round(inputs[0].float() * (3e4 / inputs[1])).to(torch.int32))
+    assert found.right and "where rounding decides" in found.findings[0]

@@ -53,6 +53,10 @@ bool is_too_large(const Outcome<>& done) {
   return blame != nullptr && blame->error_class == ErrorClass::too_large && blame->doubt.empty();
 }
 
+bool has_ended(const Blame& failure) {
+  return failure.error_class != ErrorClass::timeout && failure.error_class != ErrorClass::too_large;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> further_configurations(std::uint32_t count, std::uint64_t programs) {
@@ -62,8 +66,8 @@ std::vector<std::uint32_t> further_configurations(std::uint32_t count, std::uint
   const std::uint32_t tried =
       std::min(count - 1, std::clamp(affordable, least_configurations, most_configurations));
   std::vector<std::uint32_t> found;
-  for (std::uint64_t at = 0; at < tried; ++at)
-    found.push_back(static_cast<std::uint32_t>(1 + at * (count - 1) / tried));
+  for (std::uint64_t at = 0; at < tried; ++at)  // the last one is the largest in many lists
+    found.push_back(static_cast<std::uint32_t>(1 + at * (count - 2) / std::max(1U, tried - 1)));
   return found;
 }
 
@@ -298,7 +302,9 @@ async::Task<Outcome<>> CpuPath::find_race(Evidence& seen) {
 // A device measures the configurations of an autotuner, and may take any that is left after pruning.
 async::Task<Outcome<>> CpuPath::try_configurations(Evidence& seen) {
   for (const std::uint32_t number : further_configurations(calls_.configurations(), programs_)) {
+    calls_.choose_configuration(number);
     auto ended = co_await try_configuration(number, seen);
+    calls_.choose_configuration(0);  // other shapes and other weights are tried as the trials are
     if (!ended) co_return std::unexpected(ended.error());
     if (!*ended) break;
   }
@@ -307,21 +313,23 @@ async::Task<Outcome<>> CpuPath::try_configurations(Evidence& seen) {
 
 // In a process of its own, as an autotuner keeps what it chose, and the candidate may keep memory of that
 // size. A device passes over a configuration that does not compile, so no other failure proves anything than
-// an access out of bounds. Returns whether the call ended within its time.
+// an access out of bounds in the call. Returns whether import and call ended within their time.
 async::Task<Outcome<bool>> CpuPath::try_configuration(std::uint32_t number, Evidence& seen) {
-  calls_.choose_configuration(number);
   std::optional<Blame> blame;
   for (int times = 0; times < 2; ++times) {
     co_await calls_.end();
     needs_process_ = true;
-    if (auto renewed = co_await renew_interpreter(seen); !renewed) co_return std::unexpected(renewed.error());
+    if (auto renewed = co_await renew_interpreter(seen); !renewed) {
+      const auto* failure = std::get_if<Blame>(&renewed.error());
+      if (failure == nullptr || failure->fault != Fault::kernel) co_return std::unexpected(renewed.error());
+      co_return has_ended(*failure);
+    }
     auto returned = co_await calls_.call(next_call_++, {.poison = "nan"}, question_limit_);
     if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
     if (!returned) {
       const auto* failure = std::get_if<Blame>(&returned.error());
       if (failure == nullptr || failure->error_class != ErrorClass::out_of_bounds)
-        co_return failure == nullptr ||
-            (failure->error_class != ErrorClass::timeout && failure->error_class != ErrorClass::too_large);
+        co_return failure == nullptr || has_ended(*failure);
       blame = *failure;
       continue;
     }

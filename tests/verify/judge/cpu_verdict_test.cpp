@@ -221,13 +221,33 @@ TEST(CpuVerdict, AConfigurationThatDoesNotEndIsTheLastOne) {
   EXPECT_THAT(world.chosen, testing::ElementsAre(0, 1));
 }
 
+TEST(CpuVerdict, OtherWeightsAreTriedWithTheFirstConfiguration) {
+  TunedWorld world(2);
+  world.fake.when("runner", Body::Load,
+                  says<wire::LoadedT>([](auto& loaded) { loaded.weights_differ = true; }));
+  world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion& asked, Reaction& usual) {
+    if (world.number == 1 && world.chosen.size() < 4) judges_wrong()(asked, usual);
+  });
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_THAT(world.chosen, testing::ElementsAre(0, 1, 1, 0, 1));
+}
+
+// A module that launches its kernel at import, and a configuration that does not compile.
+TEST(CpuVerdict, AConfigurationWithWhichTheImportFailsProvesNothing) {
+  TunedWorld world(2);
+  world.fake.when("runner", Body::Load, [&](const wire::BodyUnion& asked, Reaction& usual) {
+    if (world.number == 1) fails("import", "runtime_error", "an assertion")(asked, usual);
+  });
+  EXPECT_EQ(world.run().counts, true);
+}
+
 TEST(CpuVerdict, TheConfigurationsThatAreTriedAreBounded) {
   using testing::ElementsAre;
   EXPECT_THAT(further_configurations(0, 1), ElementsAre());
   EXPECT_THAT(further_configurations(1, 1), ElementsAre());
   EXPECT_THAT(further_configurations(3, 1), ElementsAre(1, 2));
-  EXPECT_THAT(further_configurations(15, 1), ElementsAre(1, 3, 5, 7, 9, 11, 13));
-  EXPECT_THAT(further_configurations(15, 9'000), ElementsAre(1, 5, 10));
+  EXPECT_THAT(further_configurations(15, 1), ElementsAre(1, 3, 5, 7, 9, 11, 14));
+  EXPECT_THAT(further_configurations(15, 9'000), ElementsAre(1, 7, 14));
   EXPECT_EQ(further_configurations(4'000'000'000, 1).size(), 7U);
 }
 

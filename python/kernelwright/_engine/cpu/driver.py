@@ -1,7 +1,7 @@
 """A Triton driver that reports sm_90 and has no device; replaces the measurements of autotune and do_bench.
 
-An autotuner takes its first configuration. One that takes another, by `choose_configuration`, launches it once more before,
-as a device does to measure it: a kernel has to bear that on the arguments of its first call.
+An autotuner takes its first configuration, or the one of choose_configuration(). It launches the latter once beforehand, as a
+device does to measure it, so a kernel that adds onto its output is wrong with it.
 """
 import operator
 

@@ -138,8 +138,7 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
     if prepared.reference.backward is not None and (found := without_gradients(prepared, expected, actual, devices)):
         return _reply(found)
     found = compare(expected, actual, prepared.rule, exact, devices, named=prepared.reference.named)
-    if answer is None:
-        found = undecided.settled(prepared, pristine, request.seed, (expected, actual, exact), found, devices)
+    found = undecided.settled(prepared, pristine, request.seed, (expected, actual, exact), found, devices)
     if answer is None and found.error_class == "wrong_value" and found.dtype is torch.float32 and not prepared.reference.tf32:
         _explain(found, prepared, pristine, request.seed, expected)
     reply = _reply(found, prepared.error_units)

@@ -88,6 +88,7 @@ class PreparedTask:
         backward = self.reference.backward
         self.plan = Plan(given, self.reference.weights(), outputs, self.task.input_names, self.device.type == "cpu",
                          backward.labels if backward else ())
+        self.is_large = self._has_no_room()  # for copies in float64 beside it
         self._remark()
         self.reference.effects = {at: f"input {self.plan.labels[at]} changed in place" for at in sorted(self.changed_inputs)}
         whole = self.reference.with_effects(outputs, given) if self.changed_inputs else outputs
@@ -211,9 +212,7 @@ class PreparedTask:
         self.free_float64()
         return found
 
-    @property
-    def is_large(self):
-        """Whether it has no room for copies in float64 beside it."""
+    def _has_no_room(self):
         moved_bytes = self.plan.input_bytes + self.plan.output_bytes
         return moved_bytes > error_units.LIMIT_BYTES or _peak(self.device) > error_units.LIMIT_PEAK
 

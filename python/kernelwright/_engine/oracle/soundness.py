@@ -24,7 +24,7 @@ from .traits import CHOSEN, NORMAL, REAL, WITHIN
 LOSS, SENSITIVITY = (1e-3, 3e-2), (1e-2, 0.1)  # of the output's rms: in 32 bit, in 16 bit
 PLAIN_ERROR = 2e-5   # relative, of numbers that are no tensors
 LIMIT_S = 20.0       # of one run in float64
-LEAST_ULP, COARSEST_ULP = 2.0 ** -23, 2.0 ** -7  # by which inputs are moved: 8-bit floats are exact in what is computed with
+LEAST_ULP, COARSEST_ULP = 2.0 ** -23, 2.0 ** -7  # of the moves of inputs; 8-bit floats move by less than their ulp
 ROOM = 1 / 16        # of the largest number of an output's dtype, up to which its values are surely finite
 TIE = 1e-6           # by which equal integers differ at most where their order is examined
 
@@ -92,7 +92,7 @@ def _finite_alone(own, leaves, beside, why):
         if not isinstance(each, torch.Tensor) or not is_real(each):
             _distance(each, exact, 0.0, "its own precision and float64 differ")
             _distance(exact, other, 0.0, "one ulp of the inputs makes a difference")
-        elif not max(map(_largest, (each, exact, other))) <= ROOM * torch.finfo(each.dtype).max:
+        elif not all(_largest(one) <= ROOM * torch.finfo(each.dtype).max for one in (each, exact, other)):
             raise why
     found = [AnyFinite() if isinstance(each, torch.Tensor) and is_real(each) else None for each, _ in leaves]
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]), why.error)
