@@ -59,7 +59,8 @@ class CudaGatherer {
   bool is_own(const std::string& line) const {
     return std::ranges::any_of(files_, [&](const auto& file) {
       const std::string& path = file->source.path;
-      return line.contains('"') && line.contains(path.substr(path.rfind('/') + 1) + "\"");
+      const std::string name = path.substr(path.rfind('/') + 1) + "\"";
+      return line.contains('"' + name) || (line.contains('"') && line.contains('/' + name));
     });
   }
 
