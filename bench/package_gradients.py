@@ -8,14 +8,14 @@ A candidate is the text of the package's own files, without their imports of one
 """
 import argparse
 import json
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+from end_to_end import program  # noqa: E402
+
 # einops serves only functions that no case calls.
 OWN_IMPORT = re.compile(r"^(?:from|import) (?:liger_kernel|mamba_ssm|einops)\b[^\n(]*(?:\([^)]*\))?[^\n]*\n", re.MULTILINE)
 SHARED = {"liger": ("utils.py", "ops/utils.py"), "mamba": ("utils/torch.py", "utils/determinism.py")}
@@ -94,14 +94,8 @@ def main():
     parser.add_argument("--output", type=Path)
     flags = parser.parse_args()
     folders = {"liger": flags.liger, "mamba": flags.mamba}
-    with tempfile.TemporaryDirectory() as folder:
-        batch, verdicts = Path(folder, "rows.jsonl"), Path(folder, "verdicts.jsonl")
-        batch.write_text("".join(json.dumps(row(each, folders)) + "\n" for each in CASES), encoding="utf-8")
-        program = os.environ.get("KERNELWRIGHT", str(ROOT / "build/kernelwright"))
-        subprocess.run([program, "verify", "--batch", str(batch), "--backward", "on", "--timeout", "60",
-                        "--device", flags.device, "--python", flags.python, "--output", str(verdicts)],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
-        found = [json.loads(line) for line in verdicts.read_text(encoding="utf-8").splitlines()]
+    found = program.verdicts_of((row(each, folders) for each in CASES), "--backward", "on", "--timeout", 60,
+                                "--device", flags.device, "--python", flags.python)
     print("| kernel | status | counts | error |\n|---|---|---|---|")
     for each in found:
         print(f"| {each['id']} | {each['status']} | {each['counts']} {each['counts_reason'] or ''} | "

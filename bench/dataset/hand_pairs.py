@@ -8,14 +8,14 @@ launches them as the host launcher of NAME.cu does, which NVRTC cannot compile. 
 """
 import argparse
 import json
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from end_to_end import program  # noqa: E402
+
 LAUNCHER = re.compile(r"^void \w+\(", re.MULTILINE)
 CANDIDATE = '''
 import torch
@@ -145,13 +145,7 @@ def main():
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--output", type=Path)
     flags = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        batch, verdicts = Path(folder, "rows.jsonl"), Path(folder, "verdicts.jsonl")
-        batch.write_text("".join(json.dumps(each) + "\n" for each in rows_of(flags.pairs)), encoding="utf-8")
-        subprocess.run([os.environ.get("KERNELWRIGHT", str(ROOT / "build/kernelwright")), "verify", "--batch", str(batch),
-                        "--device", flags.device, "--python", flags.python, "--output", str(verdicts)],
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
-        found = [json.loads(line) for line in verdicts.read_text(encoding="utf-8").splitlines()]
+    found = program.verdicts_of(rows_of(flags.pairs), "--device", flags.device, "--python", flags.python)
     kept = ("id", "status", "counts", "counts_reason", "error_class", "error", "fault", "speedup", "kernel_ms")
     table = {"device": flags.device, "both_right": sum(
         all(each["counts"] for each in found if each["id"].startswith(f"{name}/")) for name in WRAPPERS),

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -82,6 +83,15 @@ def write_rows(path, rows):
     """A batch file."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def verdicts_of(rows, *words):
+    """The verdicts of `kernelwright verify` on these rows; its progress goes to the terminal."""
+    with tempfile.TemporaryDirectory() as folder:
+        verdicts = Path(folder) / "verdicts.jsonl"
+        subprocess.run(verify_command("--batch", write_rows(Path(folder) / "rows.jsonl", rows), "--output", verdicts, *words),
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+        return read_verdicts(verdicts.read_text(encoding="utf-8")) if verdicts.exists() else []
 
 
 def descendants(pid=None):

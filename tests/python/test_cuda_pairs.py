@@ -4,6 +4,7 @@ import ctypes
 import functools
 import pathlib
 import re
+import runpy
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from kernelwright._dataset.synth.cuda_pairs.families import FAMILIES
 from kernelwright._dataset.synth.cuda_pairs.program import arguments_of, cpp, expanded, fill, floor, folded
 
 ROUND = len(FAMILIES)
+HAND_PAIRS = pathlib.Path(__file__).parents[2] / "bench" / "dataset" / "hand_pairs.py"
 BY_HAND = sorted((pathlib.Path(__file__).parents[2] / "examples" / "cuda_pairs").glob("*.cu"))
 
 
@@ -154,3 +156,18 @@ def test_the_cuda_side_of_a_family_compiles(at):
 def test_the_cuda_side_of_a_pair_by_hand_compiles(file):
     # NVRTC takes no host code. As device code, which may launch kernels too, the launcher is type-checked.
     assert compile_log(file.read_text(encoding="utf-8"), b"-default-device", b"-rdc=true") == ""
+
+
+@pytest.mark.parametrize("path", BY_HAND, ids=lambda path: path.stem)
+def test_the_wrapper_of_a_pair_by_hand_launches_its_kernels_with_their_arguments(path, monkeypatch, tmp_path):
+    rows = runpy.run_path(str(HAND_PAIRS))["rows_of"](path.parent)
+    candidate = next(row["kernel_code"] for row in rows if row["id"] == f"{path.stem}/cuda")
+    (tmp_path / "candidate.py").write_text(candidate, encoding="utf-8")
+    inputs = runpy.run_path(str(path.with_name(f"{path.stem}_reference.py")))["get_inputs"]()
+    wrapper, launched = runpy.run_path(str(tmp_path / "candidate.py"))["triton_kernel_wrapper"], {}
+    monkeypatch.setitem(wrapper.__globals__, "launch", lambda name, grid, block, *args: launched.update({name: len(args)}))
+    wrapper(*inputs)
+    source = path.read_text(encoding="utf-8")
+    kernels = {name: parameters.count(",") + 1
+               for name, parameters in re.findall(r"__global__ void (\w+)\(([^)]*)\)", source)}
+    assert kernels and launched == kernels
