@@ -56,13 +56,10 @@ class _Places:
 
     def explain(self, other, rule):
         """Notes the places where `other`, another output of the reference, has the candidate's values."""
-        other, limits = _taken(other, self._at).to(self.own.dtype), None
-        if is_real(self.own):
-            limits = rule.limits(self.own.dtype)
-            # NaN and infinity are at the same places in every right result.
-            self.left &= outside(other, self._given, limits) | ~_finite(self._given)
-        else:
-            self.left &= outside(other, self._given, limits)
+        limits = rule.limits(self.own.dtype) if is_real(self.own) else None
+        other = _taken(other, self._at).to(self.own.dtype)
+        # NaN and infinity are at the same places in every right result.
+        self.left &= outside(other, self._given, limits) | ~_finite(self._given)
 
     def taken_over(self):
         """The reference's output with the candidate's values at the places."""
