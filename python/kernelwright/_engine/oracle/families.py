@@ -33,6 +33,7 @@ class Family(NamedTuple):
     zeroed: tuple | None = None  # in place of `normal`, with rows of zeros too
     faint: tuple | None = None   # in place of `within`, with rows near zero too
     signed: tuple | None = None  # in place of `within`, on both sides of zero
+    is_beyond: bool = False  # scaled to the reference's rare branches
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
     reported_only: bool = False
@@ -129,6 +130,13 @@ def _scale_rows(values, _, generator):
     values.mul_(torch.where(_rows(values, generator), 8.0, 1.0).to(values.dtype))
 
 
+def _scale_beyond(values, traits, generator):
+    """Each row by one of the scales; a vector's rows are its elements."""
+    rows = (*values.shape[:-1], 1) if traits.rows else values.shape
+    chosen = torch.randint(len(traits.beyond), rows, generator=generator, device=values.device)
+    values.mul_(torch.tensor(traits.beyond, dtype=values.dtype, device=values.device)[chosen])
+
+
 def _sort(values, *_):
     values.copy_(values.sort(-1).values)
 
@@ -218,6 +226,7 @@ def _unfix(values, traits, generator):
 FAMILIES = {
     "mostly_high": Family(chosen=choices.HIGH),
     "shifted_4": Family(("shifted by 4 σ", _shift(4)), each_alone=True),
+    "rare_branch": Family(is_beyond=True),
     "mostly_low": Family(chosen=choices.LOW),
     "region": Family(("one contiguous region scaled by 8", _scale_part), ("one contiguous region lowered", _low_part)),
     "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
@@ -304,6 +313,8 @@ def _change(traits, name, edges=False):
         return family.fixed if traits.fixed else None
     if traits.symmetric and not family.each_alone or traits.zeros and family.moves_zeros:
         return None
+    if family.is_beyond:
+        return _beyond(traits) if traits.kind == NORMAL and traits.beyond else None
     if edges and traits.rows and traits.kind == NORMAL and family.zeroed:
         return family.zeroed
     if edges and traits.sides and traits.low >= 0 and traits.kind == WITHIN and family.signed:
@@ -311,6 +322,13 @@ def _change(traits, name, edges=False):
     if edges and traits.rows and traits.from_zero and traits.kind == WITHIN and family.faint:
         return family.faint
     return {NORMAL: family.normal, WITHIN: family.within, PROBABILITIES: family.probabilities}[traits.kind]
+
+
+def _beyond(traits):
+    if len(traits.beyond) == 1:
+        return f"scaled by {traits.beyond[0]:.3g}", _scale(traits.beyond[0])
+    words = ", ".join(f"{each:.3g}" for each in traits.beyond)
+    return f"rows scaled by one of {words}", _scale_beyond
 
 
 def _changed(own, unit, change, generator, of_edges):

@@ -9,7 +9,7 @@ from .. import wire
 from ..backward import expanded
 from ..packets import clip
 from ..wire import made, text
-from . import error_units, families, traits
+from . import error_units, families, rare_branches, traits
 from . import inputs as drawing
 from .backward import OTHERWISE, OUTPUT
 from .bits import same_bits
@@ -180,10 +180,9 @@ class PreparedTask:
         if not self.is_large and any(unit.traits.kind == traits.KEPT for unit in self.units):
             draws += [drawing.tensors_in(self._another(seeds[0], each)) for each in range(2, LEARNT_DRAWS)]
             self.units = traits.learned(*draws)
-        offered = families.offered(self.units)
-        if offered:
+        if families.offered(self.units):
             self._watch(given, seeds[0])
-        return offered
+        return families.offered(self.units)
 
     def _watch(self, given, seed):
         """Learns what the reference does with its inputs; where it cannot be watched, the least is taken for granted."""
@@ -197,6 +196,9 @@ class PreparedTask:
         self.orders = watch.orders
         for unit in self.units:
             unit.traits.sides = all(watch.has_sides(at) for at in unit.places)
+        beyond = () if self.is_large else rare_branches.scales(self.reference, given, self.units, seed)
+        for unit in self.units:
+            unit.traits.beyond = beyond
 
     def _another(self, seed, number):
         return self.draw(seed ^ (_OTHER * number & _64_BITS))

@@ -46,6 +46,7 @@ class Traits:
     rows: bool = False       # it has several, along its last dimension
     sides: bool = False      # the reference asks on which side of a bound its values are, and does nothing else with them
     clipped: bool = False    # between two bounds, at which values lie
+    beyond: tuple = ()       # scales that lead to rare branches of the reference
     differs: bool = False    # between seeds
     seen: choices.Choices | None = None  # of integers and masks that differ
     fixed: bool = False      # it is kept, and no draw differs

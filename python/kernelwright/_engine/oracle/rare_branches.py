@@ -1,0 +1,154 @@
+"""Seeks rare branches of a reference: sides of its bounds on which no number of the task's inputs lies.
+
+A bound is one of an operator (`x > 1000`, `clamp`, `maximum`), or a condition of Python's on a number that is read from a
+tensor, which shows as another sequence of operators. Inputs that look normal are scaled until the other side is met.
+"""
+import math
+import time
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+from . import inputs as drawing
+from .faults import TaskFault
+from .index_guard import guarded
+from .traits import NORMAL
+
+TRIED_BY_OTHERS = (60.0, -1.0)  # scales of other families
+STEP, STEPS = 30.0, 5  # of the search: from 60 to 1.5e9
+HALVINGS = 4           # of the last step, in its logarithm
+BEYOND = 4.0           # times the least scale found: a quarter of the normal numbers that lead there are as large
+MOST = 3               # scales of one task
+ROOM = 1 / 16          # of the largest number of an input's dtype
+LIMIT_S = 1.0          # of the search
+_COMPARISONS = {"gt", "ge", "lt", "le"}
+_WITH_BOUNDS = {"clamp", "clamp_min", "clamp_max", "hardtanh", "threshold", "hardshrink", "softshrink"}
+_AT_ZERO = {"relu", "leaky_relu", "elu", "prelu", "_prelu_kernel", "abs", "sign"}
+_OF_TWO = {"maximum", "minimum", "fmax", "fmin"}
+_READS = {"_local_scalar_dense", "is_nonzero", "item", "equal"}
+
+
+class Sides(TorchDispatchMode):
+    """Which sides of the reference's bounds some number lies on."""
+
+    def __init__(self):
+        super().__init__()
+        self._path, self._seen, self._reads = [], [], False
+
+    def met(self):
+        """(the operators in their order, or () if Python reads no number; the sides met, each a pair of numbers)."""
+        seen = frozenset(side for side, any_there in self._seen if bool(any_there))
+        return tuple(self._path) if self._reads else (), seen
+
+    def asked(self):
+        """The sides of all bounds."""
+        return frozenset(side for side, _ in self._seen)
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.name().split("::")[1].partition(".")[0].removesuffix("_")
+        at = len(self._path)
+        self._path.append(name)
+        self._reads = self._reads or name in _READS
+        if name not in _COMPARISONS and args and isinstance(args[0], torch.Tensor) and not args[0].is_complex():
+            self._note(at, args[0].detach(), _bounds_of(name, func, args, kwargs or {}))  # before it is written in place
+        found = func(*args, **(kwargs or {}))
+        if name in _COMPARISONS and isinstance(found, torch.Tensor) and _holds_reals(args):
+            self._seen += [((at, 0), found.any()), ((at, 1), found.logical_not().any())]
+        return found
+
+    def _note(self, at, values, bounds):
+        for number, bound in enumerate(bounds):
+            self._seen += [((at, 2 * number), (values < bound).any()), ((at, 2 * number + 1), (values > bound).any())]
+
+
+def _holds_reals(args):
+    return any(isinstance(each, torch.Tensor) and each.is_floating_point() for each in args)
+
+
+def _bounds_of(name, func, args, kwargs):
+    """The bounds that an operator compares its first tensor with: numbers or tensors."""
+    if name in _AT_ZERO:
+        return (0.0,)
+    if name in _OF_TWO:
+        return args[1:2]
+    if name not in _WITH_BOUNDS:
+        return ()
+    left_out = [each.default_value for each in func._schema.arguments[len(args):] if each.name not in kwargs]
+    given = [each for each in (*args[1:], *kwargs.values(), *left_out) if isinstance(each, (int, float, torch.Tensor))]
+    given = given[:1] if name == "threshold" else given  # its second number is a value
+    return [-abs(each) for each in given] + [abs(each) for each in given] if name.endswith("shrink") else given
+
+
+def scales(reference, inputs, units, seed):
+    """The factors, at most MOST, by which inputs that look normal are to be scaled so that the reference takes a rare branch.
+
+    None where there is no bound with a side that no number is on, or no factor up to 1.5e9 leads there within LIMIT_S.
+    """
+    search = _Search(reference, inputs, units, seed)
+    try:
+        return search.found() if search.most >= TRIED_BY_OTHERS[0] else ()
+    except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError, IndexError):
+        return ()
+
+
+class _Search:
+    def __init__(self, reference, inputs, units, seed):
+        self._reference, self._inputs, self._seed = reference, inputs, seed
+        tensors = drawing.tensors_in(inputs)
+        normal = [unit for unit in units if unit.traits.kind == NORMAL]
+        self._changed = {id(tensors[at]) for unit in normal for at in unit.places}
+        self.most = min((ROOM * torch.finfo(unit.traits.dtype).max / max(abs(unit.traits.low), abs(unit.traits.high))
+                         for unit in normal), default=0.0)
+        self._known, self._end = set(), math.inf
+
+    def found(self):
+        asked, paths = self._learn(1.0)
+        for scale in TRIED_BY_OTHERS if paths or asked - self._known else ():
+            self._learn(scale)
+        self._end = time.monotonic() + LIMIT_S
+        scales = []
+        while len(scales) < MOST and (paths or asked - self._known) and (least := self._least()) is not None:
+            scales.append(least)
+            self._learn(least)
+        return tuple(scales)
+
+    def _learn(self, scale):
+        """(all sides of the bounds, whether Python's conditions decide); what this scale meets is known from now on."""
+        sides = self._run(scale)
+        path, met = sides.met()
+        self._known |= met
+        self._known.add(path)
+        return sides.asked(), bool(path)
+
+    def _least(self):
+        """A scale of the least size that meets what is not known yet, or None."""
+        below = TRIED_BY_OTHERS[0]
+        sizes = [below] + [min(below * STEP ** step, self.most) for step in range(1, STEPS + 1)]
+        for above in (sign * size for size in dict.fromkeys(sizes) for sign in (1, -1)):
+            if time.monotonic() > self._end:
+                return None
+            if self._is_new(above):
+                return self._refined(abs(above) / STEP, above)
+        return None
+
+    def _refined(self, below, above):
+        for _ in range(HALVINGS):
+            middle = math.copysign(math.sqrt(below * abs(above)), above)
+            if self._is_new(middle):
+                above = middle
+            else:
+                below = abs(middle)
+        return math.copysign(min(BEYOND * abs(above), self.most), above)
+
+    def _is_new(self, scale):
+        path, met = self._run(scale).met()
+        return path not in self._known or bool(met - self._known)
+
+    def _run(self, scale):
+        with torch.no_grad():
+            given = tree_map_only(torch.Tensor, lambda each: each * scale if id(each) in self._changed else each, self._inputs)
+        sides = Sides()
+        with guarded(self._reference.device), sides:
+            self._reference.call(given, self._seed)
+        return sides

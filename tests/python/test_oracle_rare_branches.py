@@ -1,0 +1,88 @@
+"""Branches of a reference that its own inputs do not take."""
+import pytest
+import torch
+from oracle_world import module
+
+from kernelwright._engine.oracle import families, rare_branches, traits
+from kernelwright._engine.oracle.inputs import tensors_in
+from kernelwright._engine.oracle.load import load
+from kernelwright._engine.oracle.reference import Reference
+
+
+def scales_of(forward, make=lambda: [torch.randn(64, 32)], **words):
+    """The scales that lead to rare branches of a module with this `forward`."""
+    torch.manual_seed(1)
+    first, second = make(), make()
+    units = traits.learned(tensors_in(first), tensors_in(second))
+    task = load(module(forward, **words), "", "")
+    try:
+        return rare_branches.scales(Reference(task, torch.device("cpu")), first, units, 7)
+    finally:
+        task.close()
+
+
+@pytest.mark.parametrize("forward, above", [
+    ("return torch.where(x > 1000.0, x * 2, x)", 1000),
+    ("return torch.where(x.abs() <= 1000.0, x, -x)", 1000),
+    ("return x.clamp(max=1e6)", 1e6),
+    ("return x.clamp(min=-1e6)", 1e6),
+    ("return x.clamp_(-1e6, 1e9)", 1e6),
+    ("return torch.nn.functional.hardtanh(x, -500.0, 500.0)", 500),
+    ("return torch.nn.functional.threshold(x, 500.0, 0.0)", 500),
+    ("return torch.nn.functional.hardshrink(x * 1e-3, 0.5)", 500),
+    ("return torch.minimum(x, torch.full_like(x, 1000.0))", 1000),
+    ("return torch.relu(x + 1000.0)", 1000),
+    ("return x * 2 if float(x.max()) > 1000.0 else x", 1000),
+    ("return x * 2 if bool((x.sum() > 1e5).any()) else x", 3e3),
+])
+def test_a_scale_leads_beyond_the_bound(forward, above):
+    found = scales_of(forward)
+    assert found and above / 6 < abs(found[0]) < above * 6
+
+
+def test_a_sum_below_a_bound_gets_a_scale_of_its_sign():
+    assert scales_of("return torch.where(x.sum(1, keepdim=True) < -1e6, x * 2, x)")
+    assert scales_of("return torch.where(x.sum(1, keepdim=True) > 1e6, x * 2, x)")
+
+
+def test_bounds_far_apart_get_a_scale_each():
+    few, many = scales_of("return torch.where(x > 1e6, x * 3, torch.where(x > 1e3, x * 2, x))")
+    assert few < 1e5 < many
+
+
+@pytest.mark.parametrize("forward", [
+    "return x.exp()",                             # no bound
+    "return torch.relu(x)",                       # both sides are drawn
+    "return torch.where(x > 100.0, x * 2, x)",    # scaled_60 goes there
+    "return torch.sigmoid(x).clamp(0.0, 1.0)",    # nothing leads there
+    "return x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)",
+    "return x * 2 if x.shape[0] > 1000 else x",   # no number decides
+])
+def test_no_scale_is_needed(forward):
+    assert scales_of(forward) == ()
+
+
+def test_numbers_within_a_range_stay_there():
+    assert scales_of("return torch.where(x > 1000.0, x * 2, x)", lambda: [torch.rand(64, 32)]) == ()
+
+
+def test_scales_have_room_in_half_precision():
+    found, = scales_of("return x.clamp(max=2000.0)", lambda: [torch.randn(64, 32).half()])
+    assert torch.isfinite(torch.randn(64, 32).half() * found * 2).all()
+    assert scales_of("return x.clamp(max=60000.0)", lambda: [torch.randn(64, 32).half()]) == ()
+
+
+def test_a_reference_that_raises_there_has_none():
+    assert scales_of("if float(x.max()) > 1000.0: raise ValueError(1)\n        return x") == ()
+
+
+def test_the_family_scales_rows_by_each():
+    torch.manual_seed(1)
+    first, units = torch.randn(256, 8), traits.learned([torch.randn(256, 8)], [torch.randn(256, 8)])
+    assert "rare_branch" not in families.offered(units)
+    units[0].traits.beyond = (1e3, -1e6)
+    assert "rare_branch" in families.offered(units)
+    found = families.varied(first, units, "rare_branch", 3, ["x"])
+    assert found.words == "x: rows scaled by one of 1e+03, -1e+06"
+    ratios = (found.values / first).round().unique(dim=1)
+    assert set(ratios.flatten().tolist()) == {1e3, -1e6} and ratios.shape[1] == 1
