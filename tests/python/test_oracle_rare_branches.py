@@ -16,7 +16,10 @@ def scales_of(forward, make=lambda: [torch.randn(64, 32)], **words):
     units = traits.learned(tensors_in(first), tensors_in(second))
     task = load(module(forward, **words), "", "")
     try:
-        return rare_branches.scales(Reference(task, torch.device("cpu")), first, units, 7)
+        reference, sides = Reference(task, torch.device("cpu")), rare_branches.Sides()
+        with sides:
+            reference.call(first, 7)
+        return rare_branches.scales(reference, first, units, 7, sides)
     finally:
         task.close()
 

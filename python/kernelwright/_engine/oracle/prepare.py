@@ -1,4 +1,5 @@
 """Prepares a task: loads it, reduces it, examines its reference's behaviour, plans its arena."""
+import contextlib
 import hashlib
 import json
 import time
@@ -186,9 +187,9 @@ class PreparedTask:
 
     def _watch(self, given, seed):
         """Learns what the reference does with its inputs; where it cannot be watched, the least is taken for granted."""
-        watch = ReferenceWatch(drawing.tensors_in(given))
+        watch, sides = ReferenceWatch(drawing.tensors_in(given)), rare_branches.Sides()
         try:
-            with watch:
+            with watch, contextlib.nullcontext() if self.is_large else sides:
                 self.reference.call(given, seed)
         except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError):
             self.orders = True
@@ -196,7 +197,7 @@ class PreparedTask:
         self.orders = watch.orders
         for unit in self.units:
             unit.traits.sides = all(watch.has_sides(at) for at in unit.places)
-        beyond = () if self.is_large else rare_branches.scales(self.reference, given, self.units, seed)
+        beyond = () if self.is_large else rare_branches.scales(self.reference, given, self.units, seed, sides)
         for unit in self.units:
             unit.traits.beyond = beyond
 

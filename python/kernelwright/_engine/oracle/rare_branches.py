@@ -80,12 +80,13 @@ def _bounds_of(name, func, args, kwargs):
     return [-abs(each) for each in given] + [abs(each) for each in given] if name.endswith("shrink") else given
 
 
-def scales(reference, inputs, units, seed):
+def scales(reference, inputs, units, seed, sides):
     """The factors, at most MOST, by which inputs that look normal are to be scaled so that the reference takes a rare branch.
 
-    None where there is no bound with a side that no number is on, or no factor up to 1.5e9 leads there within LIMIT_S.
+    `sides` has watched the reference on these inputs. None where there is no bound with a side that no number is on, or no
+    factor up to 1.5e9 leads there within LIMIT_S.
     """
-    search = _Search(reference, inputs, units, seed)
+    search = _Search(reference, inputs, units, seed, sides)
     try:
         return search.found() if search.most >= TRIED_BY_OTHERS[0] else ()
     except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError, IndexError):
@@ -93,33 +94,33 @@ def scales(reference, inputs, units, seed):
 
 
 class _Search:
-    def __init__(self, reference, inputs, units, seed):
-        self._reference, self._inputs, self._seed = reference, inputs, seed
+    def __init__(self, reference, inputs, units, seed, sides):
+        self._reference, self._inputs, self._seed, self._sides = reference, inputs, seed, sides
         tensors = drawing.tensors_in(inputs)
         normal = [unit for unit in units if unit.traits.kind == NORMAL]
         self._changed = {id(tensors[at]) for unit in normal for at in unit.places}
         self.most = min((ROOM * torch.finfo(unit.traits.dtype).max / max(abs(unit.traits.low), abs(unit.traits.high))
                          for unit in normal), default=0.0)
-        self._known, self._end = set(), math.inf
+        self._known, self._end = set(), time.monotonic() + LIMIT_S
 
     def found(self):
-        asked, paths = self._learn(1.0)
-        for scale in TRIED_BY_OTHERS if paths or asked - self._known else ():
-            self._learn(scale)
-        self._end = time.monotonic() + LIMIT_S
-        scales = []
-        while len(scales) < MOST and (paths or asked - self._known) and (least := self._least()) is not None:
-            scales.append(least)
-            self._learn(least)
-        return tuple(scales)
+        asked, path = self._sides.asked(), self._learn(self._sides)
+        found, tried = [], list(TRIED_BY_OTHERS)
+        while len(found) < MOST and (path or asked - self._known) and time.monotonic() < self._end:
+            if tried:
+                self._learn(self._run(tried.pop()))
+            elif (least := self._least()) is None or least in found:
+                break
+            else:
+                found.append(least)
+                self._learn(self._run(least))
+        return tuple(found)
 
-    def _learn(self, scale):
-        """(all sides of the bounds, whether Python's conditions decide); what this scale meets is known from now on."""
-        sides = self._run(scale)
+    def _learn(self, sides):
+        """The path of Python's conditions, or (); what was met is known from now on."""
         path, met = sides.met()
-        self._known |= met
-        self._known.add(path)
-        return sides.asked(), bool(path)
+        self._known |= {path, *met}
+        return path
 
     def _least(self):
         """A scale of the least size that meets what is not known yet, or None."""
