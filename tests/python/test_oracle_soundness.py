@@ -271,3 +271,15 @@ def sums_of_parts(x):
 def test_running_sums_that_cancel_may_lose_what_float32_loses(session, seed):
     prepared(session, module("return x.cumsum(-1)", "[torch.randn(64, 1024)]"))
     assert answered(session, sums_of_parts, "sorted_rows", seed + 1).right
+
+
+def test_a_product_in_the_order_of_its_terms_is_right_on_sorted_rows(session):
+    def in_order(x, y):
+        total = torch.zeros(x.shape[0], y.shape[1])
+        for at in range(x.shape[1]):
+            total = torch.addcmul(total, x[:, at:at + 1], y[at:at + 1])
+        return total
+
+    prepared(session, module("return x @ y", "[torch.randn(64, 4096), torch.randn(4096, 64)]", parameters="self, x, y"))
+    found = answered(session, in_order, "sorted_rows")
+    assert found.right, found.error

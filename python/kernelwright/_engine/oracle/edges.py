@@ -20,7 +20,7 @@ def drawn(task, family, seed):
     if family not in task.without_edges and families.has_edges(task.units, family):
         try:
             found = task.varied(family, seed, edges=True)
-            answer = examined(task, found.values, seed)
+            answer = examined(task, found.values, seed, families.room_of(family))
             if answer.imprecise:
                 raise Unsound(answer.imprecise)
             if families.changes_integers(family):
@@ -30,7 +30,7 @@ def drawn(task, family, seed):
             if isinstance(exc, TaskFault):  # memory may be there the next time
                 task.without_edges.add(family)
     found = task.varied(family, seed)
-    answer = examined(task, found.values, seed)
+    answer = examined(task, found.values, seed, families.room_of(family))
     if answer.imprecise:
         found = found._replace(words=f"{found.words} ({NOT_COMPARED}: {answer.imprecise})")
     return found, answer[:2]

@@ -37,6 +37,7 @@ class Family(NamedTuple):
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
     reported_only: bool = False
+    room: float = 1.0        # a factor of the limits
 
 
 class Varied(NamedTuple):
@@ -243,7 +244,8 @@ FAMILIES = {
     "scaled_8": Family(("scaled by 8", _scale(8)), ("raised towards its upper end", _towards_high(1 / 8)),
                        ("made sharper", _sharper(2)), each_alone=True),
     "sorted_rows": Family(("with sorted rows", _sort), ("with sorted rows", _sort),
-                          ("with sorted rows", _sort_rows_of_probabilities), moves_zeros=True),
+                          ("with sorted rows", _sort_rows_of_probabilities), moves_zeros=True,
+                          room=4.0),  # long parts of a sum have one sign, and cancel in the end
     "reduced_16": Family(("divided by 16", _scale(1 / 16)), ("lowered towards its lower end", _towards_low(1 / 16)),
                          ("made flatter", _sharper(1 / 4)), each_alone=True),
     "shifted_2": Family(("shifted by 2 σ", _shift(2)), each_alone=True),
@@ -267,6 +269,11 @@ def offered(units):
 def reported_only(name):
     """Whether an error in this family is shown only."""
     return name != GIVEN and FAMILIES[name].reported_only
+
+
+def room_of(name):
+    """The factor of this family's limits."""
+    return 1.0 if name == GIVEN else FAMILIES[name].room
 
 
 def changes_integers(name):

@@ -45,17 +45,17 @@ class Answer(NamedTuple):
     imprecise: str = ""  # why values are not compared, but only whether they are finite
 
 
-def examined(task, inputs, seed):
-    """The Answer of the reference; raises Unsound."""
+def examined(task, inputs, seed, room=1.0):
+    """The Answer of the reference, with limits that are larger by the factor `room`; raises Unsound."""
     versions = [each._version for each in drawing.tensors_in(inputs)]
     with blame("the reference raised", task.task.code.file):
-        found = _examined(task, inputs, seed)
+        found = _examined(task, inputs, seed, room)
     if versions != [each._version for each in drawing.tensors_in(inputs)]:
         raise Unsound("the reference changes an input that it leaves as it is otherwise")
     return found
 
 
-def _examined(task, inputs, seed):
+def _examined(task, inputs, seed, room):
     with guarded(task.device):
         exact = _wide(task.reference, inputs, seed)
     own = task.reference.call(inputs, seed)
@@ -77,7 +77,7 @@ def _examined(task, inputs, seed):
         return _finite_alone(own, leaves, beside, why)
     names = names_of(own, task.reference.named)
     found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
-                   task.error_units[name].value if name in task.error_units else None)
+                   task.error_units[name].value if name in task.error_units else None, room)
              if isinstance(each, torch.Tensor) and is_real(each) else None
              for name, (each, exact), loss, change in zip(names, leaves, losses, changes)]
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]))
