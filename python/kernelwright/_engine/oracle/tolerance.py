@@ -104,8 +104,8 @@ class Scaled:
 
 class Widened:
     """The largest of a rule's limit, 4 times the reference's own error, 8 times its change under one ulp of the inputs, and
-    16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match. On sorted rows
-    the latter three are four times as large.
+    16 ulps of float32 of the largest output: some of a CPU's sums are in float64, which no kernel needs to match. On
+    sorted rows the latter three are four times as large.
 
     Where a flat rule grants the task's own outputs many of their units, it grants as many here, up to what operands of 10 bits
     of mantissa need: a kernel with such operands counts where the task's numbers are small, and is general.
