@@ -79,6 +79,19 @@ def test_a_reference_that_raises_there_has_none():
     assert scales_of("if float(x.max()) > 1000.0: raise ValueError(1)\n        return x") == ()
 
 
+def test_a_scale_stands_though_the_reference_raises_further_out():
+    assert scales_of("x.norm(dim=1).clamp(min=1e-12)\n        assert float(x.abs().max()) < 1e7\n"
+                     "        return torch.where(x > 1000.0, x * 2, x)")
+
+
+def test_the_search_changes_neither_inputs_nor_weights():
+    first = [torch.randn(64, 32), torch.rand(64, 32)]
+    kept = [each.clone() for each in first]
+    assert scales_of("if float(x.max()) > 1000.0:\n            y.mul_(2.0)\n        return x + y", lambda: first,
+                     parameters="self, x, y")
+    assert all(torch.equal(own, before) for own, before in zip(first, kept))
+
+
 def test_the_family_scales_rows_by_each():
     torch.manual_seed(1)
     first, units = torch.randn(256, 8), traits.learned([torch.randn(256, 8)], [torch.randn(256, 8)])

@@ -283,7 +283,7 @@ def changes_integers(name):
 
 def has_edges(units, name):
     """Whether this family has rows of zeros, or empty or full rows of a mask, for any of these units."""
-    if name == GIVEN:
+    if name == GIVEN or FAMILIES[name].is_beyond:
         return False
     family = FAMILIES[name]
     return any(unit.traits.seen.may_have(family.chosen) if unit.traits.kind == CHOSEN and family.chosen else

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from . import inputs as drawing
+from .bits import same_bits
 from .faults import TaskFault
 from .index_guard import guarded
 from .traits import NORMAL
@@ -32,9 +33,9 @@ _READS = {"_local_scalar_dense", "is_nonzero", "item", "equal"}
 class Sides(TorchDispatchMode):
     """Which sides of the reference's bounds some number lies on."""
 
-    def __init__(self):
+    def __init__(self, end=math.inf):
         super().__init__()
-        self._path, self._seen, self._reads = [], [], False
+        self._path, self._seen, self._reads, self._end = [], [], False, end
 
     def met(self):
         """(the operators in their order, or () if Python reads no number; the sides met, each a pair of numbers)."""
@@ -47,6 +48,8 @@ class Sides(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func.name().split("::")[1].partition(".")[0].removesuffix("_")
+        if time.monotonic() > self._end:
+            raise TimeoutError("the search for rare branches has ended")
         at = len(self._path)
         self._path.append(name)
         self._reads = self._reads or name in _READS
@@ -87,10 +90,17 @@ def scales(reference, inputs, units, seed, sides):
     factor up to 1.5e9 leads there within LIMIT_S.
     """
     search = _Search(reference, inputs, units, seed, sides)
-    try:
-        return search.found() if search.most >= TRIED_BY_OTHERS[0] else ()
-    except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError, IndexError):
+    if search.most < TRIED_BY_OTHERS[0]:
         return ()
+    parameters = list(reference.target.parameters()) if reference.is_module else []
+    before = [each.detach().clone() for each in parameters]
+    try:
+        return search.found()
+    finally:  # a rare branch may change what no other does
+        with torch.no_grad():
+            for own, kept in zip(parameters, before):
+                if not same_bits(own, kept):
+                    own.copy_(kept)
 
 
 class _Search:
@@ -104,21 +114,23 @@ class _Search:
         self._known, self._end = set(), time.monotonic() + LIMIT_S
 
     def found(self):
-        asked, path = self._sides.asked(), self._learn(self._sides)
+        asked, path = self._sides.asked(), self._learn(self._sides.met())
         found, tried = [], list(TRIED_BY_OTHERS)
         while len(found) < MOST and (path or asked - self._known) and time.monotonic() < self._end:
             if tried:
-                self._learn(self._run(tried.pop()))
+                self._learn(self._met(tried.pop()))
             elif (least := self._least()) is None or least in found:
                 break
             else:
                 found.append(least)
-                self._learn(self._run(least))
+                self._learn(self._met(least))
         return tuple(found)
 
-    def _learn(self, sides):
+    def _learn(self, found):
         """The path of Python's conditions, or (); what was met is known from now on."""
-        path, met = sides.met()
+        if found is None:
+            return ()
+        path, met = found
         self._known |= {path, *met}
         return path
 
@@ -143,13 +155,18 @@ class _Search:
         return math.copysign(min(BEYOND * abs(above), self.most), above)
 
     def _is_new(self, scale):
-        path, met = self._run(scale).met()
-        return path not in self._known or bool(met - self._known)
+        found = self._met(scale)
+        return found is not None and (found[0] not in self._known or bool(found[1] - self._known))
 
-    def _run(self, scale):
-        with torch.no_grad():
-            given = tree_map_only(torch.Tensor, lambda each: each * scale if id(each) in self._changed else each, self._inputs)
-        sides = Sides()
-        with guarded(self._reference.device), sides:
-            self._reference.call(given, self._seed)
-        return sides
+    def _met(self, scale):
+        """Sides.met() at this scale; None where the reference raises there, or takes too long."""
+        sides = Sides(self._end)
+        try:
+            with torch.no_grad():
+                given = tree_map_only(torch.Tensor, lambda each: each * scale if id(each) in self._changed else each.clone(),
+                                      self._inputs)
+            with guarded(self._reference.device), sides:
+                self._reference.call(given, self._seed)
+            return sides.met()
+        except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError, IndexError, TimeoutError):
+            return None
