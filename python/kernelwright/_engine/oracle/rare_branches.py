@@ -3,6 +3,7 @@
 A bound is one of an operator (`x > 1000`, `clamp`, `maximum`), or a condition of Python's on a number that is read from a
 tensor, which shows as another sequence of operators. Inputs that look normal are scaled until the other side is met.
 """
+import contextlib
 import math
 import time
 
@@ -86,17 +87,27 @@ def _bounds_of(name, func, args, kwargs):
 def scales(reference, inputs, units, seed, sides):
     """The factors, at most MOST, by which inputs that look normal are to be scaled so that the reference takes a rare branch.
 
-    `sides` has watched the reference on these inputs. None where there is no bound with a side that no number is on, or no
-    factor up to 1.5e9 leads there within LIMIT_S.
+    `sides` has watched the reference on these inputs. None where there is no bound with a side that no number is on, no
+    factor up to 1.5e9 leads there within LIMIT_S, or memory for a copy of the weights is short.
     """
     search = _Search(reference, inputs, units, seed, sides)
-    if search.most < TRIED_BY_OTHERS[0]:
+    if not search.is_needed:
         return ()
+    try:
+        with _weights_stay(reference):
+            return search.found()
+    except (MemoryError, torch.OutOfMemoryError):
+        return ()
+
+
+@contextlib.contextmanager
+def _weights_stay(reference):
+    """Puts back weights that a rare branch changes: calls restore those alone that a draw of the task changes."""
     parameters = list(reference.target.parameters()) if reference.is_module else []
     before = [each.detach().clone() for each in parameters]
     try:
-        return search.found()
-    finally:  # a rare branch may change what no other does
+        yield
+    finally:
         with torch.no_grad():
             for own, kept in zip(parameters, before):
                 if not same_bits(own, kept):
@@ -105,18 +116,24 @@ def scales(reference, inputs, units, seed, sides):
 
 class _Search:
     def __init__(self, reference, inputs, units, seed, sides):
-        self._reference, self._inputs, self._seed, self._sides = reference, inputs, seed, sides
+        self._reference, self._inputs, self._seed = reference, inputs, seed
         tensors = drawing.tensors_in(inputs)
         normal = [unit for unit in units if unit.traits.kind == NORMAL]
         self._changed = {id(tensors[at]) for unit in normal for at in unit.places}
-        self.most = min((ROOM * torch.finfo(unit.traits.dtype).max / max(abs(unit.traits.low), abs(unit.traits.high))
+        self._most = min((ROOM * torch.finfo(unit.traits.dtype).max / max(abs(unit.traits.low), abs(unit.traits.high))
                          for unit in normal), default=0.0)
         self._known, self._end = set(), time.monotonic() + LIMIT_S
+        self._asked, self._path = sides.asked(), sides.met()[0]
+        self._learn(sides.met())
+
+    @property
+    def is_needed(self):
+        """Whether a side has no number, or Python's conditions may decide, and the inputs can be scaled."""
+        return bool(self._path or self._asked - self._known) and self._most >= TRIED_BY_OTHERS[0]
 
     def found(self):
-        asked, path = self._sides.asked(), self._learn(self._sides.met())
         found, tried = [], list(TRIED_BY_OTHERS)
-        while len(found) < MOST and (path or asked - self._known) and time.monotonic() < self._end:
+        while len(found) < MOST and self.is_needed and time.monotonic() < self._end:
             if tried:
                 self._learn(self._met(tried.pop()))
             elif (least := self._least()) is None or least in found:
@@ -127,21 +144,18 @@ class _Search:
         return tuple(found)
 
     def _learn(self, found):
-        """The path of Python's conditions, or (); what was met is known from now on."""
-        if found is None:
-            return ()
-        path, met = found
-        self._known |= {path, *met}
-        return path
+        """What was met, if anything, is known from now on."""
+        if found is not None:
+            self._known |= {found[0], *found[1]}
 
     def _least(self):
         """A scale of the least size that meets what is not known yet, or None."""
         below = TRIED_BY_OTHERS[0]
-        sizes = [below] + [min(below * STEP ** step, self.most) for step in range(1, STEPS + 1)]
+        sizes = [below] + [min(below * STEP ** step, self._most) for step in range(1, STEPS + 1)]
         for above in (sign * size for size in dict.fromkeys(sizes) for sign in (1, -1)):
             if time.monotonic() > self._end:
                 return None
-            if self._is_new(above):
+            if above not in TRIED_BY_OTHERS and self._is_new(above):
                 return self._refined(abs(above) / STEP, above)
         return None
 
@@ -152,7 +166,7 @@ class _Search:
                 above = middle
             else:
                 below = abs(middle)
-        return math.copysign(min(BEYOND * abs(above), self.most), above)
+        return math.copysign(min(BEYOND * abs(above), self._most), above)
 
     def _is_new(self, scale):
         found = self._met(scale)
