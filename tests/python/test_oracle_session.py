@@ -9,10 +9,12 @@ from kernelwright._engine import wire
 from kernelwright._engine.cpu_arena import CpuArena
 from kernelwright._engine.layout import describe, span
 from kernelwright._engine.oracle import inputs as drawing
+from kernelwright._engine.oracle import session as session_module
 from kernelwright._engine.oracle import tf32
 from kernelwright._engine.oracle.certificate import passing_answers
 from kernelwright._engine.oracle.faults import TaskFault
 from kernelwright._engine.oracle.judge import _Taker
+from kernelwright._engine.oracle.prepare import PreparedTask
 from kernelwright._engine.oracle.tolerance import Flat
 from kernelwright._engine.outputs import place_outputs
 from kernelwright._engine.wire import made
@@ -305,3 +307,16 @@ def test_no_gpu(session):
     with pytest.raises(TaskFault) as caught:
         session.time_reference(made(wire.TimeReferenceT, seed=1, calls=3))
     assert caught.value.error_class == "infrastructure" and "no GPU" in caught.value.error
+
+
+@pytest.mark.parametrize("most_bytes, refused", [(64, True), (1 << 20, False)])
+def test_a_task_without_room_on_a_gpu_is_not_prepared(session, monkeypatch, most_bytes, refused):
+    class OnAGpu(PreparedTask):
+        def _refuse_large(self, _, given):
+            own, self.device = self.device, torch.device("cuda")
+            super()._refuse_large(made(wire.PrepareT, maxBytes=most_bytes), given)
+            self.device = own
+
+    monkeypatch.setattr(session_module, "PreparedTask", OnAGpu)
+    prepared, spec = session.prepare(request(), LINEAR)
+    assert (prepared.neededBytes > most_bytes, spec == b"", session._tasks == {}) == (refused,) * 3

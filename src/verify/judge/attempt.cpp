@@ -98,6 +98,7 @@ constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
 // precisions, temporaries of both sides, the state of replays. The oracle alone has held 3.5 (measured on an
 // H200).
 constexpr double buffers_of_a_task = 10;
+constexpr int most_preparations = 3;
 
 Blame recordings_are_lost() {
   return blame_infrastructure(Stage::replay,
@@ -210,9 +211,9 @@ async::Task<> Attempt::judge() {
     co_await (cpu ? on_cpu() : on_cuda());
 }
 
-async::Task<Outcome<>> Attempt::prepare() {
-  auto prepared = co_await oracle_.prepare(0, 0);
-  if (prepared) writer_.take_task(oracle_.facts());
+async::Task<Outcome<>> Attempt::prepare(std::uint64_t max_bytes) {
+  auto prepared = co_await oracle_.prepare(max_bytes, 0);
+  if (prepared && oracle_.needed_bytes() == 0) writer_.take_task(oracle_.facts());
   co_return prepared;
 }
 
@@ -224,30 +225,40 @@ async::Task<Outcome<>> Attempt::prepare_on_cpu() {
 
 // A large task needs the device memory of several attempts, so it takes as many shares of the device, and its
 // oracle does not outlive it. While it waits for them it holds no memory, or several that wait would fill the
-// device.
+// device. Its inputs tell before it is prepared; its outputs, or a lack of memory, afterwards.
 async::Task<Outcome<>> Attempt::prepare_on_gpu() {
-  auto prepared = co_await prepare();
-  const bool lacks_memory = !prepared && is_out_of_memory(prepared.error());
-  if (!lacks_memory && (!prepared || moved_bytes() <= heavy_bytes)) co_return prepared;
-  const std::size_t shares = lacks_memory ? device_.size() : shares_needed();
-  oracle_.retire();
-  const bool has_room = prepared && device_.widen(shares);
-  if (!has_room) {
-    co_await oracle_.end_process();
-    co_await device_.wait_for_several(shares);
+  for (int round = 0;; ++round) {
+    auto prepared = co_await prepare(round == 0 && !is_alone_ ? heavy_bytes / 2 : 0);
+    const std::optional<std::size_t> shares = more_shares_for(prepared);
+    if (!shares || round == most_preparations - 1) co_return prepared;
+    oracle_.retire();
+    const bool is_complete = prepared && oracle_.needed_bytes() == 0;
+    if (!is_complete) co_await oracle_.end_process();
+    const bool has_room = device_.widen(*shares);
+    if (!has_room) {
+      if (is_complete) co_await oracle_.end_process();
+      co_await device_.wait_for_several(*shares);
+    }
+    is_alone_ = device_.is_alone();
+    if (*shares > 1) co_await case_.context.oracles.end_idle();
+    if (has_room && is_complete) co_return prepared;
+    if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
   }
-  is_alone_ = device_.is_alone();
-  if (shares > 1) co_await case_.context.oracles.end_idle();
-  if (has_room) co_return prepared;
-  if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
-  co_return co_await prepare();
 }
 
-std::size_t Attempt::shares_needed() const {
+// The shares of the device that a preparation calls for; none: it can stay as it is.
+std::optional<std::size_t> Attempt::more_shares_for(const Outcome<>& prepared) const {
+  if (!prepared) return is_out_of_memory(prepared.error()) ? std::optional(device_.size()) : std::nullopt;
+  // Outputs are as large as inputs in most large tasks.
+  if (oracle_.needed_bytes() > 0) return shares_needed(2 * oracle_.needed_bytes());
+  return moved_bytes() > heavy_bytes ? std::optional(shares_needed(moved_bytes())) : std::nullopt;
+}
+
+std::size_t Attempt::shares_needed(std::uint64_t moved_bytes) const {
   if (case_.context.device_bytes == 0) return device_.size();
   const double share_bytes =
       static_cast<double>(case_.context.device_bytes) / static_cast<double>(device_.size());
-  const double shares = std::ceil(buffers_of_a_task * static_cast<double>(moved_bytes()) / share_bytes);
+  const double shares = std::ceil(buffers_of_a_task * static_cast<double>(moved_bytes) / share_bytes);
   return static_cast<std::size_t>(std::clamp(shares, 1.0, static_cast<double>(device_.size())));
 }
 
@@ -286,6 +297,17 @@ async::Task<> Attempt::find_reference() {
     reference_ = co_await ReferenceReplays(case_, oracle_).eager();
 }
 
+// A family takes several copies of the outputs in float64, and the memory of the reference's replays with it.
+async::Task<> Attempt::end_reference() {
+  if (reference_.player) co_await reference_.player->end();
+}
+
+async::Task<> Attempt::resume_reference() {
+  if (!reference_.player) co_return;
+  auto resumed = co_await reference_.player->resume();
+  if (!resumed) reference_ = {.why_not = resumed.error()};
+}
+
 // A constructor may pack the weights, and then only the constructed weights are right. So a candidate that is
 // right under either convention is right. If both fail, the verdict is that of the first.
 async::Task<Evidence> Attempt::under_either_weights(Judge judge) {
@@ -322,7 +344,10 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
   writer_.take_replays(replays.player().facts(0), replays.player().tapes());
   // The families come before the times: a large task is timed alone on the device, and others wait for its
   // end.
+  const bool is_heavy = moved_bytes() > heavy_bytes;
+  if (is_heavy) co_await end_reference();
   auto varied = co_await vary_inputs(replays);
+  if (is_heavy) co_await resume_reference();
   if (varied && !replays.is_loaded()) varied = std::unexpected<Ended>(recordings_are_lost());
   if (!varied) {
     writer_.end(varied.error());

@@ -47,12 +47,14 @@ class Attempt {
   async::Task<> take_device();
   async::Task<> take_device_alone();
   async::Task<> judge();
-  async::Task<Outcome<>> prepare();
+  async::Task<Outcome<>> prepare(std::uint64_t max_bytes);
   async::Task<Outcome<>> prepare_on_cpu();
   async::Task<Outcome<>> prepare_on_gpu();
   async::Task<> on_cpu();
   async::Task<> on_cuda();
   async::Task<> find_reference();
+  async::Task<> end_reference();
+  async::Task<> resume_reference();
   async::Task<Evidence> under_either_weights(Judge judge);
   async::Task<Evidence> judge_on_gpu(ReplayPath& replay, InProcess& in_process, wire::Weights weights);
   async::Task<> finish_replayed(ReplayPath& replay, InProcess& in_process, wire::Weights weights);
@@ -67,7 +69,8 @@ class Attempt {
   async::Task<bool> sanitize(wire::Weights weights, const ToolCheck::Recordings& recordings);
   async::Task<bool> vary_shapes(wire::Weights weights);
   async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
-  std::size_t shares_needed() const;  // of the device, for its memory
+  std::optional<std::size_t> more_shares_for(const Outcome<>& prepared) const;
+  std::size_t shares_needed(std::uint64_t moved_bytes) const;  // of the device, for its memory
   std::uint64_t moved_bytes() const { return oracle_.spec().input_bytes + oracle_.spec().output_bytes; }
 
   Settings settings_;

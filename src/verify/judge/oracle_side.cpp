@@ -106,6 +106,8 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
                                         Deadline::in(limit(prepare_limit)));
   lacked_memory_ = !task && !doubt_about(task.error()).empty();
   if (!task) co_return refused_at(Stage::prepare, task.error(), prepare_limit);
+  needed_bytes_ = task->facts.needed_bytes;
+  if (needed_bytes_ > 0) co_return Outcome<>{};
   call_spec_ = std::move(task->call_spec);
   auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
   auto spec = bytes ? wire::decode_call_spec(*bytes) : std::unexpected(bytes.error());

@@ -21,8 +21,10 @@ class OracleSide {
   // Asks for no families of inputs from now on.
   void give_up_varied_inputs() { varied_ = false; }
   bool varies_inputs() const { return varied_ && case_.settings.varied_inputs; }
-  // Prepares the task within these limits and forgets an earlier preparation.
+  // Prepares the task within these limits and forgets an earlier preparation. On a GPU nothing is made
+  // smaller: a larger task is not prepared, and needed_bytes() has the bytes of its inputs and weights.
   async::Task<Outcome<>> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
+  std::uint64_t needed_bytes() const { return needed_bytes_; }
   // Without a GPU: at shapes that an interpreter can afford, if the settings allow smaller ones, and at
   // smaller ones again while the reference finds no memory for its outputs.
   async::Task<Outcome<>> prepare_on_cpu();
@@ -77,6 +79,7 @@ class OracleSide {
   bool retired_ = false;
   bool varied_ = true;
   bool lacked_memory_ = false;  // in the last preparation
+  std::uint64_t needed_bytes_ = 0;
   wire::PreparedT facts_;
   Fd call_spec_;
   wire::CallSpecT spec_;

@@ -230,6 +230,15 @@ bool Player::lacks_queues() const {
          std::ranges::any_of(facts_, [](const wire::ReplayableT& each) { return each.streams > 1; });
 }
 
+async::Task<std::expected<void, std::string>> Player::resume() {
+  if (auto started = co_await start(queues_); !started) co_return std::unexpected(started.error().what);
+  facts_.clear();
+  for (auto& tape : std::exchange(tapes_, {}))
+    if (auto added = co_await add(std::move(tape)); !added)
+      co_return std::unexpected(refusal_words(added.error().refusal));
+  co_return std::expected<void, std::string>{};
+}
+
 async::Task<> Player::end() {
   if (replayer_) co_await replayer_->end();
   replayer_.reset();

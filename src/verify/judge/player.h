@@ -95,7 +95,10 @@ class Player {
   async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,
                                                                  bool outputs_only = false);
 
+  // Ends the process, which frees its device memory. resume() loads the recordings in another one, or says
+  // why it cannot.
   async::Task<> end();
+  async::Task<std::expected<void, std::string>> resume();
   // Of one under a tool: ends it, and returns the tool's report, or why there is none.
   async::Task<std::expected<std::string, std::string>> conclude(std::chrono::milliseconds limit);
 

@@ -37,6 +37,7 @@ async::Task<std::expected<PreparedTask, WorkerFailure>> Oracle::prepare(wire::Pr
   auto answer = co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)),
                                                    {source->get()}, deadline);
   if (!answer) co_return refusal(answer);
+  if (answer->message.needed_bytes > 0) co_return PreparedTask{std::move(answer->message), Fd()};
   if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "a prepared task without its call", {}});
   co_return PreparedTask{std::move(answer->message), std::move(answer->fds.front())};
 }

@@ -97,6 +97,22 @@ TEST(BigTask, HoldsNoMemoryWhileItWaitsForIt) {
   EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
 }
 
+TEST(BigTask, IsPreparedOnceItsMemoryIsFree) {
+  BigTaskBesideAnother world;
+  world.context.device_bytes = std::uint64_t{24} << 30;
+  int refused = 0;
+  world.fake.when("oracle", Body::Prepare, [&](const auto& asked, Reaction& usual) {
+    if (asked.AsPrepare()->max_bytes == 0) return;
+    ++refused;
+    static_cast<wire::PreparedT*>(usual.answer.value)->needed_bytes = std::uint64_t{1} << 30;
+    usual.fds.clear();
+  });
+  EXPECT_EQ(world.run().status, Status::correct);
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(world.runners_while_held, 0);
+  EXPECT_EQ(world.fake.count("oracle", Body::Prepare), 2);
+}
+
 TEST(BigTask, OfADeviceOfUnknownMemoryRunsAlone) {
   BigTaskBesideAnother world;
   EXPECT_EQ(world.run().status, Status::correct);

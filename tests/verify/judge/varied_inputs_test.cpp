@@ -72,6 +72,16 @@ TEST_P(VariedInputs, HoldForAGeneralKernel) {
   EXPECT_EQ(trial(verdict, 1).inputs, "x: scaled_60");
 }
 
+TEST(VariedInputsOfABigTask, AreTriedWithoutTheReplaysOfItsReference) {
+  VariedWorld world(Device::cuda);
+  world.fake.spec.input_bytes = std::uint64_t{2} << 30;
+  const Verdict verdict = world.run();
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::held);
+  EXPECT_TRUE(verdict.speedup);
+  EXPECT_EQ(world.fake.count("replayer", Body::LoadRecording),
+            4);  // two of the candidate, the reference's twice
+}
+
 TEST_P(VariedInputs, ThatFailTwiceMakeAResultNotCount) {
   world.is_wrong_on("scaled_60");
   const Verdict verdict = world.run();

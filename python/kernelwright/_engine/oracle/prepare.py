@@ -49,8 +49,16 @@ def _seeds(request):
     return [int(seed) for seed in request.certificateSeeds] if request.certificateSeeds is not None else []
 
 
+class NeedsRoom(Exception):
+    """The task's inputs and weights exceed Prepare.maxBytes on a GPU, where nothing is made smaller."""
+
+    def __init__(self, size):
+        super().__init__(f"inputs and weights of {size} bytes")
+        self.bytes = size
+
+
 class PreparedTask:
-    """A task that can be drawn and judged."""
+    """A task that can be drawn and judged; to prepare one raises NeedsRoom or TaskFault."""
 
     def __init__(self, request, source, device):
         self.settings = []  # (put, value) of settings that its import left in the process, restored for each later call
@@ -81,6 +89,7 @@ class PreparedTask:
         if self.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self.device)
         given = self.draw(seeds[0])
+        self._refuse_large(request, given)
         self.unseeded = not _same_inputs(given, self.draw(seeds[0]))
         outputs, self.changed_inputs, self.changed_weights = self.reference.probe(given, seeds[0])
         self.is_random = self._random(given, outputs, seeds[0])
@@ -106,6 +115,14 @@ class PreparedTask:
                           findings=self.findings[:16], certificate_sets=certified,
                           empty_answers=list(ANSWERS) if certified else [], passing_answers=passing, families=offered,
                           gradients=[clip(each, NAME_LIMIT) for each in backward.names()[:NAMES]] if backward else [])
+
+    def _refuse_large(self, request, given):
+        if self.device.type == "cpu" or not request.maxBytes or text(request.version):
+            return
+        size = sum(each.numel() * each.dtype.itemsize
+                   for each in (*drawing.tensors_in(given), *self.reference.weights().values()))
+        if size > request.maxBytes:
+            raise NeedsRoom(size)
 
     def draw(self, seed, expanded=False):
         """The inputs for this seed; where gradients are judged, cotangents follow as a last one."""

@@ -1,4 +1,5 @@
 """One oracle's state: the tasks that it keeps, and the arenas of the current task."""
+import gc
 from collections import OrderedDict
 
 import torch
@@ -13,7 +14,7 @@ from .families import reported_only
 from .faults import TaskFault
 from .judge import judged
 from .kept_families import Drawn
-from .prepare import PreparedTask, key_of
+from .prepare import NeedsRoom, PreparedTask, key_of
 from .state import Snapshot
 
 TASKS_KEPT, ARENAS_KEPT = 4, 16
@@ -41,15 +42,24 @@ class Session:
         self._last_varied = None  # (what was drawn, inputs, answer of the reference) of the last draw of a family
 
     def prepare(self, request, source):
-        """(PreparedT, the CallSpec's bytes)."""
+        """(PreparedT, the CallSpec's bytes). A task without room is not prepared and leaves nothing in memory."""
         key = key_of(request, source)
         if self._ordinal < 0 or self._task is None or self._tasks.get(key) is not self._task:
             self._leave()  # otherwise a replayer of this task's reference still has its arena mapped
         if key not in self._tasks:
             self._make_room(0)
             before = Snapshot()
-            self._tasks[key] = PreparedTask(request, source, self.device)
-            self._tasks[key].settings = before.differences()
+            try:
+                task = PreparedTask(request, source, self.device)
+            except NeedsRoom as large:
+                needed_bytes = large.bytes
+            else:
+                needed_bytes = 0
+                task.settings = before.differences()
+                self._tasks[key] = task
+            if needed_bytes:
+                self._free()
+                return made(wire.PreparedT, neededBytes=needed_bytes), b""
         self._tasks.move_to_end(key)
         self._task = self._tasks[key]
         self._make_room(1)
@@ -68,6 +78,7 @@ class Session:
     def draw_family(self, request):
         """(the arena with inputs of a family, or None, the DrawnT)."""
         task = self._current()
+        self._last_varied = None  # a large task has no memory for two draws
         family = text(request.family)
         found = task.kept_families.take(family) if request.reuse else None
         if found is None:
@@ -88,10 +99,18 @@ class Session:
         except edges.NO_ANSWER as exc:
             found.inputs, found.dropped = None, str(exc)[:400] or type(exc).__name__
             found.lasts = isinstance(exc, TaskFault)  # memory may be there the next time
-            if self.device.type == "cuda":
-                torch.cuda.empty_cache()
-                self._synchronise()  # a device that is lost is no reason to drop a family
+        if found.dropped:
+            self._free()
+            self._synchronise()  # a device that is lost is no reason to drop a family
         return found
+
+    def _free(self):
+        """Free device memory that an error has left: an exception and its frames refer to each other, and to tensors."""
+        if self.device.type != "cuda":
+            return
+        if torch.cuda.memory_allocated(self.device) > IDLE_BYTES:
+            gc.collect()
+        torch.cuda.empty_cache()
 
     def _filled(self, task, request, inputs):
         arena = self._arena(request)

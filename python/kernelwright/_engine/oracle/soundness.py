@@ -205,15 +205,23 @@ def _nudged(tensor, traits, generator, breaks_ties):
     ulp = min(max(torch.finfo(tensor.dtype).eps, LEAST_ULP), COARSEST_ULP)
     signs = torch.empty(tensor.shape, dtype=torch.bool, device=tensor.device).bernoulli_(0.5, generator=generator)
     found = tensor.double()
+    if found is tensor:
+        found = tensor.clone()
     if traits.kind == CHOSEN:
         # Away from zero, so that a conversion to integers gives the same ones.
         noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
-        return found * (1 + ulp * noise)
+        return found.mul_(noise.mul_(ulp).add_(1))
     if breaks_ties and traits.kind in (NORMAL, WITHIN):
         noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
         found = torch.where(found == 0, noise * (ulp * traits.sigma), found)
-    own, found = found, found * torch.where(signs, 1 + ulp, 1 - ulp)
-    if traits.kind != WITHIN or not own.numel():
-        return found
+    if traits.kind != WITHIN or not found.numel():
+        return found.mul_(_factors(signs, ulp))
     # A value of another draw than those that were learned from may lie beyond their range.
-    return found.clamp_(min(traits.low, own.min().item()), max(traits.high, own.max().item()))
+    low, high = min(traits.low, found.min().item()), max(traits.high, found.max().item())
+    return found.mul_(_factors(signs, ulp)).clamp_(low, high)
+
+
+def _factors(signs, ulp):
+    """Of one ulp up or down; float32 holds both, in half the memory."""
+    up, down = (torch.full((), each, dtype=torch.float32, device=signs.device) for each in (1 + ulp, 1 - ulp))
+    return torch.where(signs, up, down)
