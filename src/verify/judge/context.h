@@ -63,6 +63,7 @@ struct Context {
   engine::Limits limits;
   ReferenceTapes& tapes;
   ClockFloor& clock_floor;  // of the device's events
+  ClockFloor& host_floor;   // of the host's clock, from the gate to the end of the wait
   ClockFloor& marks_floor;  // of the marks that the host sees
   Censuses& censuses;
   MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it

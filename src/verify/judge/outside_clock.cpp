@@ -16,6 +16,8 @@ constexpr double host_noise_ms = 6e-3;
 constexpr double marked_noise_share = 0.05;
 constexpr double marked_noise_ms = 1.5e-3;
 constexpr double change_of_process_ms = 0.1;
+// No replay takes less. A clock that says so has a floor that other processes have delayed.
+constexpr double least_credible_ms = 1e-3;
 
 constexpr double batch_ms = 20.0;
 constexpr std::uint32_t most_repeats = 256;
@@ -67,27 +69,66 @@ double tolerated_marked_ms(double device_ms) {
 
 namespace {
 
-double lower_quartile(std::vector<double> samples_ms) {
-  const auto at = samples_ms.begin() + static_cast<std::ptrdiff_t>(samples_ms.size() / 4);
+double quartile(std::vector<double> samples_ms, std::size_t nth) {
+  const auto at = samples_ms.begin() + static_cast<std::ptrdiff_t>(samples_ms.size() * nth / 4);
   std::ranges::nth_element(samples_ms, at);
   return *at;
 }
 
-// The time of the samples between the marks. Beside other processes the device often changes to one of them
-// between a mark and its event, for 0.14 ms on an H200: then the least sample of a kernel counts, unless it
-// has such a change in it too. Once in some hundred samples the first mark comes late, so alone on the device
-// the quartile counts.
-std::optional<double> marked_time(const SampleClocks& clocks, Side side, double device_ms) {
+// The time of a kernel's samples between the marks. Beside other processes the device often changes to one of
+// them between a mark and its event, for 0.14 ms on an H200: then the least sample counts, unless it has such
+// a change in it too. Once in some hundred samples the first mark comes late, so alone on the device the
+// quartile counts.
+std::optional<double> marked_time_of_kernel(const SampleClocks& clocks, double device_ms) {
   if (clocks.marked_ms.empty()) return std::nullopt;
-  if (clocks.alone)
-    return side == Side::kernel ? lower_quartile(clocks.marked_ms) : midmean(clocks.marked_ms);
+  if (clocks.alone) return quartile(clocks.marked_ms, 1);
   const double least_ms = std::ranges::min(clocks.marked_ms);
-  if (side == Side::reference || least_ms > device_ms + change_of_process_ms) return std::nullopt;
-  return least_ms;
+  return least_ms > device_ms + change_of_process_ms ? std::nullopt : std::optional(least_ms);
 }
 
-bool agree(Side side, double device_ms, double host_ms, double (*tolerated_ms)(double)) {
-  return side == Side::kernel ? host_ms <= tolerated_ms(device_ms) : device_ms <= tolerated_ms(host_ms);
+// A late first mark makes a reference's time shorter, so alone on the device the upper quartile counts.
+std::optional<double> marked_time_of_reference(const SampleClocks& clocks) {
+  if (clocks.marked_ms.empty() || !clocks.alone) return std::nullopt;
+  const double marked_ms = quartile(clocks.marked_ms, 3);
+  return marked_ms < least_credible_ms ? std::nullopt : std::optional(marked_ms);
+}
+
+Believed replaced(Believed believed, const std::vector<double>& instead, Side side, double host_ms) {
+  believed.samples_ms = instead;
+  believed.finding = fmt::format(
+      "clocks disagree: a replay of the {} takes {:.4f} ms by the device's events and {:.4f} ms by the "
+      "host's clock; its time is the host's",
+      side == Side::kernel ? "kernel" : "reference", believed.clocks.device_ms, host_ms);
+  return believed;
+}
+
+Believed believe_kernel(const SampleClocks& clocks, double device_ms) {
+  // A delay makes the host's time longer, never shorter.
+  const double host_ms = std::ranges::min(clocks.host_ms);
+  Believed believed{clocks.device_ms, {}, {device_ms, host_ms, tolerated_host_ms(device_ms)}};
+  const bool host_agrees = host_ms <= tolerated_host_ms(device_ms);
+  const auto marked_ms = marked_time_of_kernel(clocks, device_ms);
+  if (marked_ms) {
+    believed.clocks.marked_ms = marked_ms;
+    believed.clocks.tolerated_marked_ms = tolerated_marked_ms(device_ms);
+    // Of two clocks that both disagree, the one further from the events is harder to falsify.
+    if (*marked_ms > tolerated_marked_ms(device_ms) && (host_agrees || *marked_ms > host_ms))
+      return replaced(std::move(believed), clocks.marked_ms, Side::kernel, *marked_ms);
+  }
+  if (host_agrees) return believed;
+  return replaced(std::move(believed), clocks.host_ms, Side::kernel, host_ms);
+}
+
+// The marks decide where the host saw them: the other clock's floor varies more between processes.
+Believed believe_reference(const SampleClocks& clocks, double device_ms) {
+  const double host_ms = quartile(clocks.host_ms, 3);
+  Believed believed{clocks.device_ms, {}, {device_ms, host_ms, tolerated_host_ms(device_ms)}};
+  if (const auto marked_ms = marked_time_of_reference(clocks)) {
+    if (device_ms <= tolerated_marked_ms(*marked_ms)) return believed;
+    return replaced(std::move(believed), clocks.marked_ms, Side::reference, *marked_ms);
+  }
+  if (host_ms < least_credible_ms || device_ms <= tolerated_host_ms(host_ms)) return believed;
+  return replaced(std::move(believed), clocks.host_ms, Side::reference, host_ms);
 }
 
 }  // namespace
@@ -95,28 +136,7 @@ bool agree(Side side, double device_ms, double host_ms, double (*tolerated_ms)(d
 Believed believe(const SampleClocks& clocks, Side side) {
   if (clocks.device_ms.empty()) return {};
   const double device_ms = midmean(clocks.device_ms);
-  // A delay makes the host's time longer, never shorter.
-  double host_ms = side == Side::kernel ? std::ranges::min(clocks.host_ms) : midmean(clocks.host_ms);
-  Believed believed{clocks.device_ms, {}, {device_ms, host_ms, tolerated_host_ms(device_ms)}};
-  const std::vector<double>* instead = nullptr;
-  if (!agree(side, device_ms, host_ms, tolerated_host_ms)) instead = &clocks.host_ms;
-  if (const auto marked_ms = marked_time(clocks, side, device_ms)) {
-    believed.clocks.marked_ms = marked_ms;
-    believed.clocks.tolerated_marked_ms = tolerated_marked_ms(device_ms);
-    // Of two clocks that both disagree, the one further from the events is harder to falsify.
-    const bool further = side == Side::kernel ? *marked_ms > host_ms : *marked_ms < host_ms;
-    if (!agree(side, device_ms, *marked_ms, tolerated_marked_ms) && (instead == nullptr || further)) {
-      instead = &clocks.marked_ms;
-      host_ms = *marked_ms;
-    }
-  }
-  if (instead == nullptr) return believed;
-  believed.samples_ms = *instead;
-  believed.finding = fmt::format(
-      "clocks disagree: a replay of the {} takes {:.4f} ms by the device's events and {:.4f} ms by the "
-      "host's clock; its time is the host's",
-      side == Side::kernel ? "kernel" : "reference", device_ms, host_ms);
-  return believed;
+  return side == Side::kernel ? believe_kernel(clocks, device_ms) : believe_reference(clocks, device_ms);
 }
 
 async::Task<std::expected<ComparedClocks, ReplayFailure>> compare_clocks(Player& player, double single_ms) {

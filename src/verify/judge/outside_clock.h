@@ -10,7 +10,7 @@
 
 namespace kw::verify {
 
-// Samples of one side: the same replays by two clocks. Each time is less the floor of its clock.
+// Samples of one side: the same replays by three clocks. Each time is less the floor of its clock.
 struct SampleClocks {
   std::vector<double> device_ms = {};  // by the device's events
   std::vector<double> host_ms = {};    // by the replayer's host clock
@@ -20,10 +20,10 @@ struct SampleClocks {
 
 enum class Side { kernel, reference };
 
-// The samples that may be believed, and the finding if they are not those of the events (else empty). The
-// host's clock replaces the events where these make a kernel faster, or a reference slower, than that clock
+// The samples that may be believed, and the finding if they are not those of the events (else empty). A clock
+// of the host replaces the events where these make a kernel faster, or a reference slower, than that clock
 // allows. Other processes delay a replay on a shared device, so only samples that were taken alone on it can
-// replace others.
+// replace others. A single sample can be delayed there too, and its mark can come late.
 struct Believed {
   std::vector<double> samples_ms;
   std::string finding;

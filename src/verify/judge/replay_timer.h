@@ -25,7 +25,8 @@ class ReplayTimer {
  private:
   async::Task<Outcome<>> sample_all();
   async::Task<Outcome<>> sample_once();
-  void add(SampleClocks& clocks, const wire::ReplayedT& facts);
+  void learn_floors(const wire::ReplayedT& facts);
+  void add(SampleClocks& clocks, const wire::ReplayedT& facts, double host_ms);
   std::vector<double> take_believed(Side side, const SampleClocks& clocks);
   Outcome<> lose_reference(const ReplayFailure& trouble);
   async::Task<Outcome<>> start_beside();
@@ -43,7 +44,6 @@ class ReplayTimer {
   ReferenceReplays::Found& reference_;
   SampleClocks kernel_;
   SampleClocks theirs_;  // the reference's
-  std::optional<double> marks_floor_ms_;
   Times times_;
 };
 

@@ -422,6 +422,58 @@ TEST(Marks, ReplaceEventsThatMakeAReferenceSlower) {
   EXPECT_TRUE(VerdictWorld::finds(verdict, "clocks disagree: a replay of the reference"));
 }
 
+// The first mark of some samples comes late, which makes a reference's time shorter and a kernel's too.
+TEST(Marks, ThatComeLateNowAndThenMakeNoReferenceFaster) {
+  VerdictWorld world;
+  int turn = 0;
+  world.fake.when("replayer", Body::Replay, replays([&](const auto& how, wire::ReplayedT& facts) {
+                    facts.device_ms = (is_reference(how, facts) ? 2.3 : 2.0) * how.repeats;
+                    facts.host_ms = facts.device_ms;
+                    facts.marked_floor_ms = marks_floor_ms;
+                    facts.marked_ms = ++turn % 6 < 2 ? 0.3 : facts.device_ms + marks_floor_ms;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_NEAR(verdict.reference_time_ms.value_or(0), 2.3, 1e-9);
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
+}
+
+// The one sample of each side that is taken alone on the device is delayed, or its mark is late.
+TEST(Marks, OfFewSamplesAreComparedOnMore) {
+  VerdictWorld world;
+  world.settings.timing_trials = 1;
+  int turn = 0;
+  world.fake.when("replayer", Body::Replay, replays([&](const auto& how, wire::ReplayedT& facts) {
+                    const bool is_theirs = is_reference(how, facts);
+                    facts.device_ms = (is_theirs ? 2.3 : 2.0) * how.repeats;
+                    facts.host_ms = facts.device_ms;
+                    if (!how.timed || how.repeats > 1) return;
+                    const double late_ms = is_theirs ? -1.5 : 1.5;
+                    facts.marked_floor_ms = marks_floor_ms;
+                    facts.marked_ms = facts.device_ms + marks_floor_ms + (turn++ / 2 == 1 ? late_ms : 0);
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_NEAR(verdict.reference_time_ms.value_or(0), 2.3, 1e-9);
+  EXPECT_NEAR(verdict.kernel_time_ms.value_or(0), 2.0, 1e-9);
+  EXPECT_GT(verdict.timing.kernel_samples_ms.size(), 1U);
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
+}
+
+// Neighbours delayed an empty recording in this process, by more than the reference takes.
+TEST(Marks, AndTheWaitAboveAFloorThatIsTooLargeMakeNoReferenceFaster) {
+  VerdictWorld world;
+  world.fake.when("replayer", Body::Replay, replays([](const auto& how, wire::ReplayedT& facts) {
+                    if (!is_reference(how, facts)) return;
+                    facts.device_ms = 0.016 * how.repeats;
+                    facts.host_floor_ms = 0.03;
+                    facts.host_ms = 0.02 - facts.host_floor_ms;
+                    facts.marked_floor_ms = 0.03;
+                    facts.marked_ms = 0.019;
+                  }));
+  const Verdict verdict = world.run();
+  EXPECT_NEAR(verdict.reference_time_ms.value_or(0), 0.016, 1e-9);
+  EXPECT_FALSE(VerdictWorld::finds(verdict, "clocks disagree: a replay"));
+}
+
 // ---- the supervisor's clock
 
 React batches(React react) {
