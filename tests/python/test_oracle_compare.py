@@ -7,9 +7,8 @@ import torch
 from kernelwright._engine import wire
 from kernelwright._engine.oracle import tf32
 from kernelwright._engine.oracle.bits import all_same_bits
-from kernelwright._engine.oracle.compare import Returned, compare
+from kernelwright._engine.oracle.compare import Returned, compare, returned
 from kernelwright._engine.oracle.elements import at_once, begins_wrong, difference
-from kernelwright._engine.oracle.judge import from_reference
 from kernelwright._engine.oracle.tolerance import Budget, Flat, chosen, exact_of, ulp
 from kernelwright._engine.wire import made
 
@@ -18,7 +17,7 @@ RULE = Flat()
 
 
 def judged(expected, actual, rule=RULE, **more):
-    return compare(expected, from_reference(actual), rule, **more)
+    return compare(expected, returned(actual), rule, **more)
 
 
 @pytest.mark.parametrize("expected, actual, kind, words", [

@@ -5,9 +5,9 @@ import torch
 from oracle_world import LINEAR, judge, module, request, session, tried  # noqa: F401
 
 from kernelwright._engine import packets, wire
-from kernelwright._engine.oracle.compare import compare
+from kernelwright._engine.oracle.compare import compare, returned
 from kernelwright._engine.oracle.elements import NEAR, at_once, difference, summary
-from kernelwright._engine.oracle.judge import OUTPUT_LIMIT, _reply, from_reference
+from kernelwright._engine.oracle.judge import OUTPUT_LIMIT, _reply
 from kernelwright._engine.oracle.tolerance import Flat, exact_of
 
 X = torch.linspace(-2, 2, 4096).reshape(8, 512)
@@ -15,7 +15,7 @@ RULE = Flat()
 
 
 def judged(expected, actual, rule=RULE, **more):
-    return compare(expected, from_reference(actual), rule, **more)
+    return compare(expected, returned(actual), rule, **more)
 
 
 def test_each_output_has_its_errors():

@@ -320,3 +320,11 @@ def test_a_task_without_room_on_a_gpu_is_not_prepared(session, monkeypatch, most
     monkeypatch.setattr(session_module, "PreparedTask", OnAGpu)
     prepared, spec = session.prepare(request(), LINEAR)
     assert (prepared.neededBytes > most_bytes, spec == b"", session._tasks == {}) == (refused,) * 3
+
+
+@pytest.mark.parametrize("bound, right", [(9, True), (0, False)])
+def test_zeros_are_judged_in_place_of_outputs(session, bound, right):
+    session.prepare(request(), module(f"return x.clamp(min={bound}) - {bound}"))
+    draw(session)
+    asked = made(wire.JudgeT, trial=1, seed=77, outputsOnly=True, zeros=True)
+    assert session.judge(asked).right == right

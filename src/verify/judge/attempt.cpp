@@ -228,9 +228,10 @@ async::Task<Outcome<>> Attempt::prepare_on_cpu() {
 // device. Its inputs tell before it is prepared; its outputs, or a lack of memory, afterwards.
 async::Task<Outcome<>> Attempt::prepare_on_gpu() {
   for (int round = 0;; ++round) {
-    auto prepared = co_await prepare(round == 0 && !is_alone_ ? heavy_bytes / 2 : 0);
+    auto prepared = co_await prepare(round == 0 && !device_.has_all() ? heavy_bytes : 0);
     const std::optional<std::size_t> shares = more_shares_for(prepared);
-    if (!shares || round == most_preparations - 1) co_return prepared;
+    const bool had_all = round > 0 && !prepared && device_.has_all();
+    if (!shares || had_all || round == most_preparations - 1) co_return prepared;
     oracle_.retire();
     const bool is_complete = prepared && oracle_.needed_bytes() == 0;
     if (!is_complete) co_await oracle_.end_process();
@@ -240,7 +241,7 @@ async::Task<Outcome<>> Attempt::prepare_on_gpu() {
       co_await device_.wait_for_several(*shares);
     }
     is_alone_ = device_.is_alone();
-    if (*shares > 1) co_await case_.context.oracles.end_idle();
+    if (*shares > 1 || !prepared) co_await case_.context.oracles.end_idle();
     if (has_room && is_complete) co_return prepared;
     if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
   }
@@ -297,15 +298,12 @@ async::Task<> Attempt::find_reference() {
     reference_ = co_await ReferenceReplays(case_, oracle_).eager();
 }
 
-// A family takes several copies of the outputs in float64, and the memory of the reference's replays with it.
-async::Task<> Attempt::end_reference() {
-  if (reference_.player) co_await reference_.player->end();
-}
-
 async::Task<> Attempt::resume_reference() {
-  if (!reference_.player) co_return;
   auto resumed = co_await reference_.player->resume();
-  if (!resumed) reference_ = {.why_not = resumed.error()};
+  if (resumed) co_return;
+  co_await reference_.player->end();
+  oracle_.process().kept.reset();
+  reference_ = {.why_not = resumed.error()};
 }
 
 // A constructor may pack the weights, and then only the constructed weights are right. So a candidate that is
@@ -344,10 +342,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
   writer_.take_replays(replays.player().facts(0), replays.player().tapes());
   // The families come before the times: a large task is timed alone on the device, and others wait for its
   // end.
-  const bool is_heavy = moved_bytes() > heavy_bytes;
-  if (is_heavy) co_await end_reference();
   auto varied = co_await vary_inputs(replays);
-  if (is_heavy) co_await resume_reference();
   if (varied && !replays.is_loaded()) varied = std::unexpected<Ended>(recordings_are_lost());
   if (!varied) {
     writer_.end(varied.error());
@@ -391,10 +386,16 @@ async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& rep
   Varied varied;
   if (!oracle_.varies_inputs()) co_return varied;
   StageTimer timer(case_, Stage::replay);
+  // A family takes several copies of the outputs in float64, and the memory of the reference's replays with
+  // it.
+  const bool lacks_room =
+      moved_bytes() > heavy_bytes && reference_.player && !oracle_.facts().families.empty();
+  if (lacks_room) co_await reference_.player->end();
   auto found = co_await try_families(
       {oracle_.facts().families, most_families_on_device(moved_bytes()), is_alone_},
       [&](FamilyQuestion asked) { return replay_family(replays, std::move(asked), varied.unreplayed); });
   if (!found) co_return std::unexpected(found.error());
+  if (lacks_room) co_await resume_reference();
   varied.generality = std::move(*found);
   co_return varied;
 }

@@ -53,7 +53,6 @@ class Attempt {
   async::Task<> on_cpu();
   async::Task<> on_cuda();
   async::Task<> find_reference();
-  async::Task<> end_reference();
   async::Task<> resume_reference();
   async::Task<Evidence> under_either_weights(Judge judge);
   async::Task<Evidence> judge_on_gpu(ReplayPath& replay, InProcess& in_process, wire::Weights weights);

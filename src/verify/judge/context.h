@@ -28,6 +28,9 @@ inline constexpr std::chrono::seconds load_limit{60};
 inline constexpr std::chrono::seconds judge_limit{120};
 inline constexpr std::chrono::seconds replay_load_limit{60};
 
+// Calls without the candidate's launches, on other inputs each, while zeros are right on these inputs too.
+inline constexpr int most_decoy_draws = 4;
+
 // Arenas of an oracle: a candidate's process never maps the arena that a reference has written.
 inline constexpr std::uint32_t candidate_slot = 0;
 inline constexpr std::uint32_t reference_slot = 1;
@@ -63,7 +66,7 @@ struct Context {
   engine::Limits limits;
   ReferenceTapes& tapes;
   ClockFloor& clock_floor;  // of the device's events
-  ClockFloor& host_floor;   // of the host's clock, from the gate to the end of the wait
+  ClockFloor& wait_floor;   // of the host's clock, from the gate to the end of the wait
   ClockFloor& marks_floor;  // of the marks that the host sees
   Censuses& censuses;
   MemoryGuard* memory_guard = nullptr;  // of the device's memory; null: nothing measures it
@@ -144,6 +147,7 @@ class DeviceShare {
 
   bool is_alone() const { return alone_; }
   bool has_others() const { return leases_.has_others(lease_); }
+  bool has_all() const { return lease_.shares() == leases_.size(); }
   std::size_t size() const { return leases_.size(); }  // of the device, in shares
 
  private:

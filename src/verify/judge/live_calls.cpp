@@ -335,15 +335,22 @@ async::Task<Outcome<wire::JudgedT>> LiveCalls::judged(std::unique_ptr<wire::Valu
   return oracle_.judge_outputs(drawn_.trial, drawn_.seed, std::move(outputs));
 }
 
-async::Task<> LiveCalls::check_decoy(std::string name, std::unique_ptr<wire::ValueT> outputs,
-                                     Evidence& seen) {
+async::Task<bool> LiveCalls::check_decoy(std::string name, std::unique_ptr<wire::ValueT> outputs,
+                                         Evidence& seen) {
   DecoyCheck check{.name = std::move(name), .outcome = CheckOutcome::not_run};
+  bool is_proof = true;
   if (outputs) {
     auto found = co_await judged(std::move(outputs));
     check.outcome = !found ? CheckOutcome::failed : found->right ? CheckOutcome::right : CheckOutcome::wrong;
   }
+  if (check.outcome == CheckOutcome::right) {
+    auto zeros = co_await oracle_.judge_zeros(drawn_.trial, drawn_.seed);
+    is_proof = zeros && !zeros->right;
+    if (!is_proof) check.outcome = CheckOutcome::not_run;
+  }
   seen.decoy = seen.decoy || check.outcome == CheckOutcome::right;
   seen.decoys.push_back(std::move(check));
+  co_return is_proof;
 }
 
 async::Task<std::optional<double>> LiveCalls::call_speedup(double budget_ms,

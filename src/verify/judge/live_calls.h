@@ -84,8 +84,9 @@ class LiveCalls {
   // Judges the outputs of a call that is no trial.
   async::Task<Outcome<wire::JudgedT>> judged(std::unique_ptr<wire::ValueT> outputs);
   // Judges a call whose launches had other effects than the candidate's: `name` says which. If the outputs
-  // are right all the same, the kernels are decoys.
-  async::Task<> check_decoy(std::string name, std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
+  // are right all the same, the kernels are decoys. Where zeros are right on these inputs too, the call
+  // proves nothing: false, and other inputs may tell.
+  async::Task<bool> check_decoy(std::string name, std::unique_ptr<wire::ValueT> outputs, Evidence& seen);
   // The reference's time over the candidate's, of whole calls with the host's part: a claim.
   async::Task<std::optional<double>> call_speedup(double budget_ms, std::chrono::milliseconds at_most);
 

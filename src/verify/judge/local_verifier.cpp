@@ -98,7 +98,7 @@ struct LocalVerifier::Lane {
                 engine::Limits{.memory_bytes = of.options_.settings.memory_bytes},
                 tapes,
                 clock_floor,
-                host_floor,
+                wait_floor,
                 marks_floor,
                 of.censuses_,
                 memory_guard.get(),
@@ -117,7 +117,7 @@ struct LocalVerifier::Lane {
   engine::SpareWorkers wide_replayers;
   ReferenceTapes tapes;
   ClockFloor clock_floor;
-  ClockFloor host_floor;
+  ClockFloor wait_floor;
   ClockFloor marks_floor;
   engine::DeviceLeases leases;
   engine::DeviceLeases timing_turns;

@@ -107,7 +107,7 @@ async::Task<Outcome<>> OracleSide::prepare(std::uint64_t max_bytes, std::uint32_
   lacked_memory_ = !task && !doubt_about(task.error()).empty();
   if (!task) co_return refused_at(Stage::prepare, task.error(), prepare_limit);
   needed_bytes_ = task->facts.needed_bytes;
-  if (needed_bytes_ > 0) co_return Outcome<>{};
+  if (needed_bytes_ > 0 && case_.settings.device == Device::cuda) co_return Outcome<>{};
   call_spec_ = std::move(task->call_spec);
   auto bytes = read_memory_file(call_spec_, std::size_t{64} << 20);
   auto spec = bytes ? wire::decode_call_spec(*bytes) : std::unexpected(bytes.error());
@@ -146,6 +146,9 @@ async::Task<Outcome<wire::PreparedT>> OracleSide::prepare_version(std::string ve
   auto task = co_await oracle_->prepare(std::move(request), case_.job.task.reference_code,
                                         Deadline::in(limit(version_limit)));
   if (!task) co_return refused_at(Stage::prepare, task.error(), version_limit);
+  if (!task->call_spec)
+    co_return std::unexpected<Ended>(
+        blame_infrastructure(Stage::prepare, Error{"a version of the task without its call", ""}));
   call_spec_ = std::move(task->call_spec);
   co_return std::move(task->facts);
 }
@@ -188,9 +191,7 @@ async::Task<Outcome<wire::JudgedT>> OracleSide::judge(const Drawn& drawn,
   request.seed = drawn.seed;
   request.family = drawn.family;
   request.outputs = std::move(outputs);
-  auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
-  if (!judged) co_return refused_at(Stage::judge, judged.error(), judge_limit);
-  co_return std::move(*judged);
+  co_return co_await judged(std::move(request));
 }
 
 async::Task<Outcome<wire::JudgedT>> OracleSide::judge_outputs(std::uint32_t trial, std::uint64_t seed,
@@ -201,6 +202,20 @@ async::Task<Outcome<wire::JudgedT>> OracleSide::judge_outputs(std::uint32_t tria
   request.slot = candidate_slot;
   request.outputs = std::move(outputs);
   request.outputs_only = true;
+  return judged(std::move(request));
+}
+
+async::Task<Outcome<wire::JudgedT>> OracleSide::judge_zeros(std::uint32_t trial, std::uint64_t seed) {
+  wire::JudgeT request;
+  request.trial = trial;
+  request.seed = seed;
+  request.slot = candidate_slot;
+  request.outputs_only = true;
+  request.zeros = true;
+  return judged(std::move(request));
+}
+
+async::Task<Outcome<wire::JudgedT>> OracleSide::judged(wire::JudgeT request) {
   auto judged = co_await oracle_->judge(std::move(request), Deadline::in(limit(judge_limit)));
   if (!judged) co_return refused_at(Stage::judge, judged.error(), judge_limit);
   co_return std::move(*judged);

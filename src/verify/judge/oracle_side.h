@@ -54,6 +54,8 @@ class OracleSide {
   // are compared with the reference's for the inputs of `seed`.
   async::Task<Outcome<wire::JudgedT>> judge_outputs(std::uint32_t trial, std::uint64_t seed,
                                                     std::unique_ptr<wire::ValueT> outputs);
+  // Judges zeros in place of a result for these inputs.
+  async::Task<Outcome<wire::JudgedT>> judge_zeros(std::uint32_t trial, std::uint64_t seed);
   async::Task<Outcome<wire::TimedT>> time_reference(wire::TimeReferenceT request,
                                                     std::chrono::milliseconds at_most);
 
@@ -73,6 +75,7 @@ class OracleSide {
 
  private:
   wire::PrepareT request_for(std::uint64_t max_bytes, std::uint32_t halvings) const;
+  async::Task<Outcome<wire::JudgedT>> judged(wire::JudgeT request);
 
   Case case_;
   engine::OraclePool::Taken oracle_;

@@ -69,8 +69,8 @@ double tolerated_marked_ms(double device_ms) {
 
 namespace {
 
-double quartile(std::vector<double> samples_ms, std::size_t nth) {
-  const auto at = samples_ms.begin() + static_cast<std::ptrdiff_t>(samples_ms.size() * nth / 4);
+double lower_quartile(std::vector<double> samples_ms) {
+  const auto at = samples_ms.begin() + static_cast<std::ptrdiff_t>(samples_ms.size() / 4);
   std::ranges::nth_element(samples_ms, at);
   return *at;
 }
@@ -81,15 +81,15 @@ double quartile(std::vector<double> samples_ms, std::size_t nth) {
 // quartile counts.
 std::optional<double> marked_time_of_kernel(const SampleClocks& clocks, double device_ms) {
   if (clocks.marked_ms.empty()) return std::nullopt;
-  if (clocks.alone) return quartile(clocks.marked_ms, 1);
+  if (clocks.alone) return lower_quartile(clocks.marked_ms);
   const double least_ms = std::ranges::min(clocks.marked_ms);
   return least_ms > device_ms + change_of_process_ms ? std::nullopt : std::optional(least_ms);
 }
 
-// A late first mark makes a reference's time shorter, so alone on the device the upper quartile counts.
+// A late first mark makes a reference's time shorter, so alone on the device the median counts.
 std::optional<double> marked_time_of_reference(const SampleClocks& clocks) {
   if (clocks.marked_ms.empty() || !clocks.alone) return std::nullopt;
-  const double marked_ms = quartile(clocks.marked_ms, 3);
+  const double marked_ms = median(clocks.marked_ms);
   return marked_ms < least_credible_ms ? std::nullopt : std::optional(marked_ms);
 }
 
@@ -119,16 +119,20 @@ Believed believe_kernel(const SampleClocks& clocks, double device_ms) {
   return replaced(std::move(believed), clocks.host_ms, Side::kernel, host_ms);
 }
 
-// The marks decide where the host saw them: the other clock's floor varies more between processes.
+// The marks decide where the host saw them: the other clock's floor varies more between processes. A wait
+// without any floor subtracted is never shorter than the replay.
 Believed believe_reference(const SampleClocks& clocks, double device_ms) {
-  const double host_ms = quartile(clocks.host_ms, 3);
-  Believed believed{clocks.device_ms, {}, {device_ms, host_ms, tolerated_host_ms(device_ms)}};
+  const double host_ms = median(clocks.host_ms);
+  const bool is_credible = host_ms >= least_credible_ms;
+  const std::vector<double>& waits_ms = is_credible ? clocks.host_ms : clocks.wait_ms;
+  const double wait_ms = is_credible ? host_ms : median(waits_ms);
+  Believed believed{clocks.device_ms, {}, {device_ms, wait_ms, tolerated_host_ms(device_ms)}};
   if (const auto marked_ms = marked_time_of_reference(clocks)) {
     if (device_ms <= tolerated_marked_ms(*marked_ms)) return believed;
     return replaced(std::move(believed), clocks.marked_ms, Side::reference, *marked_ms);
   }
-  if (host_ms < least_credible_ms || device_ms <= tolerated_host_ms(host_ms)) return believed;
-  return replaced(std::move(believed), clocks.host_ms, Side::reference, host_ms);
+  if (device_ms <= tolerated_host_ms(wait_ms)) return believed;
+  return replaced(std::move(believed), waits_ms, Side::reference, wait_ms);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct SampleClocks {
   std::vector<double> device_ms = {};  // by the device's events
   std::vector<double> host_ms = {};    // by the replayer's host clock
   std::vector<double> marked_ms = {};  // by the same between marks, of the replays where it saw both
+  std::vector<double> wait_ms = {};    // of a reference: the host's without the subtraction of a floor
   bool alone = false;                  // on the device
 };
 

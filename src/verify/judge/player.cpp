@@ -220,6 +220,19 @@ async::Task<std::expected<wire::JudgedT, ReplayFailure>> Player::judge(const Pla
   request.outputs_only = outputs_only;
   request.digest = played.compared;
   request.outputs = std::make_unique<wire::ValueT>(tapes_[played.tape]->places.outputs);
+  return judged(std::move(request));
+}
+
+async::Task<std::expected<wire::JudgedT, ReplayFailure>> Player::judge_zeros(const Played& played) {
+  wire::JudgeT request;
+  request.seed = played.seed;
+  request.slot = slot_;
+  request.outputs_only = true;
+  request.zeros = true;
+  return judged(std::move(request));
+}
+
+async::Task<std::expected<wire::JudgedT, ReplayFailure>> Player::judged(wire::JudgeT request) {
   auto judged = co_await oracle_.judge(std::move(request), Deadline::in(judge_limit));
   if (!judged) co_return std::unexpected(ReplayFailure{ReplayFailure::Of::oracle, std::move(judged.error())});
   co_return std::move(*judged);

@@ -94,6 +94,8 @@ class Player {
   // Judges the outputs of the last play.
   async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge(const Played& played,
                                                                  bool outputs_only = false);
+  // Judges zeros in place of these outputs.
+  async::Task<std::expected<wire::JudgedT, ReplayFailure>> judge_zeros(const Played& played);
 
   // Ends the process, which frees its device memory. resume() loads the recordings in another one, or says
   // why it cannot.
@@ -115,6 +117,7 @@ class Player {
 
  private:
   async::Task<std::expected<engine::DrawnInputs, ReplayFailure>> draw(Inputs inputs, bool mapped);
+  async::Task<std::expected<wire::JudgedT, ReplayFailure>> judged(wire::JudgeT request);
 
   Context& context_;
   engine::Oracle& oracle_;

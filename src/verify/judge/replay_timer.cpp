@@ -62,6 +62,7 @@ async::Task<Outcome<>> ReplayTimer::sample_all() {
   auto limit = async::Deadline::in(replay_timing_limit);
   const auto& own = kernel_.device_ms;
   const auto& theirs = theirs_.device_ms;
+  bool compares = false;
   for (std::uint32_t round = 0; own.empty() || !limit.passed(); ++round) {
     if (auto done = co_await sample_once(); !done) co_return done;
     bool long_call = median(own) > long_call_ms || (!theirs.empty() && median(theirs) > long_call_ms);
@@ -75,8 +76,11 @@ async::Task<Outcome<>> ReplayTimer::sample_all() {
     const bool all = own.size() >= case_.settings.timing_trials;
     const bool ends = is_enough(makes_do_with_less() && !long_call) ||
                       (all && (device_.is_alone() || !(long_call || is_wild())));
-    // A few samples cannot show that clocks disagree.
-    if (ends && (!clocks_disagree() || (device_.is_alone() && own.size() >= least_samples))) break;
+    const bool disagree = ends && clocks_disagree();
+    // A few samples cannot show that clocks disagree, and further ones may not end at the first agreement.
+    compares |= disagree && own.size() < least_samples;
+    const bool few = compares && own.size() < least_samples;
+    if (ends && !few && (device_.is_alone() || !disagree)) break;
     // Clocks that disagree early are mostly delays by neighbours, which further samples outlive.
     if (!device_.is_alone() && (long_call || all)) {
       turn.give_back();  // a waiting attempt holds a share of the device
@@ -106,31 +110,35 @@ async::Task<Outcome<>> ReplayTimer::sample_once() {
     case_.context.clock_floor.add(own->floor_ms);
     times_.floor_ms = case_.context.clock_floor.ms();
   }
-  if (kernel_.device_ms.empty()) {
-    if (reference) learn_floors(*reference);
-    learn_floors(*own);
-  }
+  if (kernel_.device_ms.empty()) learn_floors(reference, *own);
   if (reference) {
-    // Other processes delay the reading of some floors, which would make a reference faster than it is.
-    const double floor_ms = case_.context.host_floor.least_ms().value_or(reference->host_floor_ms);
-    add(theirs_, *reference, reference->host_ms + reference->host_floor_ms - floor_ms);
+    const double wait_ms = reference->host_ms + reference->host_floor_ms;
+    add(theirs_, *reference, wait_ms - wait_floor_ms_);
+    theirs_.wait_ms.push_back(wait_ms);
   }
   add(kernel_, *own, own->host_ms);
   co_return Outcome<>{};
 }
 
-void ReplayTimer::learn_floors(const wire::ReplayedT& facts) {
-  case_.context.host_floor.add(facts.host_floor_ms);
-  if (facts.marked_floor_ms >= 0) case_.context.marks_floor.add(facts.marked_floor_ms);
+// Other processes delay the reading of some floors, which would make a reference faster than it is.
+void ReplayTimer::learn_floors(const std::optional<wire::ReplayedT>& reference, const wire::ReplayedT& own) {
+  ClockFloor& waits = case_.context.wait_floor;
+  ClockFloor& marks = case_.context.marks_floor;
+  for (const wire::ReplayedT* facts : {reference ? &*reference : nullptr, &own}) {
+    if (facts == nullptr) continue;
+    waits.add(facts->host_floor_ms);
+    if (facts->marked_floor_ms >= 0) marks.add(facts->marked_floor_ms);
+  }
+  wait_floor_ms_ = waits.least_ms().value_or(0);
+  marks_floor_ms_ = marks.least_ms();
 }
 
 void ReplayTimer::add(SampleClocks& clocks, const wire::ReplayedT& facts, double host_ms) {
   clocks.device_ms.push_back(sample_ms(facts, times_.floor_ms));
   clocks.host_ms.push_back(std::max(0.0, host_ms));
   clocks.alone = device_.is_alone();
-  const auto floor_ms = case_.context.marks_floor.least_ms();
-  if (floor_ms && facts.marked_ms >= 0)
-    clocks.marked_ms.push_back(std::max(0.0, facts.marked_ms - *floor_ms));
+  if (marks_floor_ms_ && facts.marked_ms >= 0)
+    clocks.marked_ms.push_back(std::max(0.0, facts.marked_ms - *marks_floor_ms_));
 }
 
 // If the reference's replayer is lost, the oracle times the reference instead.

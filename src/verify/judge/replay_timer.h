@@ -25,7 +25,7 @@ class ReplayTimer {
  private:
   async::Task<Outcome<>> sample_all();
   async::Task<Outcome<>> sample_once();
-  void learn_floors(const wire::ReplayedT& facts);
+  void learn_floors(const std::optional<wire::ReplayedT>& reference, const wire::ReplayedT& own);
   void add(SampleClocks& clocks, const wire::ReplayedT& facts, double host_ms);
   std::vector<double> take_believed(Side side, const SampleClocks& clocks);
   Outcome<> lose_reference(const ReplayFailure& trouble);
@@ -44,6 +44,8 @@ class ReplayTimer {
   ReferenceReplays::Found& reference_;
   SampleClocks kernel_;
   SampleClocks theirs_;  // the reference's
+  double wait_floor_ms_ = 0;
+  std::optional<double> marks_floor_ms_;
   Times times_;
 };
 

@@ -34,10 +34,14 @@ async::Task<std::expected<PreparedTask, WorkerFailure>> Oracle::prepare(wire::Pr
   auto source = memory_file("reference", reference_code);
   if (!source) co_return refused({Lost::Why::closed, source.error().what, {}});
   task_key_ = request.task_key;
+  const std::uint64_t most_bytes = request.max_bytes;
   auto answer = co_await exchange<wire::PreparedT>(*worker_, wire::encode(std::move(request)),
                                                    {source->get()}, deadline);
   if (!answer) co_return refusal(answer);
-  if (answer->message.needed_bytes > 0) co_return PreparedTask{std::move(answer->message), Fd()};
+  const std::uint64_t needed_bytes = answer->message.needed_bytes;
+  if (most_bytes > 0 && needed_bytes > most_bytes) co_return PreparedTask{std::move(answer->message), Fd()};
+  if (needed_bytes > 0)
+    co_return refused({Lost::Why::malformed, "a task that is too large for no limit", {}});
   if (answer->fds.empty()) co_return refused({Lost::Why::malformed, "a prepared task without its call", {}});
   co_return PreparedTask{std::move(answer->message), std::move(answer->fds.front())};
 }

@@ -157,6 +157,19 @@ TEST(CpuVerdict, RightInTheInterpreterWithOtherEffectsIsADecoy) {
   }
 }
 
+TEST(CpuVerdict, RightWithoutLaunchesWhereZerosAreRightIsNoDecoy) {
+  CpuWorld world;
+  world.fake.zeros_are_right = true;
+  bool asked_for_it = false;
+  world.fake.when("runner", Body::Call, [&](const wire::BodyUnion& asked, Reaction&) {
+    asked_for_it = asked.AsCall()->effect == wire::Effect::skipped;
+  });
+  world.fake.when("oracle", Body::Judge, [&](const wire::BodyUnion&, Reaction& usual) {
+    if (asked_for_it) usual.answer.AsJudged()->right = true;
+  });
+  EXPECT_EQ(world.run().counts, true);
+}
+
 TEST(CpuVerdict, FailingWithOtherEffectsProvesNothing) {
   for (const auto effect : {wire::Effect::skipped, wire::Effect::spoilt, wire::Effect::reordered}) {
     CpuWorld world;

@@ -75,7 +75,8 @@ class FakeEngine {
   // Workers that have not ended.
   int living() const { return living_; }
 
-  wire::CallSpecT spec;  // of what the oracle prepares
+  wire::CallSpecT spec;          // of what the oracle prepares
+  bool zeros_are_right = false;  // on all inputs, in place of outputs
   // The reports of compute-sanitizer.
   std::string memcheck_text = "========= ERROR SUMMARY: 0 errors\n";
   std::string racecheck_text = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n";

@@ -104,13 +104,25 @@ TEST(BigTask, IsPreparedOnceItsMemoryIsFree) {
   world.fake.when("oracle", Body::Prepare, [&](const auto& asked, Reaction& usual) {
     if (asked.AsPrepare()->max_bytes == 0) return;
     ++refused;
-    static_cast<wire::PreparedT*>(usual.answer.value)->needed_bytes = std::uint64_t{1} << 30;
+    static_cast<wire::PreparedT*>(usual.answer.value)->needed_bytes = asked.AsPrepare()->max_bytes + 1;
     usual.fds.clear();
   });
   EXPECT_EQ(world.run().status, Status::correct);
   EXPECT_EQ(refused, 1);
+  EXPECT_EQ(world.oracles_while_held, 1);
   EXPECT_EQ(world.runners_while_held, 0);
   EXPECT_EQ(world.fake.count("oracle", Body::Prepare), 2);
+}
+
+TEST(BigTask, ThatIsTooLargeForNoLimitIsMalformed) {
+  VerdictWorld world;
+  world.fake.when("oracle", Body::Prepare, [](const auto&, Reaction& usual) {
+    static_cast<wire::PreparedT*>(usual.answer.value)->needed_bytes = std::uint64_t{1} << 40;
+    usual.fds.clear();
+  });
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::error);
+  EXPECT_NE(verdict.fault, Fault::kernel);
 }
 
 TEST(BigTask, OfADeviceOfUnknownMemoryRunsAlone) {

@@ -79,6 +79,13 @@ TEST(InProcess, RightWithoutItsLaunchesDoesNotCount) {
   EXPECT_EQ(world.run().counts_reason, CountsReason::decoy);
 }
 
+TEST(InProcess, RightWithoutItsLaunchesWhereZerosAreRightIsNoDecoy) {
+  InProcessWorld world;
+  world.fake.zeros_are_right = true;
+  world.fake.when("oracle", Body::Judge, says<wire::JudgedT>([](auto& judged) { judged.right = true; }));
+  EXPECT_EQ(world.run().counts, true);
+}
+
 TEST(InProcess, NothingReturnedWithoutItsLaunchesIsNoDecoy) {
   InProcessWorld world;
   world.fake.when("runner", Body::Call,

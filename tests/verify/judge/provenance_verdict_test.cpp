@@ -29,6 +29,32 @@ TEST(Decoys, ARightResultWithoutOnesOwnLaunchesDoesNotCount) {
   EXPECT_EQ(verdict.counts_reason, CountsReason::decoy);
 }
 
+// The candidate's result is right without its launches; zeros are right in its place until the nth such
+// replay.
+struct ZerosAreRight : VerdictWorld {
+  explicit ZerosAreRight(int until) {
+    fake.zeros_are_right = true;
+    fake.when("oracle", Body::Judge, [](const wire::BodyUnion& asked, Reaction& usual) {
+      if (asked.AsJudge()->outputs_only) usual.answer.AsJudged()->right = true;
+    });
+    fake.when("replayer", Body::Replay, [this, until](const wire::BodyUnion& asked, Reaction&) {
+      if (!asked.AsReplay()->skip.empty() && ++without == until) fake.zeros_are_right = false;
+    });
+  }
+  int without = 0;
+};
+
+TEST(Decoys, AreProvedByInputsOnWhichZerosAreWrong) {
+  ZerosAreRight world(3);
+  EXPECT_EQ(world.run().counts_reason, CountsReason::decoy);
+  EXPECT_EQ(world.without, 3);
+}
+
+TEST(Decoys, AreNotProvedWhereZerosAreRight) {
+  ZerosAreRight world(1000);
+  EXPECT_EQ(world.run().counts, true);
+}
+
 React without_launches(React react) {
   return [=](const wire::BodyUnion& asked, Reaction& usual) {
     if (!asked.AsReplay()->skip.empty()) react(asked, usual);

@@ -82,6 +82,16 @@ TEST(VariedInputsOfABigTask, AreTriedWithoutTheReplaysOfItsReference) {
             4);  // two of the candidate, the reference's twice
 }
 
+TEST(VariedInputsOfABigTask, WhoseReferenceIsNotLoadedAgainLeaveItsTimesToTheOracle) {
+  VariedWorld world(Device::cuda);
+  world.fake.spec.input_bytes = std::uint64_t{2} << 30;
+  world.fake.when("replayer", Body::LoadRecording, fails("replay", "out_of_memory", "no memory"), 3);
+  const Verdict verdict = world.run();
+  EXPECT_EQ(verdict.status, Status::correct);
+  EXPECT_EQ(trial(verdict, 1).outcome, FamilyOutcome::held);
+  EXPECT_GT(world.fake.count("oracle", Body::TimeReference), 0);
+}
+
 TEST_P(VariedInputs, ThatFailTwiceMakeAResultNotCount) {
   world.is_wrong_on("scaled_60");
   const Verdict verdict = world.run();

@@ -54,7 +54,7 @@ VerdictWorld::VerdictWorld(verify::Device device)
               .limits = {},
               .tapes = tapes,
               .clock_floor = clock_floor,
-              .host_floor = host_floor,
+              .wait_floor = wait_floor,
               .marks_floor = marks_floor,
               .censuses = censuses,
               .why_no_replay = {},

@@ -58,7 +58,7 @@ struct VerdictWorld {
   engine::DeviceLeases timing_turns{loop, 1};
   verify::ReferenceTapes tapes;
   verify::ClockFloor clock_floor;
-  verify::ClockFloor host_floor;
+  verify::ClockFloor wait_floor;
   verify::ClockFloor marks_floor;
   verify::Censuses censuses{loop, "/no/maker"};  // of the fake GPU there is one, with library_code alone
   verify::Context context;

@@ -5,7 +5,7 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from . import inputs as drawing
-from .compare import Returned, compare
+from .compare import Returned, compare, returned
 
 ANSWERS = ("zeros", "constant", "echo", "stale")
 
@@ -52,21 +52,12 @@ def _passes(expected, actual, rule, exact):
     return compare(expected, actual, rule, exact, stop_early=True).right
 
 
-def _mapped(value, function):
-    """The value with each tensor replaced, in the form in which a candidate returns it."""
-    if isinstance(value, torch.Tensor):
-        return Returned.of(function(value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(_mapped(each, function) for each in value)
-    return {key: _mapped(each, function) for key, each in value.items()} if isinstance(value, dict) else value
-
-
 def _zeros(given, expected, before, rule, exact):
-    return _passes(expected, _mapped(expected, torch.zeros_like), rule, exact)
+    return _passes(expected, returned(expected, torch.zeros_like), rule, exact)
 
 
 def _constant(given, expected, before, rule, exact):
-    return _passes(expected, _mapped(before, _mean), rule, exact)
+    return _passes(expected, returned(before, _mean), rule, exact)
 
 
 def _mean(tensor):
@@ -81,7 +72,7 @@ def _mean(tensor):
 
 
 def _stale(given, expected, before, rule, exact):
-    return _passes(expected, _mapped(before, lambda tensor: tensor), rule, exact)
+    return _passes(expected, returned(before, lambda tensor: tensor), rule, exact)
 
 
 def _echo(given, expected, before, rule, exact):

@@ -28,6 +28,15 @@ class Returned:
         return cls(tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.device.type, tensor)
 
 
+def returned(outputs, change=lambda tensor: tensor):
+    """Outputs of the reference, each tensor changed, as if a candidate had returned them."""
+    if isinstance(outputs, torch.Tensor):
+        return Returned.of(change(outputs))
+    if isinstance(outputs, (list, tuple)):
+        return type(outputs)(returned(each, change) for each in outputs)
+    return {key: returned(each, change) for key, each in outputs.items()} if isinstance(outputs, dict) else outputs
+
+
 @dataclass
 class Output:
     """The errors of one tensor of the outputs; None: not known, or, of rtol and atol, values must be equal."""

@@ -13,7 +13,7 @@ from ..wire import made, numbers, text
 from . import backward, precision, tf32, undecided
 from . import inputs as drawing
 from .bits import all_same_bits, digest, same_bits
-from .compare import Comparison, Returned, compare
+from .compare import Comparison, Returned, compare, returned
 from .error_units import NONFINITE, Unit
 from .faults import TaskFault
 
@@ -106,6 +106,8 @@ def judged(prepared, arena, request, pristine, poison_seed, answer=None):
 
     `answer` is (outputs of the reference, their limits as compare() takes them) where they are known already.
     """
+    if request.zeros:
+        return _reply(_of_zeros(prepared, *(answer or prepared.expected(pristine, request.seed))))
     try:
         actual = taken(request.outputs, arena, prepared.plan, request.strided)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
@@ -145,6 +147,13 @@ def _judged(prepared, arena, request, pristine, actual, poison_seed, answer):
     if answer is None and found.right:
         reply.operandPrecision = precision.of_operands(prepared, pristine, request.seed, expected, actual, found)
     return reply
+
+
+def _of_zeros(prepared, expected, exact):
+    """The Comparison of zeros in place of what a call returns."""
+    if prepared.reference.effects:
+        expected = {"output": expected["output"]}
+    return compare(expected, returned(expected, torch.zeros_like), prepared.rule, exact, named=prepared.reference.named)
 
 
 def without_gradients(prepared, expected, actual, devices):
@@ -201,18 +210,9 @@ def leaves(value):
 def _explain(found, prepared, pristine, seed, expected):
     with contextlib.suppress(TaskFault):
         rounded = prepared.reference.call_tf32(pristine, seed)
-        error = compare(expected, from_reference(rounded), prepared.rule, named=prepared.reference.named).max_abs
+        error = compare(expected, returned(rounded), prepared.rule, named=prepared.reference.named).max_abs
         if tf32.explains(found.max_abs, error):
             found.findings.append(tf32.FINDING)
-
-
-def from_reference(value):
-    """Outputs of the reference, as if a candidate had returned them."""
-    if isinstance(value, torch.Tensor):
-        return Returned.of(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(from_reference(each) for each in value)
-    return {key: from_reference(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _reply(found, units=MappingProxyType({})):

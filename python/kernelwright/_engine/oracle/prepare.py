@@ -34,12 +34,14 @@ _64_BITS = 2 ** 64 - 1
 _OTHER = 0x9E3779B97F4A7C15  # separates the oracle's own seeds from the supervisor's
 
 
-def key_of(request, source):
+def key_of(request, source, device):
     """The key of a prepared task: all settings that affect it."""
     tolerance = request.tolerance
+    # Without a version, a GPU's limit decides only whether the task is prepared.
+    most_bytes = request.maxBytes if device.type == "cpu" or text(request.version) else 0
     facts = [text(request.taskKey), hashlib.sha256(source.encode()).hexdigest(), text(request.entryPoint),
              text(request.inputShapes), text(request.precision), request.tf32, request.moveWeights, request.initSeed,
-             [int(seed) for seed in _seeds(request)], request.maxBytes, request.halvings,
+             [int(seed) for seed in _seeds(request)], most_bytes, request.halvings,
              request.varied, request.backward, text(request.version),
              [text(tolerance.name), tolerance.rtol, tolerance.atol] if tolerance is not None else []]
     return json.dumps(facts)

@@ -42,8 +42,8 @@ class Session:
         self._last_varied = None  # (what was drawn, inputs, answer of the reference) of the last draw of a family
 
     def prepare(self, request, source):
-        """(PreparedT, the CallSpec's bytes). A task without room is not prepared and leaves nothing in memory."""
-        key = key_of(request, source)
+        """(PreparedT, the CallSpec's bytes). A task without room is not prepared."""
+        key = key_of(request, source, self.device)
         if self._ordinal < 0 or self._task is None or self._tasks.get(key) is not self._task:
             self._leave()  # otherwise a replayer of this task's reference still has its arena mapped
         if key not in self._tasks:
