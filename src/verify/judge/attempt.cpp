@@ -392,7 +392,8 @@ async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& rep
       moved_bytes() > heavy_bytes && reference_.player && !oracle_.facts().families.empty();
   if (lacks_room) co_await reference_.player->end();
   auto found = co_await try_families(
-      {oracle_.facts().families, most_families_on_device(moved_bytes()), is_alone_},
+      {oracle_.facts().families, most_families_on_device(moved_bytes()), is_alone_,
+       case_.context.seeds.next()},
       [&](FamilyQuestion asked) { return replay_family(replays, std::move(asked), varied.unreplayed); });
   if (!found) co_return std::unexpected(found.error());
   if (lacks_room) co_await resume_reference();

@@ -227,9 +227,10 @@ async::Task<Outcome<>> CpuPath::renew_interpreter(const Evidence& seen) {
 
 async::Task<Outcome<>> CpuPath::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
-  auto found = co_await try_families(
-      {oracle_.facts().families, most_families_interpreted(programs_, shortest_ms_), case_.is_alone},
-      [&](FamilyQuestion asked) { return ask_family(std::move(asked), seen); });
+  auto found =
+      co_await try_families({oracle_.facts().families, most_families_interpreted(programs_, shortest_ms_),
+                             case_.is_alone, case_.context.seeds.next()},
+                            [&](FamilyQuestion asked) { return ask_family(std::move(asked), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);
   calls_.restart_clock();

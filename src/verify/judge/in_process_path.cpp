@@ -80,7 +80,8 @@ async::Task<Outcome<>> InProcess::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
   const std::uint64_t moved_bytes = oracle_.spec().input_bytes + oracle_.spec().output_bytes;
   auto found =
-      co_await try_families({oracle_.facts().families, most_families_on_device(moved_bytes), case_.is_alone},
+      co_await try_families({oracle_.facts().families, most_families_on_device(moved_bytes), case_.is_alone,
+                             case_.context.seeds.next()},
                             [&](FamilyQuestion asked) { return ask_family(std::move(asked.family), seen); });
   if (!found) co_return std::unexpected(found.error());
   seen.generality = std::move(*found);

@@ -123,10 +123,24 @@ async::Task<Outcome<Tried>> try_family(FamilyQuestion question, bool alone, cons
 
 }  // namespace
 
+namespace {
+
+// Where not all can be tried, a candidate could be right on those alone that always are.
+void draw_one_of_the_rest(FamiliesToTry& these) {
+  if (these.families.size() <= these.most) return;
+  const std::size_t rest = these.families.size() - these.most;
+  const auto first = these.families.begin() + static_cast<std::ptrdiff_t>(these.most);
+  std::rotate(first, first + static_cast<std::ptrdiff_t>(these.seed % rest), these.families.end());
+  ++these.most;
+}
+
+}  // namespace
+
 async::Task<Outcome<Generality>> try_families(FamiliesToTry these, AskFamily ask) {
   Generality found;
   std::vector<std::string>& families = these.families;
   if (families.size() > most_named) families.resize(most_named);
+  draw_one_of_the_rest(these);
   std::string why_no_more, wrong_once_on;
   for (const std::string& sent : families) {
     const std::string family = words_from(sent);

@@ -39,8 +39,9 @@ using AskFamily = std::function<async::Task<Outcome<FamilyAnswer>>(FamilyQuestio
 
 struct FamiliesToTry {
   std::vector<std::string> families;
-  std::size_t most = 0;  // of them, in their order
-  bool alone = false;    // no other job uses the device, so a failure is the candidate's
+  std::size_t most = 0;    // of them, in their order, and one of the others that `seed` decides
+  bool alone = false;      // no other job uses the device, so a failure is the candidate's
+  std::uint64_t seed = 0;  // a secret one
 };
 
 // A family fails with two draws on which the candidate is wrong, raises, or does not answer although it has

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "verdict_world.h"
 #include "verify/judge/varied_inputs.h"
@@ -80,6 +82,27 @@ TEST(VariedInputsOfABigTask, AreTriedWithoutTheReplaysOfItsReference) {
   EXPECT_TRUE(verdict.speedup);
   EXPECT_EQ(world.fake.count("replayer", Body::LoadRecording),
             4);  // two of the candidate, the reference's twice
+}
+
+TEST(VariedInputsOfABigTask, AreTheFirstAndOneThatIsDrawn) {
+  VariedWorld world(Device::cuda);
+  world.settings.timing_trials = 0;
+  world.fake.spec.input_bytes = std::uint64_t{2} << 30;
+  world.fake.when("oracle", Body::Prepare, says<wire::PreparedT>([](auto& task) {
+                    task.families = {"given", "scaled_60", "a", "b", "c", "d", "e", "f"};
+                  }));
+  std::set<std::string> drawn;
+  for (int run = 0; run < 24; ++run) {
+    const Verdict verdict = world.run();
+    EXPECT_EQ(trial(verdict, 0).family, "given");
+    EXPECT_EQ(trial(verdict, 1).family, "scaled_60");
+    EXPECT_EQ(trial(verdict, 2).family, "a");
+    EXPECT_EQ(trial(verdict, 3).outcome, FamilyOutcome::held);
+    EXPECT_EQ(trial(verdict, 4).outcome, FamilyOutcome::untried);
+    ASSERT_EQ(verdict.generality->families.size(), 8U);
+    drawn.insert(trial(verdict, 3).family);
+  }
+  EXPECT_GT(drawn.size(), 2U);
 }
 
 TEST(VariedInputsOfABigTask, WhoseReferenceIsNotLoadedAgainLeaveItsTimesToTheOracle) {
