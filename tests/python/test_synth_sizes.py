@@ -38,6 +38,12 @@ def test_a_real_number_is_a_size_or_the_reciprocal_of_one(number, text):
     assert (node and ast.unparse(node)) == text
 
 
+@pytest.mark.parametrize("number, text", [(0.01, None), (1 / 128, "1.0 / (m + k)")])
+def test_a_round_number_is_no_reciprocal_of_a_sum(number, text):
+    node = known(m=59, n=41, k=69).real(number)
+    assert (node and ast.unparse(node)) == text
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiler():
     job.prepare()

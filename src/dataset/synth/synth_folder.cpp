@@ -21,7 +21,7 @@ namespace json = boost::json;
 namespace {
 
 // Increase it with GRAMMAR in python/kernelwright/_dataset/synth/grammar.py, and in cuda_pairs/draft.py.
-constexpr int grammar_version = 3;
+constexpr int grammar_version = 4;
 constexpr int cuda_grammar_version = 1;
 constexpr int named_version = 3;  // of operations.cpp
 constexpr int mined_version = 2;  // of the texts around mined kernels

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from . import products
 from .products.text import random_numbers
 
-GRAMMAR = 3  # increase it when equal seeds and numbers give other sources or other kernels
+GRAMMAR = 4  # increase it when equal seeds and numbers give other sources or other kernels
 
 ROWS = (12, 17, 24, 33, 40, 48, 60)
 COLUMNS = (50, 70, 96, 100, 130, 150, 200, 250, 300)

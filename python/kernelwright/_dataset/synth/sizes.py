@@ -11,6 +11,7 @@ LEAST_PART = 11  # of a size that a number divides, such as channels in groups
 MOST_PARTS = 4
 GAP = 17  # more than twice NEAR: a neighbour of one size is no neighbour of another
 RESERVED = 100  # the index that losses ignore is -100
+ROUND = 5  # characters at most of a source's own constant, such as 0.01 or 0.025, which the sum of two sizes may divide 1 by
 NEAR = 8  # shifts, paddings and last positions differ from a size by so much at most
 
 
@@ -74,7 +75,7 @@ class Sizes:
             below = self._combined(int(number) + 1)
             return self._combined(int(number)) or (
                 ast.BinOp(below, ast.Sub(), ast.Constant(1)) if below is not None else None)
-        inverse = round(1 / number) if 0 < number < 1 else 0
+        inverse = round(1 / number) if 0 < number < 1 and len(repr(number)) > ROUND else 0
         node = self._combined(inverse) if inverse and abs(number * inverse - 1) < 1e-7 else None
         return node and ast.BinOp(ast.Constant(1.0), ast.Div(), node)
 
