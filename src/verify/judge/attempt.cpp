@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "code/syntax/outline.h"
 #include "code/syntax/static_findings.h"
 #include "verify/judge/cpu_path.h"
 #include "verify/judge/in_process_path.h"
+#include "verify/judge/preparation.h"
 #include "verify/judge/replay_path.h"
 #include "verify/judge/sanitizers.h"
 #include "verify/judge/varied_shapes.h"
@@ -93,21 +93,9 @@ std::optional<Blame> examine_statically(const Job& job) {
 
 namespace {
 
-constexpr std::uint64_t heavy_bytes = std::uint64_t{1} << 30;
-// Copies of a task's inputs and outputs that an attempt holds at once: arenas, the reference's values in two
-// precisions, temporaries of both sides, the state of replays. The oracle alone has held 3.5 (measured on an
-// H200).
-constexpr double buffers_of_a_task = 10;
-constexpr int most_preparations = 3;
-
 Blame recordings_are_lost() {
   return blame_infrastructure(Stage::replay,
                               Error{"the recordings cannot be loaded again after varied inputs", ""});
-}
-
-bool is_out_of_memory(const Ended& ended) {
-  const auto* blame = std::get_if<Blame>(&ended);
-  return blame != nullptr && blame->fault == Fault::infrastructure && blame->error.contains("out of memory");
 }
 
 }  // namespace
@@ -204,63 +192,14 @@ bool Attempt::is_refused_statically() {
 async::Task<> Attempt::judge() {
   const bool cpu = settings_.device == Device::cpu;
   writer_.begin(cpu ? Trust::interpreter : Trust::in_process);
-  auto prepared = co_await (cpu ? prepare_on_cpu() : prepare_on_gpu());
-  if (!prepared)
+  auto prepared = co_await (cpu ? oracle_.prepare_on_cpu() : prepare_on_gpu(case_, oracle_, device_));
+  if (!cpu) is_alone_ = device_.is_alone();
+  if (!prepared) {
     writer_.end(prepared.error());
-  else
-    co_await (cpu ? on_cpu() : on_cuda());
-}
-
-async::Task<Outcome<>> Attempt::prepare(std::uint64_t max_bytes) {
-  auto prepared = co_await oracle_.prepare(max_bytes, 0);
-  if (prepared && oracle_.needed_bytes() == 0) writer_.take_task(oracle_.facts());
-  co_return prepared;
-}
-
-async::Task<Outcome<>> Attempt::prepare_on_cpu() {
-  auto prepared = co_await oracle_.prepare_on_cpu();
-  if (prepared) writer_.take_task(oracle_.facts());
-  co_return prepared;
-}
-
-// A large task needs the device memory of several attempts, so it takes as many shares of the device, and its
-// oracle does not outlive it. While it waits for them it holds no memory, or several that wait would fill the
-// device. Its inputs tell before it is prepared; its outputs, or a lack of memory, afterwards.
-async::Task<Outcome<>> Attempt::prepare_on_gpu() {
-  for (int round = 0;; ++round) {
-    auto prepared = co_await prepare(round == 0 && !device_.has_all() ? heavy_bytes : 0);
-    const std::optional<std::size_t> shares = more_shares_for(prepared);
-    const bool had_all = round > 0 && !prepared && device_.has_all();
-    if (!shares || had_all || round == most_preparations - 1) co_return prepared;
-    oracle_.retire();
-    const bool is_complete = prepared && oracle_.needed_bytes() == 0;
-    if (!is_complete) co_await oracle_.end_process();
-    const bool has_room = device_.widen(*shares);
-    if (!has_room) {
-      if (is_complete) co_await oracle_.end_process();
-      co_await device_.wait_for_several(*shares);
-    }
-    is_alone_ = device_.is_alone();
-    if (*shares > 1 || !prepared) co_await case_.context.oracles.end_idle();
-    if (has_room && is_complete) co_return prepared;
-    if (auto renewed = co_await oracle_.renew(); !renewed) co_return renewed;
+    co_return;
   }
-}
-
-// The shares of the device that a preparation calls for; none: it can stay as it is.
-std::optional<std::size_t> Attempt::more_shares_for(const Outcome<>& prepared) const {
-  if (!prepared) return is_out_of_memory(prepared.error()) ? std::optional(device_.size()) : std::nullopt;
-  // Outputs are as large as inputs in most large tasks.
-  if (oracle_.needed_bytes() > 0) return shares_needed(2 * oracle_.needed_bytes());
-  return moved_bytes() > heavy_bytes ? std::optional(shares_needed(moved_bytes())) : std::nullopt;
-}
-
-std::size_t Attempt::shares_needed(std::uint64_t moved_bytes) const {
-  if (case_.context.device_bytes == 0) return device_.size();
-  const double share_bytes =
-      static_cast<double>(case_.context.device_bytes) / static_cast<double>(device_.size());
-  const double shares = std::ceil(buffers_of_a_task * static_cast<double>(moved_bytes) / share_bytes);
-  return static_cast<std::size_t>(std::clamp(shares, 1.0, static_cast<double>(device_.size())));
+  writer_.take_task(oracle_.facts());
+  co_await (cpu ? on_cpu() : on_cuda());
 }
 
 // Compiles at shapes that the interpreter can afford, then interprets.
@@ -350,7 +289,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
   }
   if (settings_.timing_trials > 0) {
     const Times times = co_await replay.time(device_, reference_);
-    writer_.take(times, moved_bytes());
+    writer_.take(times, oracle_.moved_bytes());
     if (times.seen.ended) co_return;
   }
   const Provenance found = co_await replay.find_launches(reference_);
@@ -389,10 +328,10 @@ async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& rep
   // A family takes several copies of the outputs in float64, and the memory of the reference's replays with
   // it.
   const bool lacks_room =
-      moved_bytes() > heavy_bytes && reference_.player && !oracle_.facts().families.empty();
+      oracle_.moved_bytes() > heavy_bytes && reference_.player && !oracle_.facts().families.empty();
   if (lacks_room) co_await reference_.player->end();
   auto found = co_await try_families(
-      {oracle_.facts().families, most_families_on_device(moved_bytes()), is_alone_,
+      {oracle_.facts().families, most_families_on_device(oracle_.moved_bytes()), is_alone_,
        case_.context.seeds.next()},
       [&](FamilyQuestion asked) { return replay_family(replays, std::move(asked), varied.unreplayed); });
   if (!found) co_return std::unexpected(found.error());
@@ -439,7 +378,7 @@ async::Task<bool> Attempt::vary_shapes(wire::Weights weights) {
 async::Task<> Attempt::finish_in_process(InProcess& in_process, const Evidence& judged) {
   if (settings_.timing_trials > 0) {
     const Times times = co_await in_process.time(device_);
-    writer_.take(times, moved_bytes());
+    writer_.take(times, oracle_.moved_bytes());
     if (times.seen.ended) co_return;
   }
   const ToolCheck::Recordings none{.why_none = judged.why_not_replayed};

@@ -47,9 +47,6 @@ class Attempt {
   async::Task<> take_device();
   async::Task<> take_device_alone();
   async::Task<> judge();
-  async::Task<Outcome<>> prepare(std::uint64_t max_bytes);
-  async::Task<Outcome<>> prepare_on_cpu();
-  async::Task<Outcome<>> prepare_on_gpu();
   async::Task<> on_cpu();
   async::Task<> on_cuda();
   async::Task<> find_reference();
@@ -68,9 +65,6 @@ class Attempt {
   async::Task<bool> sanitize(wire::Weights weights, const ToolCheck::Recordings& recordings);
   async::Task<bool> vary_shapes(wire::Weights weights);
   async::Task<> finish_in_process(InProcess& in_process, const Evidence& judged);
-  std::optional<std::size_t> more_shares_for(const Outcome<>& prepared) const;
-  std::size_t shares_needed(std::uint64_t moved_bytes) const;  // of the device, for its memory
-  std::uint64_t moved_bytes() const { return oracle_.spec().input_bytes + oracle_.spec().output_bytes; }
 
   Settings settings_;
   Tries::Earlier earlier_;

@@ -169,7 +169,7 @@ void CpuPath::doubt_the_launch(std::optional<Ended>& ended) const {
 }
 
 std::uint64_t CpuPath::data_bytes() const {
-  return oracle_.spec().input_bytes + oracle_.spec().output_bytes;
+  return oracle_.moved_bytes();
 }
 
 async::Task<Outcome<>> CpuPath::interpret_once(Evidence& seen) {

@@ -78,7 +78,7 @@ async::Task<Outcome<>> InProcess::judge_calls(Evidence& seen) {
 
 async::Task<Outcome<>> InProcess::vary_inputs(Evidence& seen) {
   if (!oracle_.varies_inputs()) co_return Outcome<>{};
-  const std::uint64_t moved_bytes = oracle_.spec().input_bytes + oracle_.spec().output_bytes;
+  const std::uint64_t moved_bytes = oracle_.moved_bytes();
   auto found =
       co_await try_families({oracle_.facts().families, most_families_on_device(moved_bytes), case_.is_alone,
                              case_.context.seeds.next()},

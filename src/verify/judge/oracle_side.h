@@ -67,6 +67,7 @@ class OracleSide {
   std::string key() const;  // task_key
   const wire::PreparedT& facts() const { return facts_; }
   const wire::CallSpecT& spec() const { return spec_; }
+  std::uint64_t moved_bytes() const { return spec_.input_bytes + spec_.output_bytes; }
   int call_spec() const { return call_spec_.get(); }
   std::uint32_t halvings() const { return halvings_; }
   bool is_retired() const { return retired_; }

@@ -6,6 +6,7 @@
 
 #include "support/run_task.h"
 #include "verdict_world.h"
+#include "verify/judge/task_examination.h"
 
 namespace kw::verify {
 namespace {
@@ -129,6 +130,16 @@ TEST(BigTask, OfADeviceOfUnknownMemoryRunsAlone) {
   BigTaskBesideAnother world;
   EXPECT_EQ(world.run().status, Status::correct);
   EXPECT_EQ(world.runners_while_held, 0);
+}
+
+TEST(BigTask, IsExaminedOnceItsMemoryIsFree) {
+  BigTaskBesideAnother world;
+  world.context.device_bytes = std::uint64_t{24} << 30;
+  world.start_servers();
+  TaskExamination examination(world.context, world.job, world.settings, world.job_stop);
+  run_task(world.loop, examination.run());
+  EXPECT_EQ(world.oracles_while_held, 1);
+  EXPECT_EQ(world.fake.count("oracle", Body::Spawn), 2);
 }
 
 TEST(FullDevice, WhoIsAloneAlreadyIsNotDrainedAgain) {
