@@ -38,10 +38,22 @@ def test_a_line_along_each_dimension_is_zero(shape):
 
 
 @pytest.mark.parametrize("make", [lambda: torch.randn(64), lambda: torch.randn(1, 64), lambda: torch.randn(64, 32).T,
-                                  lambda: torch.softmax(torch.randn(64, 32), -1), lambda: torch.rand(64, 32) + 1])
+                                  lambda: torch.rand(64, 32) + 1])
 def test_other_tensors_have_no_rows_of_zeros(make):
     _, plain, found, _ = edged(make)
     assert torch.equal(plain, found)
+
+
+def test_probabilities_have_zeros_and_rows_of_one_value():
+    _, plain, found, words = edged(lambda: torch.softmax(torch.randn(64, 32), -1))
+    assert (plain > 0).all() and 0.05 < (found == 0).float().mean() < 0.5 and "some values zero" in words
+    assert (found.amax(-1) == 1).any() and torch.allclose(found.sum(-1), torch.ones(64))
+
+
+def test_some_rows_are_small_and_not_zero():
+    _, plain, found, _ = edged(lambda: torch.randn(512, 64))
+    small = (found.abs().amax(-1) < 0.01) & (found != 0).any(-1)
+    assert 0 < small.sum() < 128 and not (plain.abs().amax(-1) < 0.01).any()
 
 
 def test_rows_near_zero_stay_within_the_range_that_was_drawn():

@@ -8,7 +8,7 @@ from kernelwright._engine.oracle.inputs import tensors_in
 from kernelwright._engine.oracle.reshape import KINDS
 from kernelwright._engine.oracle.traits import KEPT, NORMAL, PROBABILITIES, WITHIN
 
-ALL = [name for name, each in families.FAMILIES.items() if each.normal]
+ALL = [name for name, each in families.FAMILIES.items() if each.normal and not each.is_apart]
 
 
 def drawn(make, seed=0):
@@ -95,7 +95,8 @@ NORMAL_FACTS = {
     "scaled_60": lambda x, y: torch.equal(y, x * 60),
     "reduced_16": lambda x, y: torch.equal(y, x / 16),
     "negated": lambda x, y: torch.equal(y, -x),
-    "shifted_2": lambda x, y: torch.allclose(y, x + 2, atol=0.1),
+    "lowered_4": lambda x, y: torch.allclose(y, x - 4, atol=0.2),
+    "far_below": lambda x, y: torch.allclose(y, x - 128, atol=6),
     "shifted_4": lambda x, y: torch.allclose(y, x + 4, atol=0.2),
     "shifted_8": lambda x, y: torch.allclose(y, x + 8, atol=0.4),
     "heavy_tailed": lambda x, y: torch.allclose(y, x ** 3, rtol=0.1),
@@ -104,7 +105,8 @@ NORMAL_FACTS = {
     "region": lambda x, y: in_one_piece(x, y) and torch.equal(y[y != x], x[y != x] * 8),
     "some_rows": lambda x, y: set(((y / x).round().amin(1)).tolist()) == {1, 8} and torch.equal(
         (y / x).round().amin(1), (y / x).round().amax(1)),
-    "sorted_rows": lambda x, y: torch.equal(y, x.sort(-1).values),
+    "sorted_rows": lambda x, y: torch.equal(y.sort(-1).values, x.sort(-1).values) and {-1, 1} == set(
+        (y[:, -1] - y[:, 0]).sign().tolist()) and ((y.diff() >= 0).all(-1) | (y.diff() <= 0).all(-1)).all(),
     "constant_rows": lambda x, y: torch.equal(y, x[:, :1].expand(x.shape)),
 }
 
@@ -121,7 +123,7 @@ def test_what_looks_normal_is_changed(name):
     assert words.startswith("x0: ") and y.stride() == x.stride()
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if not name.startswith("shifted")])
+@pytest.mark.parametrize("name", [name for name in ALL if families.FAMILIES[name].within or name == "constant_rows"])
 @pytest.mark.parametrize("make", [lambda: torch.rand(64, 32), lambda: torch.rand(64, 32).bfloat16() * 3 + 1])
 def test_other_numbers_stay_within_their_range(make, name):
     x, y, words = change(make, name)
@@ -177,8 +179,16 @@ def test_another_seed_changes_other_values():
 def test_only_families_that_change_something_are_offered():
     assert families.offered(learned(lambda: [torch.randint(9, (8,)), torch.ones(4)])[1]) == []
     assert families.offered(learned(lambda: [torch.randn(8, 8)])[1]) == ALL
-    assert "shifted_2" not in families.offered(learned(lambda: [torch.rand(8, 8)])[1])
+    assert "shifted_4" not in families.offered(learned(lambda: [torch.rand(8, 8)])[1])
     assert [name for name in ALL if families.reported_only(name)] == ["constant_rows", "shifted_8"]
+
+
+def test_several_tensors_are_shifted_to_both_sides():
+    values, units = learned(lambda: [torch.randn(64, 64), torch.rand(8), torch.randn(64, 64)])
+    moved = families.varied(values, units, "shifted_apart", 1, ["a", "b", "c"])
+    assert torch.allclose(moved.values[0], values[0] + 4, atol=0.2) and torch.allclose(moved.values[2], values[2] - 4, atol=0.2)
+    assert moved.values[1] is values[1] and moved.words.startswith("a, c: ")
+    assert "shifted_apart" not in families.offered(learned(lambda: [torch.randn(8, 8), torch.rand(8)])[1])
 
 
 def test_the_words_name_what_was_changed():

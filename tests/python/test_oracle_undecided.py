@@ -3,6 +3,10 @@ import pytest
 import torch
 from oracle_world import module, request, session, tried  # noqa
 
+from kernelwright._engine import wire
+from kernelwright._engine.outputs import place_outputs
+from kernelwright._engine.wire import made
+
 QUANTISED = module("scale = x.abs().amax(-1, keepdim=True) * (1 / 32767)\n        "
                    "return torch.round(x / scale).to(torch.int16)", "[torch.randn(64, 512)]")
 EIGHT_BITS = module("return (x * 3.0).to(torch.float8_e4m3fn)",
@@ -138,3 +142,26 @@ def test_a_quantisation_of_eight_bit_inputs_may_be_either(session):
     session.prepare(request(), source)
     found = tried(session, lambda inputs, _: torch.round(inputs[0].float() * (3e4 / inputs[1])).to(torch.int32))
     assert found.right and "where rounding decides" in found.findings[0]
+
+
+
+def in_blocks(x):
+    """round(cumsum(x) / 0.037) * 0.037 with the sums of blocks of 16 added up first."""
+    blocks = x.reshape(x.shape[0], -1, 16)
+    ends = blocks.sum(-1).cumsum(-1)
+    sums = blocks.cumsum(-1) + torch.nn.functional.pad(ends, (1, 0))[:, :-1, None]
+    return torch.round(sums.reshape(x.shape) / 0.037) * 0.037
+
+
+def test_a_step_on_a_family_may_be_either(session):
+    session.prepare(request(varied=True), module("return torch.round(x.cumsum(-1) / 0.037) * 0.037", "[torch.randn(64, 256)]"))
+    judged, differ = [], 0
+    for seed in range(24):
+        arena, _ = session.draw_family(made(wire.DrawT, trial=1, seed=seed, family="negated"))
+        if arena is None:
+            continue
+        x = arena.tensor(session._task.plan.input_refs[0]).clone()
+        outputs = place_outputs(in_blocks(x), arena, session._task.plan.outputs_offset)
+        judged.append(session.judge(made(wire.JudgeT, trial=1, seed=seed, family="negated", outputs=outputs, outputsOnly=True)))
+        differ += int((in_blocks(x) - session._task.reference.call([x], 1)).abs().max() > 0.03)
+    assert differ and all(each.right for each in judged)

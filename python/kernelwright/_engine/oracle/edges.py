@@ -30,7 +30,7 @@ def drawn(task, family, seed):
             if isinstance(exc, TaskFault):  # memory may be there the next time
                 task.without_edges.add(family)
     found = task.varied(family, seed)
-    answer = examined(task, found.values, seed, families.room_of(family))
+    answer = examined(task, found.values, seed, families.room_of(family), families.asks_for_finite_values(family))
     if answer.imprecise:
         found = found._replace(words=f"{found.words} ({NOT_COMPARED}: {answer.imprecise})")
     return found, answer[:2]

@@ -18,7 +18,8 @@ from .traits import CHOSEN, KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 
 SPIKES = 4096        # one value in so many
 LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
-FAINT = 2.0 ** -12   # of a range that begins near zero: what is left of it in faint rows
+FAINT = 2.0 ** -12   # what is left of faint rows, and of a range that begins near zero
+LARGEST_HALF = 4096.0  # of float16, a sixteenth of what it holds
 GIVEN = "given"  # the task's own inputs, judged like a family; never offered, and asked for at other shapes
 
 
@@ -33,6 +34,10 @@ class Family(NamedTuple):
     zeroed: tuple | None = None  # in place of `normal`, with rows of zeros too
     faint: tuple | None = None   # in place of `within`, with rows near zero too
     signed: tuple | None = None  # in place of `within`, on both sides of zero
+    emptied: tuple | None = None  # in place of `probabilities`, with zeros too
+    half: tuple | None = None    # in place of `normal` in float16, up to where squares and sums overflow
+    is_apart: bool = False   # for two tensors or more that look normal
+    finite: bool = False     # only NaN and infinity are refused
     is_beyond: bool = False  # scaled to the reference's rare branches
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
@@ -53,6 +58,15 @@ def _scale(factor):
 
 def _shift(sigmas):
     return lambda values, traits, _: values.add_(sigmas * traits.sigma)
+
+
+def _shift_apart(sigmas):
+    """Every second tensor to the other side."""
+    return lambda values, traits, _: values.add_(sigmas * (traits.side or 1) * traits.sigma)
+
+
+def _scale_to_largest(values, *_):
+    values.mul_(LARGEST_HALF / values.abs().max().clamp(min=1.0))
 
 
 def _cube(values, traits, _):
@@ -109,6 +123,8 @@ def _empty_places(values, generator):
 
 def _scale_and_empty_rows(values, traits, generator):
     _scale_rows(values, traits, generator)
+    faint = torch.empty((*values.shape[:-1], 1), dtype=torch.bool, device=values.device).bernoulli_(1 / 8, generator=generator)
+    values.mul_(torch.where(faint, FAINT, 1.0).to(values.dtype))
     values.masked_fill_(_empty_places(values, generator), 0)
 
 
@@ -138,8 +154,13 @@ def _scale_beyond(values, traits, generator):
     values.mul_(torch.tensor(traits.beyond, dtype=values.dtype, device=values.device)[chosen])
 
 
-def _sort(values, *_):
+def _sort(values, _, generator):
+    """A random half of the rows ascends, the others descend; a vector does either."""
     values.copy_(values.sort(-1).values)
+    if values.dim() > 1:
+        values.copy_(torch.where(_rows(values, generator), values, values.flip(-1)))
+    elif torch.rand((), generator=generator, device=values.device) < 0.5:
+        values.copy_(values.flip(-1))
 
 
 def _repeat(values, *_):
@@ -203,6 +224,16 @@ def _sharper_rows(values, traits, generator):
     _normalised(values, traits, torch.where(_rows(values, generator, traits.sum_dim), 3.0, 1.0).to(values.dtype))
 
 
+def _empty_probabilities(values, traits, generator):
+    """An eighth of the values is zero, and some rows have one value alone. The largest of each row stays."""
+    _sharper_rows(values, traits, generator)
+    largest = values == values.amax(traits.sum_dim, keepdim=True)
+    drop = torch.empty(values.shape, dtype=torch.bool, device=values.device).bernoulli_(1 / 8, generator=generator)
+    alone = torch.empty_like(values.narrow(traits.sum_dim, 0, 1), dtype=torch.bool).bernoulli_(1 / 8, generator=generator)
+    values.masked_fill_((drop | alone) & ~largest, 0)
+    _normalised(values, traits, 1.0)
+
+
 def _sort_rows_of_probabilities(values, traits, _):
     values.copy_(values.sort(traits.sum_dim).values)
 
@@ -227,16 +258,19 @@ def _unfix(values, traits, generator):
 FAMILIES = {
     "mostly_high": Family(chosen=choices.HIGH),
     "shifted_4": Family(("shifted by 4 σ", _shift(4)), each_alone=True),
+    "lowered_4": Family(("shifted by -4 σ", _shift(-4)), each_alone=True),
     "rare_branch": Family(is_beyond=True),
     "mostly_low": Family(chosen=choices.LOW),
     "region": Family(("one contiguous region scaled by 8", _scale_part), ("one contiguous region lowered", _low_part)),
     "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
-                        ("made much sharper", _sharper(4)), each_alone=True),
+                        ("made much sharper", _sharper(4)), each_alone=True,
+                        half=(f"scaled up to {LARGEST_HALF:g}", _scale_to_largest)),
     "some_rows": Family(("half of the rows scaled by 8", _scale_rows), ("half of the rows lowered", _low_rows),
                         ("half of the rows made sharper", _sharper_rows),
-                        zeroed=("half of the rows scaled by 8, some zero", _scale_and_empty_rows),
+                        zeroed=("half of the rows scaled by 8, some zero or near it", _scale_and_empty_rows),
                         faint=("half of the rows lowered, some to near zero", _lower_and_dim_rows),
-                        signed=("half of the rows lowered, half negated", _lower_and_negate_rows)),
+                        signed=("half of the rows lowered, half negated", _lower_and_negate_rows),
+                        emptied=("half of the rows made sharper, some values zero", _empty_probabilities)),
     "spiked": Family(("one value in 4,096 scaled by 60", _spike),
                      ("lowered, with one value in 4,096 at its upper end", _high_spikes)),
     "sparse": Family(("95% zeros", _thin), ("95% lowered to near its lower end", _mostly_low)),
@@ -248,7 +282,8 @@ FAMILIES = {
                           room=4.0),  # long parts of a sum have one sign, and cancel in the end
     "reduced_16": Family(("divided by 16", _scale(1 / 16)), ("lowered towards its lower end", _towards_low(1 / 16)),
                          ("made flatter", _sharper(1 / 4)), each_alone=True),
-    "shifted_2": Family(("shifted by 2 σ", _shift(2)), each_alone=True),
+    "shifted_apart": Family(("shifted by 4 σ, every second one by -4 σ", _shift_apart(4)), each_alone=True, is_apart=True),
+    "far_below": Family(("shifted by -128 σ, every second one by 128 σ", _shift_apart(-128)), each_alone=True, finite=True),
     "negated": Family(("negated", _scale(-1)), ("mirrored within its range", _mirror), each_alone=True),
     "constant_rows": Family(("with constant rows", _repeat), ("with constant rows", _repeat),
                             ("made uniform", _uniform), moves_zeros=True, reported_only=True),
@@ -274,6 +309,11 @@ def reported_only(name):
 def room_of(name):
     """The factor of this family's limits."""
     return 1.0 if name == GIVEN else FAMILIES[name].room
+
+
+def asks_for_finite_values(name):
+    """Whether this family compares no values."""
+    return name != GIVEN and FAMILIES[name].finite
 
 
 def changes_integers(name):
@@ -322,8 +362,14 @@ def _change(traits, name, edges=False):
         return None
     if family.is_beyond:
         return _beyond(traits) if traits.kind == NORMAL and traits.beyond else None
+    if family.is_apart and traits.side == 0:
+        return None
     if edges and traits.rows and traits.kind == NORMAL and family.zeroed:
         return family.zeroed
+    if edges and traits.kind == NORMAL and family.half and traits.dtype is torch.float16:
+        return family.half
+    if edges and traits.kind == PROBABILITIES and family.emptied:
+        return family.emptied
     if edges and traits.sides and traits.low >= 0 and traits.kind == WITHIN and family.signed:
         return family.signed
     if edges and traits.rows and traits.from_zero and traits.kind == WITHIN and family.faint:

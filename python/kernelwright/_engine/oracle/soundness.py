@@ -45,17 +45,20 @@ class Answer(NamedTuple):
     imprecise: str = ""  # why values are not compared, but only whether they are finite
 
 
-def examined(task, inputs, seed, room=1.0):
-    """The Answer of the reference, with limits that are larger by the factor `room`; raises Unsound."""
+def examined(task, inputs, seed, room=1.0, finite=False):
+    """The Answer of the reference, with limits that are larger by the factor `room`; raises Unsound.
+
+    With `finite` its real numbers need only be finite.
+    """
     versions = [each._version for each in drawing.tensors_in(inputs)]
     with blame("the reference raised", task.task.code.file):
-        found = _examined(task, inputs, seed, room)
+        found = _examined(task, inputs, seed, room, finite)
     if versions != [each._version for each in drawing.tensors_in(inputs)]:
         raise Unsound("the reference changes an input that it leaves as it is otherwise")
     return found
 
 
-def _examined(task, inputs, seed, room):
+def _examined(task, inputs, seed, room, finite_alone):
     with guarded(task.device):
         exact = _wide(task.reference, inputs, seed)
     own = task.reference.call(inputs, seed)
@@ -72,9 +75,11 @@ def _examined(task, inputs, seed, room):
         losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
         changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference") for pair in beside]
     except Imprecise as why:
-        if not is_coarse:
+        if not is_coarse and not finite_alone:
             raise
         return _finite_alone(own, leaves, beside, why)
+    if finite_alone:
+        return _finite_alone(own, leaves, beside, Imprecise("values are not compared so far from zero"))
     names = names_of(own, task.reference.named)
     found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
                    task.error_units[name].value if name in task.error_units else None, room)

@@ -47,6 +47,7 @@ class Traits:
     sides: bool = False      # the reference asks on which side of a bound its values are, and does nothing else with them
     clipped: bool = False    # between two bounds, at which values lie
     beyond: tuple = ()       # scales that lead to rare branches of the reference
+    side: int = 0            # 1 and -1 in turns where several tensors look normal
     differs: bool = False    # between seeds
     seen: choices.Choices | None = None  # of integers and masks that differ
     fixed: bool = False      # it is kept, and no draw differs
@@ -90,6 +91,9 @@ def learned(*draws):
     found = units(draws[0])
     for unit in found:
         _learn(unit, draws)
+    normal = [unit for unit in found if unit.traits.kind == NORMAL]
+    for at, unit in enumerate(normal if len(normal) > 1 else ()):
+        unit.traits.side = 1 if at % 2 == 0 else -1
     if len(draws) > 2:
         _learn_choices(found, draws)
         for unit in found:

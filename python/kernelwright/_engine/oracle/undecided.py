@@ -15,6 +15,7 @@ from .elements import outside
 from .faults import TaskFault
 from .index_guard import guarded
 from .soundness import coarse, is_real
+from .tolerance import Sound
 from .wide import Late
 
 MOVES, ULPS = 10, 16.0          # inputs that are tried besides the given ones, and how far each value is moved at most
@@ -49,17 +50,17 @@ def settled(prepared, pristine, seed, sides, found, devices):
 class _Places:
     """The places where one output is wrong."""
 
-    def __init__(self, own, given, mask):
-        self.own, self._at = own, mask.reshape(-1).nonzero().squeeze(-1)
+    def __init__(self, own, given, mask, limits):
+        self.own, self._limits = own, limits
+        self._at = mask.reshape(-1).nonzero().squeeze(-1)
         self._given = _taken(given, self._at)
         self.left = torch.ones_like(self._at, dtype=torch.bool)  # those that no other value explained
 
-    def explain(self, other, rule):
+    def explain(self, other):
         """Notes the places where `other`, another output of the reference, has the candidate's values."""
-        limits = rule.limits(self.own.dtype) if is_real(self.own) else None
         other = _taken(other, self._at).to(self.own.dtype)
         # NaN and infinity are at the same places in every right result.
-        self.left &= outside(other, self._given, limits) | ~_finite(self._given)
+        self.left &= outside(other, self._given, self._limits) | ~_finite(self._given)
 
     def taken_over(self):
         """The reference's output with the candidate's values at the places."""
@@ -86,14 +87,15 @@ def _places(prepared, pristine, sides):
     reference, rule = prepared.reference, prepared.rule
     most, found = MOST[coarse(reference, pristine, sides[0])], {}
     for name, own, given, precise in paired(*sides, named=reference.named):
-        if precise is not None:
+        if precise is not None and not (type(precise) is Sound and precise.values is None):
             continue
-        mask = outside(own, given.data, rule.limits(own.dtype) if is_real(own) else None)
+        limits = (precise.rule(rule) if precise is not None else rule).limits(own.dtype) if is_real(own) else None
+        mask = outside(own, given.data, limits)
         count = int(mask.sum())
         if count > max(1, most * own.numel()):
             return {}
         if count:
-            found[name] = _Places(own, given.data, mask)
+            found[name] = _Places(own, given.data, mask, limits)
     return found
 
 
@@ -121,7 +123,7 @@ def _explained(prepared, pristine, seed, places):
             other = others.get(name)
             if narrowed or not isinstance(other, torch.Tensor) or other.shape != each.own.shape:
                 return False
-            each.explain(other, prepared.rule)
+            each.explain(other)
         left = sum(int(each.left.sum()) for each in places.values())
         if not left:
             return True
