@@ -110,9 +110,8 @@ constexpr std::array families{
     NamedWords{"scaled_8", {"Numbers are scaled by 8.", compare_there}},
     NamedWords{"sorted_rows", {"The numbers of each row are sorted.", compare_there}},
     NamedWords{"reduced_16", {"Numbers are divided by 16.", compare_there}},
-    NamedWords{
-        "shifted_apart",
-        {"Tensors are shifted by 4 standard deviations, every second one to the other side.", compare_there}},
+    NamedWords{"shifted_apart",
+               {"Tensors are shifted by 4 standard deviations, to either side.", compare_there}},
     NamedWords{"far_below",
                {"Numbers lie 128 standard deviations away; the result must be finite.",
                 "Subtract the maximum before exp(), and start a running maximum at -inf."}},
