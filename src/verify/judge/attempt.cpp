@@ -9,7 +9,6 @@
 #include "code/syntax/static_findings.h"
 #include "verify/judge/cpu_path.h"
 #include "verify/judge/in_process_path.h"
-#include "verify/judge/preparation.h"
 #include "verify/judge/replay_path.h"
 #include "verify/judge/sanitizers.h"
 #include "verify/judge/varied_shapes.h"
@@ -192,7 +191,7 @@ bool Attempt::is_refused_statically() {
 async::Task<> Attempt::judge() {
   const bool cpu = settings_.device == Device::cpu;
   writer_.begin(cpu ? Trust::interpreter : Trust::in_process);
-  auto prepared = co_await (cpu ? oracle_.prepare_on_cpu() : prepare_on_gpu(case_, oracle_, device_));
+  auto prepared = co_await (cpu ? oracle_.prepare_on_cpu() : oracle_.prepare_on_gpu(device_));
   if (!cpu) is_alone_ = device_.is_alone();
   if (!prepared) {
     writer_.end(prepared.error());
@@ -327,8 +326,7 @@ async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& rep
   StageTimer timer(case_, Stage::replay);
   // A family takes several copies of the outputs in float64, and the memory of the reference's replays with
   // it.
-  const bool lacks_room =
-      oracle_.moved_bytes() > heavy_bytes && reference_.player && !oracle_.facts().families.empty();
+  const bool lacks_room = oracle_.is_large() && reference_.player && !oracle_.facts().families.empty();
   if (lacks_room) co_await reference_.player->end();
   auto found = co_await try_families(
       {oracle_.facts().families, most_families_on_device(oracle_.moved_bytes()), is_alone_,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/core/crypto.h"
 #include "verify/judge/context.h"
@@ -18,6 +19,12 @@ namespace {
 constexpr std::uint32_t certificate_sets = 5;
 // Small inputs may have large outputs: an outer product.
 constexpr std::uint32_t halvings_for_memory = 4, most_halvings_for_memory = 16;
+constexpr std::uint64_t large_task_bytes = std::uint64_t{1} << 30;  // of inputs, weights and outputs
+// Copies of a task's inputs and outputs that an attempt holds at once: arenas, the reference's values in two
+// precisions, temporaries of both sides, the state of replays. The oracle alone has held 3.5 (measured on an
+// H200).
+constexpr double buffers_of_a_task = 10;
+constexpr int most_preparations = 3;
 constexpr std::chrono::seconds version_limit{30};  // a reference may not end at sizes that its task never has
 
 }  // namespace
@@ -132,6 +139,55 @@ async::Task<Outcome<>> OracleSide::prepare_on_cpu() {
       blame->error = fmt::format("the reference finds no memory within --memory, {} MiB: {}",
                                  case_.settings.memory_bytes >> 20, blame->error);
   co_return prepared;
+}
+
+namespace {
+
+bool is_out_of_memory(const Ended& ended) {
+  const auto* blame = std::get_if<Blame>(&ended);
+  return blame != nullptr && blame->fault == Fault::infrastructure && blame->error.contains("out of memory");
+}
+
+std::size_t shares_needed(const Context& context, const DeviceShare& device, std::uint64_t moved_bytes) {
+  if (context.device_bytes == 0) return device.size();
+  const double share_bytes = static_cast<double>(context.device_bytes) / static_cast<double>(device.size());
+  const double shares = std::ceil(buffers_of_a_task * static_cast<double>(moved_bytes) / share_bytes);
+  return static_cast<std::size_t>(std::clamp(shares, 1.0, static_cast<double>(device.size())));
+}
+
+}  // namespace
+
+bool OracleSide::is_large() const {
+  return moved_bytes() > large_task_bytes;
+}
+
+// The shares that a preparation calls for; none: it can stay as it is.
+std::optional<std::size_t> OracleSide::more_shares_for(const Outcome<>& prepared,
+                                                       const DeviceShare& device) const {
+  if (!prepared) return is_out_of_memory(prepared.error()) ? std::optional(device.size()) : std::nullopt;
+  // Outputs are as large as inputs in most large tasks.
+  if (needed_bytes_ > 0) return shares_needed(case_.context, device, 2 * needed_bytes_);
+  return is_large() ? std::optional(shares_needed(case_.context, device, moved_bytes())) : std::nullopt;
+}
+
+async::Task<Outcome<>> OracleSide::prepare_on_gpu(DeviceShare& device) {
+  for (int round = 0;; ++round) {
+    auto prepared = co_await prepare(round == 0 && !device.has_all() ? large_task_bytes : 0, 0);
+    const std::optional<std::size_t> shares = more_shares_for(prepared, device);
+    const bool had_all = round > 0 && !prepared && device.has_all();
+    if (!shares || had_all || round == most_preparations - 1) co_return prepared;
+    retire();
+    const bool is_complete = prepared && needed_bytes_ == 0;
+    if (!is_complete) co_await end_process();
+    const bool has_room = device.widen(*shares);
+    if (!has_room) {
+      if (is_complete) co_await end_process();
+      co_await device.wait_for_several(*shares);
+    }
+    if (*shares > 1 || !prepared) co_await case_.context.oracles.end_idle();
+    if (has_room && is_complete) co_return prepared;
+    if (auto renewed = co_await renew(); !renewed) co_return renewed;
+  }
 }
 
 async::Task<Outcome<wire::PreparedT>> OracleSide::prepare_version(std::string version,

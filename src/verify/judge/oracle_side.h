@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "verify/judge/blame.h"
@@ -21,13 +22,16 @@ class OracleSide {
   // Asks for no families of inputs from now on.
   void give_up_varied_inputs() { varied_ = false; }
   bool varies_inputs() const { return varied_ && case_.settings.varied_inputs; }
-  // Prepares the task within these limits and forgets an earlier preparation. On a GPU nothing is made
-  // smaller: a larger task is not prepared, and needed_bytes() has the bytes of its inputs and weights.
+  // Prepares the task within these limits and forgets an earlier preparation.
   async::Task<Outcome<>> prepare(std::uint64_t max_bytes, std::uint32_t halvings);
-  std::uint64_t needed_bytes() const { return needed_bytes_; }
   // Without a GPU: at shapes that an interpreter can afford, if the settings allow smaller ones, and at
   // smaller ones again while the reference finds no memory for its outputs.
   async::Task<Outcome<>> prepare_on_cpu();
+  // On a GPU: with the device's shares whose memory the task needs. `device` holds one share, and afterwards
+  // all of these. A large task retires the oracle. While it waits for shares it holds no memory, or several
+  // that wait would fill the device. Its inputs tell before it is prepared; its outputs, or a lack of memory,
+  // afterwards.
+  async::Task<Outcome<>> prepare_on_gpu(DeviceShare& device);
   // Prepares a version of the task at other sizes, for calls of the candidate until the end of the attempt:
   // the replays of the task's reference are void, and facts() and spec() remain the task's own.
   async::Task<Outcome<wire::PreparedT>> prepare_version(std::string version, std::uint64_t max_bytes);
@@ -68,6 +72,7 @@ class OracleSide {
   const wire::PreparedT& facts() const { return facts_; }
   const wire::CallSpecT& spec() const { return spec_; }
   std::uint64_t moved_bytes() const { return spec_.input_bytes + spec_.output_bytes; }
+  bool is_large() const;  // it needs more memory than a share of the device has
   int call_spec() const { return call_spec_.get(); }
   std::uint32_t halvings() const { return halvings_; }
   bool is_retired() const { return retired_; }
@@ -76,14 +81,15 @@ class OracleSide {
 
  private:
   wire::PrepareT request_for(std::uint64_t max_bytes, std::uint32_t halvings) const;
+  std::optional<std::size_t> more_shares_for(const Outcome<>& prepared, const DeviceShare& device) const;
   async::Task<Outcome<wire::JudgedT>> judged(wire::JudgeT request);
 
   Case case_;
   engine::OraclePool::Taken oracle_;
   bool retired_ = false;
   bool varied_ = true;
-  bool lacked_memory_ = false;  // in the last preparation
-  std::uint64_t needed_bytes_ = 0;
+  bool lacked_memory_ = false;      // in the last preparation
+  std::uint64_t needed_bytes_ = 0;  // of a task that was too large for the last preparation; else 0
   wire::PreparedT facts_;
   Fd call_spec_;
   wire::CallSpecT spec_;

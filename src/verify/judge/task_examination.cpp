@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "verify/judge/preparation.h"
 #include "verify/judge/protocol.h"
 #include "verify/judge/varied_inputs.h"
 #include "verify/judge/varied_shapes.h"
@@ -87,7 +86,7 @@ async::Task<TaskCertificate> TaskExamination::run() {
 
 // Nothing is interpreted here, so that weights may be larger than those of a verdict without a GPU.
 async::Task<Outcome<>> TaskExamination::prepare() {
-  if (settings_.device != Device::cpu) co_return co_await prepare_on_gpu(case_, oracle_, device_);
+  if (settings_.device != Device::cpu) co_return co_await oracle_.prepare_on_gpu(device_);
   auto prepared = co_await oracle_.prepare_on_cpu();
   if (!is_too_large_here(prepared)) co_return prepared;
   // Sizes that depend on each other cannot be halved alone: the reference raises, and fewer are halved.

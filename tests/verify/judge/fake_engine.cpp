@@ -118,6 +118,19 @@ std::vector<Fd> files(std::initializer_list<std::string_view> contents) {
 
 }  // namespace
 
+React replays(std::function<void(const wire::ReplayT& how, wire::ReplayedT& facts)> change) {
+  return [=](const wire::BodyUnion& asked, Reaction& usual) {
+    if (usual.answer.type == Body::Replayed) change(*asked.AsReplay(), *usual.answer.AsReplayed());
+  };
+}
+
+React each_takes(double ms) {
+  return replays([=](const wire::ReplayT& how, wire::ReplayedT& facts) {
+    facts.device_ms = ms * how.repeats;
+    facts.host_ms = facts.device_ms;
+  });
+}
+
 React fails(std::string stage, std::string error_class, std::string error) {
   return [=](const wire::BodyUnion&, Reaction& usual) {
     wire::FailedT failed;

@@ -44,6 +44,10 @@ React says(std::function<void(Answer&)> change) {
       change(*static_cast<Answer*>(usual.answer.value));
   };
 }
+// A change of each replay's result.
+React replays(std::function<void(const wire::ReplayT& how, wire::ReplayedT& facts)> change);
+// The durations of all replays, those of the reference included, by both clocks.
+React each_takes(double ms);
 React fails(std::string stage, std::string error_class, std::string error);
 React ends(Ending ending);
 React dies(int signal, bool in_launch = false);

@@ -11,7 +11,7 @@ LEAST_PART = 11  # of a size that a number divides, such as channels in groups
 MOST_PARTS = 4
 GAP = 17  # more than twice NEAR: a neighbour of one size is no neighbour of another
 RESERVED = 100  # the index that losses ignore is -100
-ROUND = 5  # characters at most of a source's own constant, such as 0.01 or 0.025, which the sum of two sizes may divide 1 by
+ROUND = 5  # characters: a number as short as 0.01 or 0.025 is a constant of the source, whatever 1 / (a + b) is
 NEAR = 8  # shifts, paddings and last positions differ from a size by so much at most
 
 

@@ -121,7 +121,7 @@ def _empty_places(values, generator):
     return found
 
 
-def _scale_and_empty_rows(values, traits, generator):
+def _scale_dim_and_empty_rows(values, traits, generator):
     _scale_rows(values, traits, generator)
     faint = torch.empty((*values.shape[:-1], 1), dtype=torch.bool, device=values.device).bernoulli_(1 / 8, generator=generator)
     values.mul_(torch.where(faint, FAINT, 1.0).to(values.dtype))
@@ -267,7 +267,7 @@ FAMILIES = {
                         half=(f"scaled up to {LARGEST_HALF:g}", _scale_to_largest)),
     "some_rows": Family(("half of the rows scaled by 8", _scale_rows), ("half of the rows lowered", _low_rows),
                         ("half of the rows made sharper", _sharper_rows),
-                        zeroed=("half of the rows scaled by 8, some zero or near it", _scale_and_empty_rows),
+                        zeroed=("half of the rows scaled by 8, some zero or near it", _scale_dim_and_empty_rows),
                         faint=("half of the rows lowered, some to near zero", _lower_and_dim_rows),
                         signed=("half of the rows lowered, half negated", _lower_and_negate_rows),
                         emptied=("half of the rows made sharper, some values zero", _empty_probabilities)),
