@@ -110,6 +110,31 @@ def test_a_conversion_to_integers_orders_none(session, forward):
     assert not drawn(session, "mostly_low")[1].dropped
 
 
+LEVELS = "return (x / x.abs().amax(-1, keepdim=True) * 10000).round().to(torch.int32)"
+STEPS = "return (x.softmax(-1) * 4000).round().to(torch.int32)"
+
+
+@pytest.mark.parametrize("forward, why", [
+    (LEVELS, ""),
+    (LEVELS + ", x.argsort(-1)", "values that must be equal"),         # places are no steps
+    (LEVELS.replace("10000", "1e6"), "values that must be equal"),     # too many are undecided
+    (LEVELS + " * 2", "values that must be equal")])                   # steps of two
+def test_some_integers_that_rounding_decides_are_granted(session, forward, why):
+    prepared(session, module(forward, "[torch.randn(64, 512)]"))
+    arena, reply = drawn(session, "scaled_8")
+    assert (arena is None) == bool(why) and why in (reply.dropped or "")
+
+
+@pytest.mark.parametrize("function, right", [
+    (lambda x: (x.softmax(-1) * 4000).round().to(torch.int32), True),
+    (lambda x: (x.softmax(-1) * (4000 * (1 + 2e-7))).round().to(torch.int32), True),
+    (lambda x: (x.softmax(-1) * (4000 * (1 + 2e-5))).round().to(torch.int32), False),
+    (lambda x: (x.exp() / x.exp().sum(-1, keepdim=True) * 4000).round().to(torch.int32), False)])
+def test_other_integers_of_such_a_draw_are_wrong(session, function, right):
+    prepared(session, module(STEPS, "[torch.randn(64, 512)]"))
+    assert answered(session, function, "scaled_60").right == right
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_draw_beyond_the_range_that_was_learned_is_sound(session, seed):
     prepared(session, module("return x + y * 2", "[torch.randn(64, 16), torch.randn(64, 16) * 2 + 1]",

@@ -4,6 +4,8 @@ import torch
 from oracle_world import module, request, session, tried  # noqa
 
 from kernelwright._engine import wire
+from kernelwright._engine.oracle import undecided
+from kernelwright._engine.oracle.wide import widely
 from kernelwright._engine.outputs import place_outputs
 from kernelwright._engine.wire import made
 
@@ -14,6 +16,16 @@ EIGHT_BITS = module("return (x * 3.0).to(torch.float8_e4m3fn)",
 MASK = module("return (x @ x.T).sum(-1) > 0.0", "[torch.randn(64, 512)]")
 LARGEST = module("return x.argmax(-1)", "[torch.randint(40, (64, 512)).float() / 7]")
 HALVES = module("return torch.round(x).to(torch.int16)", "[torch.randint(-40, 40, (64, 512)) / 2]")
+
+
+# Nearly all of a row is its first share, which float32 rounds to one.
+SHARES = module("return (x.softmax(-1) * 65535.0).to(torch.int32)",
+                "[torch.cat([torch.full((4096, 1), 20.0), torch.randn(4096, 3)], 1)]")
+
+
+def shares_by_exact_sums(x):
+    power = torch.exp(x - x.amax(-1, keepdim=True))
+    return (power * (65535.0 / power.double().sum(-1, keepdim=True).float())).to(torch.int32)
 
 
 def by_reciprocal(x):
@@ -43,6 +55,24 @@ def test_a_quantised_value_between_two_steps_may_be_either(session):
     found = tried_on(session, QUANTISED, by_reciprocal)
     assert found.right and len(found.findings) == 1
     assert "some values differ where rounding decides" in found.findings[0] and found.findings[0].startswith("output: ")
+
+
+def test_a_value_that_rounding_inside_decides_may_be_either(session):
+    found = tried_on(session, SHARES, shares_by_exact_sums)
+    assert found.right and "results inside" in found.findings[0]
+
+
+@pytest.mark.parametrize("forward, stays", [
+    ("x.exp() + x.exp()", False), ("x.softmax(-1)", False), ("x.mul_(3.0)", False), ("x.clamp(0.3, 0.4)", True),
+    ("x.sort(-1).values", True), ("x.round()", True), ("(x.round() * 2.0).sum(-1)", True)])
+def test_results_of_operators_that_round_are_moved(forward, stays):
+    x = torch.rand(64, 8, dtype=torch.float64)
+    moves = undecided._Moves(5, 1)
+    with widely(10.0, moves.of_result):
+        found = eval(forward, {"x": x.clone()})
+    plain = eval(forward, {"x": x.clone()})
+    assert torch.equal(found, plain) == stays
+    assert torch.allclose(found, plain, rtol=3 * undecided.ULPS * 2.0 ** -23, atol=0.0)
 
 
 def test_an_equal_result_has_no_such_finding(session):

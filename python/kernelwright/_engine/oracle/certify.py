@@ -129,7 +129,7 @@ def _distances(world, why):
     if why:
         return {at: _Distances(why=why) for at in leaves}
     units = traits.learned(*(drawing.tensors_in(each) for each in world.draws[:2]))
-    beside, _ = _wide(world, lambda: soundness.moved(world.draws[0], units, world.seeds[0], False))
+    beside, _ = _wide(world, lambda: soundness.moved(world.draws[0], units, world.seeds[0], 0.0))
     is_coarse = soundness.coarse(world.task.reference, world.draws[0], own)
     return {at: _measured(each, exact[at], beside and beside[at], is_coarse) for at, each in leaves.items()}
 

@@ -131,11 +131,14 @@ class Reference:
         """Free the weights in float64; a later call in float64 makes them again."""
         self._exact = None
 
-    def call_wide(self, inputs, seed, limit_s):
-        """(the outputs in float64, the operator that computed in less all the same or ""): conversions inside are widened."""
+    def call_wide(self, inputs, seed, limit_s, moved=None):
+        """(the outputs in float64, the operator that computed in less all the same or ""): conversions inside are widened.
+
+        `moved` changes the results of operators that round.
+        """
         exact = self._in_float64()
         inputs = _widened(drawing.cloned(inputs) if self.changes_inputs else inputs)
-        with widely(limit_s) as mode:
+        with widely(limit_s, moved) as mode:
             return self._run(*exact, inputs, seed, False), mode.narrowed
 
     def probe(self, inputs, seed):

@@ -27,6 +27,10 @@ LIMIT_S = 20.0       # of one run in float64
 LEAST_ULP, COARSEST_ULP = 2.0 ** -23, 2.0 ** -7  # of the moves of inputs; 8-bit floats move by less than their ulp
 ROOM = 1 / 16        # of the largest number of an output's dtype, up to which its values are surely finite
 TIE = 1e-6           # by which equal integers differ at most where their order is examined
+JUMPS = 1 / 200      # of an output: integers or booleans that rounding may decide; undecided.py grants each of twice as many
+ORDERED, COUNTED = 1.0, 2.0 ** -40  # ulps by which zeros are moved: where numbers are ordered; where integers are given alone,
+# so little that an epsilon beside them stays the larger
+_OWN_LOSS, _ONE_ULP = "its own precision and float64 differ", "one ulp of the inputs makes a difference"
 
 
 class Unsound(TaskFault):
@@ -68,18 +72,19 @@ def _examined(task, inputs, seed, room, finite_alone):
     if not all(finite(each) for pair in leaves for each in pair if isinstance(each, torch.Tensor)):
         raise Unsound("the reference's outputs are not finite")
     is_coarse = coarse(task.reference, inputs, own)
-    ties = task.orders or any(isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool
-                              for each, _ in leaves)
+    ties = ORDERED if task.orders else COUNTED if any(
+        isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool for each, _ in leaves) else 0.0
     beside = _paired(exact, _wide(task.reference, moved(inputs, task.units, seed, ties), seed))
+    jumps = 0.0 if task.orders or task.is_large else JUMPS  # among equal numbers, an order decides more than rounding does
     try:
-        losses = [_distance(*pair, LOSS[is_coarse], "its own precision and float64 differ") for pair in leaves]
-        changes = [_distance(*pair, SENSITIVITY[is_coarse], "one ulp of the inputs makes a difference") for pair in beside]
+        losses = [_distance(*pair, LOSS[is_coarse], _OWN_LOSS, jumps) for pair in leaves]
+        changes = [_distance(*pair, SENSITIVITY[is_coarse], _ONE_ULP, jumps) for pair in beside]
     except Imprecise as why:
         if not is_coarse and not finite_alone:
             raise
-        return _finite_alone(own, leaves, beside, why)
+        return _finite_alone(own, leaves, beside, why, jumps)
     if finite_alone:
-        return _finite_alone(own, leaves, beside, Imprecise("values are not compared so far from zero"))
+        return _finite_alone(own, leaves, beside, Imprecise("values are not compared so far from zero"), jumps)
     names = names_of(own, task.reference.named)
     found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
                    task.error_units[name].value if name in task.error_units else None, room)
@@ -88,15 +93,15 @@ def _examined(task, inputs, seed, room, finite_alone):
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]))
 
 
-def _finite_alone(own, leaves, beside, why):
+def _finite_alone(own, leaves, beside, why, jumps):
     """The Answer for outputs of which only being finite is asked; raises `why` where it does not surely follow.
 
-    Outputs that are no real numbers have to be equal all the same.
+    Outputs that are no real numbers have to be equal all the same, but for the share `jumps`.
     """
     for (each, exact), (_, other) in zip(leaves, beside):
         if not isinstance(each, torch.Tensor) or not is_real(each):
-            _distance(each, exact, 0.0, "its own precision and float64 differ")
-            _distance(exact, other, 0.0, "one ulp of the inputs makes a difference")
+            _distance(each, exact, 0.0, _OWN_LOSS, jumps)
+            _distance(exact, other, 0.0, _ONE_ULP, jumps)
         elif not all(_largest(one) <= ROOM * torch.finfo(each.dtype).max for one in (each, exact, other)):
             raise why
     found = [AnyFinite() if isinstance(each, torch.Tensor) and is_real(each) else None for each, _ in leaves]
@@ -134,8 +139,11 @@ def coarse(reference, inputs, own):
     return reference.tf32 or any(is_real(each) and each.dtype.itemsize <= (4 if each.is_complex() else 2) for each in tensors)
 
 
-def _distance(first, second, share, what):
-    """The largest distance of two outputs, at most this share of their root mean square, or one ulp of the largest value."""
+def _distance(first, second, share, what, jumps):
+    """The largest distance of two outputs, at most this share of their root mean square, or one ulp of the largest value.
+
+    Of integers and booleans, the share `jumps` may differ, by one.
+    """
     if not isinstance(first, torch.Tensor):
         if not _equal(first, second):
             raise Unsound(f"{what}, in a number among the outputs")
@@ -143,7 +151,7 @@ def _distance(first, second, share, what):
     if not isinstance(second, torch.Tensor) or first.shape != second.shape:
         raise Unsound(f"{what}, in a shape of the outputs")
     if not is_real(first):
-        if not torch.equal(first, second):
+        if not torch.equal(first, second) and not _are_jumps(first, second, jumps):
             raise Unsound(f"{what}, in values that must be equal")
         return 0.0
     found, size = difference(first, second, lambda magnitude: torch.full_like(magnitude, math.inf)), rms(second)
@@ -154,24 +162,31 @@ def _distance(first, second, share, what):
     return found.max_abs
 
 
+def _are_jumps(first, second, share):
+    differ = (first != second).sum().item()
+    return differ <= share * first.numel() and (first.long() - second.long()).abs().max().item() <= 1
+
+
 def _equal(first, second):
     if isinstance(first, float) and isinstance(second, float):
         return math.isfinite(first) and abs(first - second) <= PLAIN_ERROR * max(1.0, abs(first))
     return type(first) is type(second) and first == second
 
 
-def moved(inputs, units, seed, breaks_ties):
-    """The inputs with each real number one ulp away, up or down at random; with `breaks_ties` zeros, too, by a little, and
-    whole numbers in floats."""
+def moved(inputs, units, seed, ties):
+    """The inputs with each real number one ulp away, up or down at random.
+
+    With `ties`, zeros are moved, too, by that share of an ulp of σ at most, and whole numbers in floats.
+    """
     tensors, replaced = drawing.tensors_in(inputs), {}
     generator = torch.Generator(tensors[0].device if tensors else "cpu").manual_seed(of_family(seed, "one ulp"))
     with torch.no_grad():
         for unit in units:
-            if unit.traits.kind not in REAL and not (breaks_ties and _is_float_choice(unit.traits)):
+            if unit.traits.kind not in REAL and not (ties and _is_float_choice(unit.traits)):
                 continue
             for at in unit.places:
                 if id(tensor := tensors[at]) not in replaced:
-                    replaced[id(tensor)] = _nudged(tensor, unit.traits, generator, breaks_ties)
+                    replaced[id(tensor)] = _nudged(tensor, unit.traits, generator, ties)
     return tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), inputs)
 
 
@@ -206,7 +221,7 @@ def refuse_ties(task, inputs, seed):
             raise Unsound("the order of equal integers decides an output")
 
 
-def _nudged(tensor, traits, generator, breaks_ties):
+def _nudged(tensor, traits, generator, ties):
     ulp = min(max(torch.finfo(tensor.dtype).eps, LEAST_ULP), COARSEST_ULP)
     signs = torch.empty(tensor.shape, dtype=torch.bool, device=tensor.device).bernoulli_(0.5, generator=generator)
     found = tensor.double()
@@ -216,9 +231,9 @@ def _nudged(tensor, traits, generator, breaks_ties):
         # Away from zero, so that a conversion to integers gives the same ones.
         noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
         return found.mul_(noise.mul_(ulp).add_(1))
-    if breaks_ties and traits.kind in (NORMAL, WITHIN):
+    if ties and traits.kind in (NORMAL, WITHIN):
         noise = torch.rand(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float64)
-        found = torch.where(found == 0, noise * (ulp * traits.sigma), found)
+        found = torch.where(found == 0, noise * (ties * ulp * traits.sigma), found)
     if traits.kind != WITHIN or not found.numel():
         return found.mul_(_factors(signs, ulp))
     # A value of another draw than those that were learned from may lie beyond their range.

@@ -1,8 +1,8 @@
 """Values of an output that rounding decides, such as those between two steps of a quantisation.
 
 A reference that rounds, compares or selects jumps there, and two right computations can be on different sides of the jump.
-Each wrong value is compared with those that the reference gives in float64, for its inputs and for inputs that differ by a
-few ulps of float32.
+Each wrong value is compared with those that the reference gives in float64: as it is, and where its inputs and the results of
+its operators differ by a few ulps of float32.
 """
 import time
 
@@ -18,11 +18,13 @@ from .soundness import coarse, is_real
 from .tolerance import Sound
 from .wide import Late
 
-MOVES, ULPS = 10, 16.0          # inputs that are tried besides the given ones, and how far each value is moved at most
+MOVES, ULPS = 10, 16.0          # runs besides the plain one, and how far each value is moved in them at most
 MOST = (0.01, 0.05)             # share of an output that may be undecided: in 32 bit, in 16 bit
 GIVES_UP_AFTER = 4              # moved inputs that explain no value
 LIMIT_S = 5.0                   # of all runs of the reference
 _ODD, _BITS = 0x2545F4914F6CDD1D, 20
+_COARSE = 40                    # bits of a result that its move does not depend on, so that opposite moves stay opposite
+_SHORT = (torch.float16, torch.bfloat16)
 _WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -42,8 +44,8 @@ def settled(prepared, pristine, seed, sides, found, devices):
     leaves = [places[name].taken_over() if name in places else own
               for name, own in zip(names_of(expected, reference.named), leaves, strict=True)]
     again = compare(tree_unflatten(leaves, spec), actual, prepared.rule, exact, devices, named=reference.named)
-    again.findings += [f"{name}: some values differ where rounding decides; the reference gives them too, in float64 or for "
-                       f"inputs that differ by {ULPS:g} ulps at most" for name in places]
+    again.findings += [f"{name}: some values differ where rounding decides; the reference gives them too, in float64 or where "
+                       f"inputs or results inside differ by {ULPS:g} ulps at most" for name in places]
     return again if again.right else found
 
 
@@ -117,7 +119,8 @@ def _explained(prepared, pristine, seed, places):
         if left_s <= 0:
             return False
         with guarded(prepared.device):  # a moved input may give an index beyond its dimension
-            outputs, narrowed = reference.call_wide(_moved(pristine, seed, number), seed, left_s)
+            moves = _Moves(seed, number)
+            outputs, narrowed = reference.call_wide(moves.of_inputs(pristine), seed, left_s, moves.of_result)
         others = dict(zip(names_of(outputs, reference.named), tree_flatten(outputs)[0]))
         for name, each in places.items():
             other = others.get(name)
@@ -134,26 +137,40 @@ def _explained(prepared, pristine, seed, places):
     return False
 
 
-def _moved(inputs, seed, number):
-    """The inputs in float64, each real number moved by a share of ULPS that depends on its size: equal numbers stay equal.
+class _Moves:
+    """Moves real numbers in float64 by a share of ULPS that depends on their size: equal numbers stay equal.
 
-    Number 0 are the inputs as they are. Of 1 and 2, 3 and 4, and so on, one moves each number as far up as the other down, so
-    that a value is missed only where the moves of several inputs cancel out in each pair. Tensors that 16 bits hold stay: no
-    rounding has led to a tie among their values, such as 0.5 for round().
+    Number 0 moves nothing. Of 1 and 2, 3 and 4, and so on, one moves each number as far up as the other down, so that a value
+    is missed only where several moves cancel out in each pair. Inputs that 16 bits hold stay, and so do such numbers of a
+    result: no rounding has led to a tie among them, such as 0.5 for round().
     """
-    if not number:
-        return inputs
-    salt = of_family(seed, f"undecided {(number + 1) // 2}")
-    most = ULPS * 2.0 ** -23 * (-1) ** number
 
-    def move(tensor):
-        if not tensor.is_floating_point():
+    def __init__(self, seed, number):
+        self._salt = of_family(seed, f"undecided {(number + 1) // 2}")
+        self._most = ULPS * 2.0 ** -23 * (-1) ** number if number else 0.0
+
+    def of_inputs(self, inputs):
+        def move(tensor):
+            if not tensor.is_floating_point():
+                return tensor
+            wide = tensor.double()
+            if any(bool((wide == wide.to(each)).all()) for each in _SHORT):
+                return tensor
+            return wide * self._factors(wide.abs(), 0)
+        if not self._most:
+            return inputs
+        with torch.no_grad():
+            return tree_map_only(torch.Tensor, move, inputs)
+
+    def of_result(self, tensor):
+        if not self._most or tensor.dtype != torch.float64:
             return tensor
-        wide = tensor.double()
-        if any(bool((wide == wide.to(each)).all()) for each in (torch.float16, torch.bfloat16)):
-            return tensor
-        bits = (wide.abs().view(torch.int64) ^ salt) * _ODD
+        factors = self._factors(tensor.abs(), _COARSE)
+        for each in _SHORT:
+            factors.masked_fill_(tensor == tensor.to(each), 1.0)
+        return tensor * factors
+
+    def _factors(self, size, coarse):
+        bits = ((size.view(torch.int64) >> coarse) ^ self._salt) * _ODD
         share = ((bits >> (63 - _BITS)) & ((1 << _BITS) - 1)).double() / (1 << (_BITS - 1)) - 1.0
-        return wide * (1.0 + most * share)
-    with torch.no_grad():
-        return tree_map_only(torch.Tensor, move, inputs)
+        return 1.0 + self._most * share
