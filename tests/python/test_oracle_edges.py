@@ -54,8 +54,6 @@ def test_some_rows_are_small_and_not_zero():
     _, plain, found, _ = edged(lambda: torch.randn(512, 64))
     small = (found.abs().amax(-1) < 0.01) & (found != 0).any(-1)
     assert 0 < small.sum() < 128 and not (plain.abs().amax(-1) < 0.01).any()
-    fainter = small & (found.abs().amax(-1) < 1e-5)
-    assert 0 < fainter.sum() < small.sum()
 
 
 def test_rows_near_zero_stay_within_the_range_that_was_drawn():

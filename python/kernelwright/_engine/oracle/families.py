@@ -18,7 +18,7 @@ from .traits import CHOSEN, KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 
 SPIKES = 4096        # one value in so many
 LEAST_PROBABLE = 0.05  # share of values that a sparse tensor keeps
-FAINT = 2.0 ** -12   # what is left of faint rows, twice of some, and of a range that begins near zero
+FAINT = 2.0 ** -12   # what is left of faint rows, and of a range that begins near zero
 LARGEST_HALF = 4096.0  # of float16, a sixteenth of what it holds
 GIVEN = "given"  # the task's own inputs, judged like a family; never offered, and asked for at other shapes
 
@@ -123,9 +123,8 @@ def _empty_places(values, generator):
 
 def _scale_dim_and_empty_rows(values, traits, generator):
     _scale_rows(values, traits, generator)
-    steps = torch.randint(16, (*values.shape[:-1], 1), generator=generator, device=values.device)
-    share = torch.tensor([FAINT, FAINT * FAINT] + [1.0] * 14, dtype=values.dtype, device=values.device)
-    values.mul_(share[steps])
+    faint = torch.empty((*values.shape[:-1], 1), dtype=torch.bool, device=values.device).bernoulli_(1 / 8, generator=generator)
+    values.mul_(torch.where(faint, FAINT, 1.0).to(values.dtype))
     values.masked_fill_(_empty_places(values, generator), 0)
 
 
