@@ -155,8 +155,7 @@ async::Task<> Attempt::take_device() {
 }
 
 async::Task<> Attempt::take_device_alone() {
-  co_await device_.take();
-  co_await device_.drain();
+  co_await device_.take_all();
   if (settings_.device == Device::cuda) co_await case_.context.oracles.end_idle();
   is_alone_ = device_.is_alone();
 }
@@ -315,6 +314,7 @@ async::Task<> Attempt::finish_replayed(ReplayPath& replay, InProcess& in_process
 async::Task<Outcome<FamilyAnswer>> Attempt::replay_family(CandidateReplays& replays, FamilyQuestion asked,
                                                           std::vector<std::string>& unreplayed) {
   std::string family = asked.family;
+  co_await device_.step_aside();
   auto answer = co_await replays.family(std::move(asked));
   if (answer && answer->took_another_way) unreplayed.push_back(std::move(family));
   co_return answer;
@@ -324,6 +324,7 @@ async::Task<Outcome<Attempt::Varied>> Attempt::vary_inputs(CandidateReplays& rep
   Varied varied;
   if (!oracle_.varies_inputs()) co_return varied;
   StageTimer timer(case_, Stage::replay);
+  const DeviceShare::Yielding yielding(device_);
   // A family takes several copies of the outputs in float64, and the memory of the reference's replays with
   // it.
   const bool lacks_room = oracle_.is_large() && reference_.player && !oracle_.facts().families.empty();

@@ -121,7 +121,30 @@ class DeviceShare {
     const Timeline::Span span(row_, "wait for the device");
     co_await wait_for(leases_.share());
   }
-  // Waits until no other verdict uses the device.
+  // Waits until no other verdict uses the device or its memory.
+  async::Task<> take_all() {
+    const Timeline::Span span(row_, "wait for the device alone");
+    co_await wait_for(leases_.all());
+    alone_ = static_cast<bool>(lease_);
+  }
+  // While this exists, the verdict calls step_aside() between two uses of the device.
+  class Yielding {
+   public:
+    explicit Yielding(DeviceShare& device) : device_(device) { device_.lease_.set_yielding(true); }
+    ~Yielding() { device_.lease_.set_yielding(false); }
+    Yielding(const Yielding&) = delete;
+    Yielding& operator=(const Yielding&) = delete;
+
+   private:
+    DeviceShare& device_;
+  };
+  // Lets others be timed, if nobody else uses the device.
+  async::Task<> step_aside() {
+    if (!leases_.calls_to_step_aside()) co_return;
+    const Timeline::Span span(row_, "wait while others are timed");
+    co_await wait_for(leases_.step_aside(std::move(lease_)));
+  }
+  // Waits until no other verdict uses the device. Those that stepped aside keep their memory.
   async::Task<> drain() {
     if (alone_) co_return;
     const Timeline::Span span(row_, "wait for the device alone");

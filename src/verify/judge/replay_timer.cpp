@@ -57,7 +57,9 @@ async::Task<Outcome<>> ReplayTimer::sample_all() {
   engine::Lease turn;
   if (!device_.is_alone()) {
     const Timeline::Span span(case_.row, "wait for a turn to time");
+    const DeviceShare::Yielding yielding(device_);
     turn = co_await case_.context.timing_turns.share();
+    co_await device_.step_aside();
   }
   auto limit = async::Deadline::in(replay_timing_limit);
   const auto& own = kernel_.device_ms;

@@ -20,16 +20,25 @@ struct DeviceLeases::State {
   // A grant is counted here, before the waiting coroutine resumes.
   void admit() {
     while (auto* line = next_line()) {
+      if (!fits(line->front())) {
+        if (line != &for_several || !may_pass()) return;
+        line = &for_one;
+        ++passed;
+      } else if (line == &for_several) {
+        passed = 0;
+      }
       const Request first = line->front();
-      if (held + first.shares > shares) return;
       line->pop_front();
       held += first.shares;
       first.granted->set();
     }
   }
 
+  bool fits(const Request& request) const { return held + request.shares <= shares; }
+  bool may_pass() const { return passed < shares && !for_one.empty() && fits(for_one.front()); }
+
   std::list<Request>* next_line() {
-    for (std::list<Request>* line : {&for_all, &for_several, &for_one})
+    for (std::list<Request>* line : {&for_quiet, &aside, &for_all, &for_several, &for_one})
       if (!line->empty()) return line;
     return nullptr;
   }
@@ -41,7 +50,11 @@ struct DeviceLeases::State {
 
   async::Loop& loop;
   std::size_t shares;
-  std::size_t held = 0;
+  std::size_t held = 0;          // those who stepped aside hold none
+  std::size_t yielding = 0;      // of these, by leases that step aside
+  std::size_t passed = 0;        // single shares that were given before the first request for several
+  std::list<Request> for_quiet;  // of all shares, beside the memory of those who stepped aside
+  std::list<Request> aside;
   std::list<Request> for_all;
   std::list<Request> for_several;
   std::list<Request> for_one;
@@ -84,18 +97,28 @@ struct DeviceLeases::Turn {
 };
 
 DeviceLeases::Lease::Lease(Lease&& other) noexcept
-    : leases_(std::move(other.leases_)), shares_(std::exchange(other.shares_, 0)) {}
+    : leases_(std::move(other.leases_)),
+      shares_(std::exchange(other.shares_, 0)),
+      yielding_(std::exchange(other.yielding_, false)) {}
 
 DeviceLeases::Lease& DeviceLeases::Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
   give_back();
   leases_ = std::move(other.leases_);
   shares_ = std::exchange(other.shares_, 0);
+  yielding_ = std::exchange(other.yielding_, false);
   return *this;
 }
 
 void DeviceLeases::Lease::give_back() {
+  set_yielding(false);
   if (auto leases = std::exchange(leases_, nullptr)) leases->give_back(std::exchange(shares_, 0));
+}
+
+void DeviceLeases::Lease::set_yielding(bool yielding) {
+  if (!leases_ || yielding == yielding_) return;
+  yielding_ = yielding;
+  leases_->yielding += yielding ? shares_ : -shares_;
 }
 
 DeviceLeases::DeviceLeases(async::Loop& loop, std::size_t shares)
@@ -112,9 +135,22 @@ async::Task<Lease> DeviceLeases::all() {
 }
 
 async::Task<Lease> DeviceLeases::all_instead_of(Lease lease) {
-  Turn turn(state_, state_->for_all, state_->shares);
+  Turn turn(state_, state_->for_quiet, state_->shares);
   lease.give_back();
   co_return co_await turn.wait();
+}
+
+bool DeviceLeases::calls_to_step_aside() const {
+  return !state_->for_quiet.empty() && state_->yielding == state_->held;
+}
+
+async::Task<Lease> DeviceLeases::step_aside(Lease lease) {
+  if (!calls_to_step_aside()) co_return lease;
+  Turn turn(state_, state_->aside, lease.shares());
+  lease.give_back();
+  Lease again = co_await turn.wait();
+  again.set_yielding(true);
+  co_return again;
 }
 
 bool DeviceLeases::widen(Lease& share, std::size_t shares) {

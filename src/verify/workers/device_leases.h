@@ -8,9 +8,9 @@
 
 namespace kw::engine {
 
-// Shares of one device. A lease of all shares is an exclusive one. While a lease of several or of all is
-// requested, no new single share is given; exclusive leases then follow one another, so that one drain serves
-// many timings.
+// Shares of one device. A lease of all shares is an exclusive one. While one is requested, no new share is
+// given; exclusive leases then follow one another, so that one drain serves many timings. A request for
+// several shares lets as many single ones pass as the device has, so that what is free meanwhile is used.
 class DeviceLeases {
   struct State;
 
@@ -27,12 +27,16 @@ class DeviceLeases {
     explicit operator bool() const { return leases_ != nullptr; }
     std::size_t shares() const { return leases_ ? shares_ : 0; }
 
+    // Whether the holder calls step_aside() often, and leaves the device idle meanwhile.
+    void set_yielding(bool yielding);
+
    private:
     friend class DeviceLeases;
     Lease(std::shared_ptr<State> leases, std::size_t shares) : leases_(std::move(leases)), shares_(shares) {}
 
     std::shared_ptr<State> leases_;
     std::size_t shares_ = 0;
+    bool yielding_ = false;
   };
 
   DeviceLeases(async::Loop& loop, std::size_t shares);
@@ -43,8 +47,13 @@ class DeviceLeases {
 
   // Upgrades a lease to an exclusive one. It enters the queue before it releases its shares, so that no
   // later request precedes it. Its holder keeps its device memory meanwhile, so it precedes every request for
-  // several shares.
+  // several shares. Those who stepped aside keep theirs, too.
   async::Task<Lease> all_instead_of(Lease lease);
+
+  // For a yielding lease, between two uses of the device: gives it up while exclusive leases are requested,
+  // if the other holders yield too, and takes it again before anything but them. Its holder keeps its memory.
+  async::Task<Lease> step_aside(Lease lease);
+  bool calls_to_step_aside() const;  // whether it would wait
 
   // Several shares, at most all of them, for a holder of one that needs the device memory of so many. The
   // first takes them at once if they are free and nobody waits for more than one; the second releases the

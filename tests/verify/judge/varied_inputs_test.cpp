@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "support/run_task.h"
 #include "verdict_world.h"
 #include "verify/judge/varied_inputs.h"
 
@@ -338,6 +342,29 @@ TEST(VariedReplays, ThatFaultAreFollowedByTheTimes) {
   VariedWorld world(Device::cuda);
   when_scaled(world, "replayer", Body::Replay, fails("replay", "illegal_memory_access", "a kernel faulted"));
   EXPECT_FALSE(world.run().timing.kernel_samples_ms.empty());
+}
+
+// Another verdict asks for the device alone before the first family is replayed.
+TEST(VariedReplays, StepAsideForOthersThatAreTimed) {
+  VariedWorld world(Device::cuda);
+  std::string order;
+  engine::Lease other = run_task(world.loop, world.leases.share());
+  world.loop.restart();
+  world.fake.when("oracle", Body::Draw, [&](const auto& asked, Reaction&) {
+    const std::string& family = asked.AsDraw()->family;
+    if (family.empty()) return;
+    order += family + " ";
+    if (family != "given") return;
+    boost::asio::co_spawn(
+        world.loop,
+        [](VariedWorld* in, std::string* seen, engine::Lease lease) -> async::Task<> {
+          lease = co_await in->leases.all_instead_of(std::move(lease));
+          *seen += "others ";
+        }(&world, &order, std::move(other)),
+        boost::asio::detached);
+  });
+  EXPECT_EQ(world.run().counts, true);
+  EXPECT_EQ(order, "given others scaled_60 shifted_8 ");
 }
 
 TEST(VariedReplays, WhoseRecordingsCannotBeLoadedAgainAreTheInfrastructures) {

@@ -153,13 +153,22 @@ TEST(SeveralShares, AreAtMostAllOfThem) {
   EXPECT_EQ(world.most_held, 4U);
 }
 
-TEST(SeveralShares, AreNotOvertakenBySingleOnes) {
+TEST(SeveralShares, LetSingleOnesPassThatAreFree) {
   WideWorld world;
   world.go(world.several('a', 3, 5ms));
   world.go(world.several('b', 3, 1ms));
   world.go(world.share('c', 1ms));
   world.loop.run();
-  EXPECT_EQ(world.order, "abc");
+  EXPECT_EQ(world.order, "acb");
+}
+
+TEST(SeveralShares, LetNoMorePassThanTheDeviceHas) {
+  WideWorld world;
+  world.go(world.several('a', 3, 10ms));
+  world.go(world.several('b', 4, 1ms));
+  for (char name : {'c', 'd', 'e', 'f', 'g', 'h'}) world.go(world.share(name, 3ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "acdefbgh");
 }
 
 // It keeps its memory while it waits.
@@ -181,6 +190,103 @@ TEST(SeveralShares, OfAHolderAloneAreAll) {
     EXPECT_FALSE(in->leases.has_others(lease));
   }(&world));
   world.loop.run();
+}
+
+// ---- leases that step aside
+
+struct YieldingWorld : WideWorld {
+  // Uses the device in steps of 2 ms.
+  async::Task<> yields(char name, int steps) {
+    Lease lease = co_await leases.share();
+    lease.set_yielding(true);
+    for (int step = 0; step < steps; ++step) {
+      lease = co_await leases.step_aside(std::move(lease));
+      order += name;
+      ++shared;
+      co_await async::sleep_until(async::Deadline::in(2ms));
+      --shared;
+    }
+  }
+  async::Task<> timed(char name) {
+    Lease lease = co_await leases.share();
+    co_await async::sleep_until(async::Deadline::in(1ms));
+    lease = co_await leases.all_instead_of(std::move(lease));
+    order += name;
+    alone = alone && shared == 0;
+    co_await async::sleep_until(async::Deadline::in(5ms));
+    alone = alone && shared == 0;
+  }
+};
+
+TEST(StepAside, LetsAnotherHaveTheDeviceAlone) {
+  YieldingWorld world;
+  world.go(world.yields('a', 3));
+  world.go(world.timed('X'));
+  world.loop.run();
+  EXPECT_EQ(world.order, "aXaa");
+  EXPECT_TRUE(world.alone);
+}
+
+TEST(StepAside, LetsAllWhoWaitForTheDeviceAloneGoFirst) {
+  YieldingWorld world;
+  world.go(world.yields('a', 2));
+  world.go(world.yields('b', 2));
+  world.go(world.timed('X'));
+  world.go(world.timed('Y'));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abXYab");
+  EXPECT_TRUE(world.alone);
+}
+
+TEST(StepAside, WaitsForNobodyWhileAnotherHolderDoesNotYield) {
+  YieldingWorld world;
+  world.go(world.yields('a', 3));
+  world.go(world.share('b', 20ms));
+  world.go(world.timed('X'));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abaaX");
+  EXPECT_TRUE(world.alone);
+}
+
+// Its holder needs the memory as well.
+TEST(StepAside, IsNotForRequestsOfAllShares) {
+  YieldingWorld world;
+  world.go(world.yields('a', 3));
+  world.go(world.all('X', 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "aaaX");
+}
+
+TEST(StepAside, ComesBackBeforeLaterShares) {
+  YieldingWorld world;
+  world.go(world.yields('a', 3));
+  world.go(world.timed('X'));
+  world.go([](YieldingWorld* in) -> async::Task<> {
+    co_await async::sleep_until(async::Deadline::in(4ms));  // while X has the device
+    for (char name : {'b', 'c', 'd', 'e'}) in->go(in->share(name, 20ms));
+  }(&world));
+  world.loop.run();
+  EXPECT_TRUE(world.order.starts_with("aXa")) << world.order;
+  EXPECT_TRUE(world.alone);
+}
+
+TEST(StepAside, ThatIsCancelledLeavesTheDeviceToOthers) {
+  YieldingWorld world;
+  world.go([](YieldingWorld* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    lease.set_yielding(true);
+    co_await async::sleep_until(async::Deadline::in(3ms));
+    auto waited =
+        co_await async::within(async::Deadline::in(1ms), nullptr, in->leases.step_aside(std::move(lease)));
+    EXPECT_FALSE(waited.value);
+    in->order += 'x';
+  }(&world));
+  world.go(world.timed('X'));
+  world.loop.run();
+  world.loop.restart();
+  world.go(world.all('Y', 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "XxY");
 }
 
 // A waiter that gave up does not block others.
