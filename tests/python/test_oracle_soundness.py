@@ -135,9 +135,25 @@ def test_other_integers_of_such_a_draw_are_wrong(session, function, right):
     assert answered(session, function, "scaled_60").right == right
 
 
+@pytest.mark.parametrize("forward, function, right", [
+    ("return torch.round(x * 4) / 4", lambda x: torch.round(x * 4) / 4, True),
+    ("return torch.round(x * 4) / 4", lambda x: torch.floor(x * 4 + 0.5) / 4, False),
+    ("return torch.where(x >= 0.5, x, -x)", lambda x: torch.where(x > 0.5, x, -x), False),
+    ("return (x > 0.5).to(torch.int32)", lambda x: (x >= 0.5).to(torch.int32), False)])
+def test_numbers_on_steps_show_the_side_of_a_bound(session, forward, function, right):
+    prepared(session, module(forward, "[torch.randn(64, 64)]"))
+    assert answered(session, function, "on_steps").right == right
+    assert drawn(session, "on_steps")[1].reportedOnly
+
+
+def test_numbers_on_steps_are_not_ordered(session):
+    prepared(session, module("return x.argsort(-1)", "[torch.randn(64, 64)]"))
+    assert "order of equal numbers" in drawn(session, "on_steps")[1].dropped
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_draw_beyond_the_range_that_was_learned_is_sound(session, seed):
-    prepared(session, module("return x + y * 2", "[torch.randn(64, 16), torch.randn(64, 16) * 2 + 1]",
+    prepared(session, module("return x + y * 2", "[torch.randn(64, 16), torch.randn(64, 16) + 3]",
                              parameters="self, x, y"))
     assert not drawn(session, "shifted_4", seed)[1].dropped  # it leaves y as it is drawn
 
@@ -263,7 +279,7 @@ def test_a_reason_to_drop_a_family_is_kept_and_a_lack_of_memory_is_not(session, 
     assert "not finite" in drawn(session, "scaled_60", reuse=True)[1].dropped
     calls = []
 
-    def without_memory(*_):
+    def without_memory(*_, **__):
         calls.append(1)
         raise RuntimeError("out of memory")
 

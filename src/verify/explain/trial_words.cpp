@@ -119,6 +119,7 @@ constexpr std::array families{
     NamedWords{"constant_rows", {"All numbers of a row are equal.", reported}},
     NamedWords{"in_order", {"Integers, or the places of a mask, are in order.", compare_there}},
     NamedWords{"shifted_8", {"Numbers are shifted by 8 standard deviations.", reported}},
+    NamedWords{"on_steps", {"Numbers are rounded, so that some lie exactly at a bound.", reported}},
     NamedWords{"never_varied", {"An input that no draw changes has other values.", reported}},
     NamedWords{"prime", {"Each size is a prime number, which no block divides.", other_sizes}},
     NamedWords{"larger", {"The innermost size is larger than a block.", other_sizes}},

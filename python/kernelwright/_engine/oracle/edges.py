@@ -30,7 +30,8 @@ def drawn(task, family, seed):
             if isinstance(exc, TaskFault):  # memory may be there the next time
                 task.without_edges.add(family)
     found = task.varied(family, seed)
-    answer = examined(task, found.values, seed, families.room_of(family), families.asks_for_finite_values(family))
+    answer = examined(task, found.values, seed, families.room_of(family), finite=families.asks_for_finite_values(family),
+                      on_bounds=families.may_lie_on_bounds(family))
     if answer.imprecise:
         found = found._replace(words=f"{found.words} ({NOT_COMPARED}: {answer.imprecise})")
     return found, answer[:2]

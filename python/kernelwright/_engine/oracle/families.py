@@ -6,6 +6,7 @@ probabilities, integers and masks stay among the values that were drawn, and eve
 Some families have edges: rows of zeros, rows of a mask with nothing on, or all, and negative numbers for a reference that asks
 for signs alone. The module `edges` tells where they may be.
 """
+import math
 from typing import NamedTuple
 
 import torch
@@ -38,6 +39,7 @@ class Family(NamedTuple):
     half: tuple | None = None    # in place of `normal` in float16, up to where squares and sums overflow
     is_apart: bool = False   # for two tensors or more that look normal
     finite: bool = False     # only NaN and infinity are refused
+    on_bounds: bool = False  # numbers may lie exactly at a bound, where the next one makes a difference
     is_beyond: bool = False  # scaled to the reference's rare branches
     each_alone: bool = False  # an element's new value depends on nothing but itself, so that symmetry stays
     moves_zeros: bool = False  # not for tensors whose zeros belong to their structure
@@ -63,6 +65,12 @@ def _shift(sigmas):
 def _shift_apart(sigmas):
     """Every second tensor to the other side."""
     return lambda values, traits, _: values.add_(sigmas * (traits.side or 1) * traits.sigma)
+
+
+def _round_to_steps(values, traits, _):
+    """To multiples of a power of two, at most σ / 16."""
+    step = 2.0 ** (math.floor(math.log2(traits.sigma)) - 4)
+    values.div_(step).round_().mul_(step)
 
 
 def _scale_to_largest(values, *_):
@@ -289,6 +297,9 @@ FAMILIES = {
                             ("made uniform", _uniform), moves_zeros=True, reported_only=True),
     "in_order": Family(chosen=choices.ORDER),
     "shifted_8": Family(("shifted by 8 σ", _shift(8)), each_alone=True, reported_only=True),
+    "on_steps": Family(("rounded to steps of a power of two", _round_to_steps),
+                       ("rounded to steps of a power of two", _round_to_steps), each_alone=True, on_bounds=True,
+                       reported_only=True),
     "never_varied": Family(fixed=("as no seed draws it", _unfix), reported_only=True),
 }
 
@@ -314,6 +325,11 @@ def room_of(name):
 def asks_for_finite_values(name):
     """Whether this family compares no values."""
     return name != GIVEN and FAMILIES[name].finite
+
+
+def may_lie_on_bounds(name):
+    """Whether a change of one ulp may make a difference in this family."""
+    return name != GIVEN and FAMILIES[name].on_bounds
 
 
 def changes_integers(name):

@@ -49,20 +49,23 @@ class Answer(NamedTuple):
     imprecise: str = ""  # why values are not compared, but only whether they are finite
 
 
-def examined(task, inputs, seed, room=1.0, finite=False):
+def examined(task, inputs, seed, room=1.0, finite=False, on_bounds=False):
     """The Answer of the reference, with limits that are larger by the factor `room`; raises Unsound.
 
-    With `finite` its real numbers need only be finite.
+    With `finite` its real numbers need only be finite. With `on_bounds` a change of the inputs by one ulp may do anything, but
+    for the order of equal numbers.
     """
     versions = [each._version for each in drawing.tensors_in(inputs)]
     with blame("the reference raised", task.task.code.file):
-        found = _examined(task, inputs, seed, room, finite)
+        if on_bounds and task.orders:
+            raise Unsound("the order of equal numbers decides an output")
+        found = _examined(task, inputs, seed, room, finite, on_bounds)
     if versions != [each._version for each in drawing.tensors_in(inputs)]:
         raise Unsound("the reference changes an input that it leaves as it is otherwise")
     return found
 
 
-def _examined(task, inputs, seed, room, finite_alone):
+def _examined(task, inputs, seed, room, finite_alone, on_bounds):
     with guarded(task.device):
         exact = _wide(task.reference, inputs, seed)
     own = task.reference.call(inputs, seed)
@@ -74,7 +77,7 @@ def _examined(task, inputs, seed, room, finite_alone):
     is_coarse = coarse(task.reference, inputs, own)
     ties = ORDERED if task.orders else COUNTED if any(
         isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool for each, _ in leaves) else 0.0
-    beside = _paired(exact, _wide(task.reference, moved(inputs, task.units, seed, ties), seed))
+    beside = _paired(exact, exact if on_bounds else _wide(task.reference, moved(inputs, task.units, seed, ties), seed))
     jumps = 0.0 if task.orders or task.is_large else JUMPS  # among equal numbers, an order decides more than rounding does
     try:
         losses = [_distance(*pair, LOSS[is_coarse], _OWN_LOSS, jumps) for pair in leaves]

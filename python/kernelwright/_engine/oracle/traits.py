@@ -15,6 +15,7 @@ NORMAL, WITHIN, PROBABILITIES, KEPT = "normal", "within its range", "probabiliti
 CHOSEN = "among the values drawn"  # integers and masks
 REAL = (NORMAL, WITHIN, PROBABILITIES)
 CENTRED = 0.3            # |mean| over σ, up to which values look normal
+OFF_CENTRE, TAILS = 2.0, 2.5  # the same, of values that lie so many σ from their mean on both sides
 SAMPLED = 1 << 22        # elements that are examined
 FEWEST = 4               # elements; of fewer no distribution can be told
 LARGEST_CHOICES = 1 << 24  # elements of integers and masks
@@ -260,5 +261,7 @@ def _sum_dim(found, tensor, draws):
 def _kind(found, count):
     if found.sum_dim is not None:
         return PROBABILITIES
-    centred = abs(found.mean) < max(CENTRED, 2.5 / math.sqrt(count)) * found.sigma
+    tails = min(found.mean - found.low, found.high - found.mean) >= TAILS * found.sigma
+    most = OFF_CENTRE if tails else max(CENTRED, 2.5 / math.sqrt(count))
+    centred = abs(found.mean) < most * found.sigma
     return NORMAL if centred and found.low < 0 < found.high and not found.clipped else WITHIN
