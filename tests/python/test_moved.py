@@ -104,3 +104,52 @@ def test_weights_packed_in_the_constructor_agree():
         linear = nn.Linear(4, 4)
         packed = linear.weight.detach().t().contiguous()
     assert torch.equal(packed, linear.weight.t())
+
+
+def filled(fill):
+    module = nn.Linear(8, 8)
+    fill(module)
+    return module
+
+
+@pytest.mark.parametrize("fill", [
+    lambda module: module.weight.data.zero_(), lambda module: module.weight.data.fill_(1.0),
+    lambda module: nn.init.eye_(module.weight)])
+def test_a_weight_that_is_filled_later_moves(fill):
+    plain = filled(fill).weight
+    moved = state(lambda: filled(fill))["weight"]
+    assert (moved != plain).all() and (moved - plain).abs().mean() < 0.2
+    assert torch.equal(moved, state(lambda: filled(fill))["weight"])
+
+
+def test_a_row_that_is_zero_stays():
+    def make():
+        module = nn.Embedding(5, 3)
+        module.weight.data[2].zero_()
+        return module
+    assert (state(make)["weight"][2] == 0).all()
+
+
+def holding(value, **fields):
+    module = nn.Module()
+    module.weight = nn.Parameter(value, **fields)
+    return module
+
+
+@pytest.mark.parametrize("make, moves", [
+    (lambda: holding(torch.eye(8)), True), (lambda: holding(torch.arange(1.0, 9.0).repeat(16, 1)), True),
+    (lambda: holding(torch.tril(torch.ones(8, 8)), requires_grad=False), False), (lambda: holding(torch.randn(8, 8)), False)])
+def test_a_structure_moves_where_it_is_learned(make, moves):
+    found = state(make)["weight"]
+    torch.manual_seed(3)
+    assert torch.equal(found, make().weight) != moves
+
+
+@pytest.mark.parametrize("name, moves", [("running_mean", True), ("running_var", True), ("mask", False)])
+def test_statistics_that_are_registered_by_hand_move(name, moves):
+    def make():
+        module = nn.Module()
+        module.register_buffer(name, torch.ones(6))
+        return module
+    found = state(make)[name]
+    assert bool((found != 1).all()) == moves and (name != "running_var" or (found >= 1).all())

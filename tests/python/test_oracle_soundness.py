@@ -1,4 +1,6 @@
 """Draws of families: the reference decides whether they are sound, and how far a right answer may be from it."""
+import itertools
+
 import pytest
 import torch
 from oracle_world import SAMPLES, draw, judge, module, request, session, shapes_of  # noqa
@@ -128,7 +130,7 @@ def test_some_integers_that_rounding_decides_are_granted(session, forward, why):
 @pytest.mark.parametrize("function, right", [
     (lambda x: (x.softmax(-1) * 4000).round().to(torch.int32), True),
     (lambda x: (x.softmax(-1) * (4000 * (1 + 2e-7))).round().to(torch.int32), True),
-    (lambda x: (x.softmax(-1) * (4000 * (1 + 2e-5))).round().to(torch.int32), False),
+    (lambda x: (x.softmax(-1) * (4000 * 1.01)).round().to(torch.int32), False),
     (lambda x: (x.exp() / x.exp().sum(-1, keepdim=True) * 4000).round().to(torch.int32), False)])
 def test_other_integers_of_such_a_draw_are_wrong(session, function, right):
     prepared(session, module(STEPS, "[torch.randn(64, 512)]"))
@@ -144,6 +146,43 @@ def test_numbers_on_steps_show_the_side_of_a_bound(session, forward, function, r
     prepared(session, module(forward, "[torch.randn(64, 64)]"))
     assert answered(session, function, "on_steps").right == right
     assert drawn(session, "on_steps")[1].reportedOnly
+
+
+FAKE = "return (x / x.abs().amax(-1, keepdim=True) * 127).round() / 127 * x.abs().amax(-1, keepdim=True)"
+
+
+@pytest.mark.parametrize("function, right", [
+    (lambda x: (x * (127 / x.abs().amax(-1, keepdim=True))).round() * (x.abs().amax(-1, keepdim=True) / 127), True),
+    (lambda x: (x / x.abs().amax(-1, keepdim=True) * 127).trunc() / 127 * x.abs().amax(-1, keepdim=True), False),
+    (lambda x: x, False)])
+def test_real_numbers_that_are_rounded_to_steps_are_compared(session, function, right):
+    prepared(session, module(FAKE, "[torch.randn(256, 512)]"))
+    sound = 0
+    for seed in range(4):
+        if not drawn(session, "scaled_8", seed)[1].dropped:
+            sound += 1
+            assert answered(session, function, "scaled_8", seed).right == right
+    assert sound >= 3
+
+
+# One addition after another loses more than some ulps.
+@pytest.mark.parametrize("family", ["shifted_4", "scaled_60", "sorted_rows", "scaled_8"])
+def test_a_running_sum_that_is_rounded_may_differ_by_a_step(session, family):
+    prepared(session, module("return (x.cumsum(-1) * 32).round().to(torch.int32)", "[torch.randn(128, 1024)]"))
+
+    def one_after_another(x):
+        sums = torch.stack(list(itertools.accumulate(x.T, torch.add)), -1)
+        return (sums * 32).round().to(torch.int32)
+
+    for seed in range(3):
+        arena, reply = drawn(session, family, seed)
+        assert reply.dropped or answered(session, one_after_another, family, seed).right
+
+
+def test_ranks_by_comparisons_are_dropped_where_numbers_tie(session):
+    prepared(session, module("y = x - x.mean(-1, keepdim=True); return (y[:, :, None] > y[:, None, :]).sum(-1)",
+                             "[torch.randn(16, 32)]"))
+    assert drawn(session, "sparse")[1].dropped
 
 
 def test_numbers_on_steps_are_not_ordered(session):

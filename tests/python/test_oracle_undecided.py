@@ -75,6 +75,26 @@ def test_results_of_operators_that_round_are_moved(forward, stays):
     assert torch.allclose(found, plain, rtol=3 * undecided.ULPS * 2.0 ** -23, atol=0.0)
 
 
+# Sums of whole numbers are exact, also those that 16 bits do not hold.
+def test_whole_numbers_are_not_moved(session):
+    source = module("return (x @ y).to(torch.int32)", "[torch.randint(-9, 10, (256, 512)).float() for _ in range(2)]",
+                    parameters="self, x, y").replace("x @ y", "x @ y.T")
+    session.prepare(request(), source)
+
+    def truncated(x, y):
+        found = x @ y.T
+        return (found - (found.abs() > 2048) * found.sign() * (found % 2 != 0)).to(torch.int32)
+
+    assert not tried(session, lambda inputs, _: truncated(*inputs)).right
+
+
+def test_a_reference_that_refuses_moved_results_is_run_with_moved_inputs(session):
+    checked = QUANTISED.replace("scale = ", "assert torch.allclose(x.softmax(-1).sum(-1), torch.ones(64, dtype=x.dtype), "
+                                "atol=5e-7, rtol=0.0)\n        scale = ")
+    found = tried_on(session, checked, by_reciprocal)
+    assert found.right and len(found.findings) == 1
+
+
 def test_an_equal_result_has_no_such_finding(session):
     found = tried_on(session, QUANTISED, by_division)
     assert found.right and not found.findings

@@ -17,6 +17,8 @@ import torch
 from torch.nn.modules.batchnorm import _NormBase
 
 SCALE, FLOOR = 0.1, 0.1
+FEW, SAMPLED = 1 / 4, 1 << 16  # of a parameter's elements: as many values at most are no random numbers
+STATISTICS = {"running_mean": False, "running_var": True, "moving_mean": False, "moving_var": True}  # whether they only grow
 
 
 @contextlib.contextmanager
@@ -47,7 +49,7 @@ class _Mover:
             key = self._next("parameter", parameter.shape)
             if address := parameter.data_ptr():
                 self._parameters[address] = (weakref.ref(parameter), key)
-            if not parameter._is_view() and _is_constant(parameter):
+            if not parameter._is_view() and (_is_constant(parameter) or parameter.requires_grad and _has_few_values(parameter)):
                 self._add(parameter, key)
 
     def initialised(self, function):
@@ -65,16 +67,38 @@ class _Mover:
             return result
         return moved
 
+    def refilled(self, function):
+        """`function`, which gives all elements of a tensor one value, with noise afterwards if it is a parameter."""
+        @functools.wraps(function)
+        def moved(tensor, *args, **kwargs):
+            result = function(tensor, *args, **kwargs)
+            if self._depth == 0:
+                with torch.no_grad(), torch._C.DisableTorchFunction():
+                    if _can_move(tensor) and (key := self._known(tensor)):
+                        self._add(tensor, key)
+            return result
+        return moved
+
+    def registered(self, function):
+        """`function`, which registers a buffer, with noise if it has the name of running statistics."""
+        @functools.wraps(function)
+        def moved(module, name, tensor=None, *args, **kwargs):
+            function(module, name, tensor, *args, **kwargs)
+            with torch.no_grad(), torch._C.DisableTorchFunction():
+                if name in STATISTICS and isinstance(tensor, torch.Tensor) and _can_move(tensor) and _is_constant(tensor):
+                    self._add(tensor, self._next(f"buffer {name}", tensor.shape), upwards=STATISTICS[name])
+        return moved
+
     def reset(self, function):
         """`function`, a reset of running statistics, with noise afterwards; a variance only grows."""
         @functools.wraps(function)
         def moved(module):
             function(module)
             with torch.no_grad(), torch._C.DisableTorchFunction():
-                for name, sign in (("running_mean", None), ("running_var", 1)):
+                for name in ("running_mean", "running_var"):
                     buffer = getattr(module, name, None)
                     if isinstance(buffer, torch.Tensor) and _can_move(buffer):
-                        self._add(buffer, self._next(name, buffer.shape), upwards=sign is not None)
+                        self._add(buffer, self._next(name, buffer.shape), upwards=STATISTICS[name])
         return moved
 
     def _move(self, tensor):
@@ -83,12 +107,14 @@ class _Mover:
                 self._add(tensor, self._key(tensor))
 
     def _key(self, tensor):
-        # Looked up by address: initialisers often receive `parameter.data`.
+        return self._known(tensor) or self._next("other", tensor.shape)
+
+    def _known(self, tensor):
+        """The key of a parameter, or None. Looked up by address: initialisers often receive `parameter.data`."""
         parameter, key = self._parameters.get(tensor.data_ptr(), (None, None))
         known = parameter and parameter()
-        if known is not None and known.data_ptr() == tensor.data_ptr() and known.shape == tensor.shape:
-            return key
-        return self._next("other", tensor.shape)
+        is_it = known is not None and known.data_ptr() == tensor.data_ptr() and known.shape == tensor.shape
+        return key if is_it else None
 
     def _next(self, kind, shape):
         key = f"{kind}:{tuple(shape)}"
@@ -114,6 +140,12 @@ def _is_constant(tensor):
     # Uninitialised data may be constant by chance; its initialiser overwrites the noise.
     flat = tensor.detach().reshape(-1)
     return bool((flat == flat[0]).all())
+
+
+def _has_few_values(tensor):
+    """Whether it is a structure, such as an identity or equal rows."""
+    flat = tensor.detach().reshape(-1)[:SAMPLED]
+    return flat.numel() >= 16 and torch.unique(flat).numel() <= FEW * flat.numel()
 
 
 def _initialisers():
@@ -149,6 +181,12 @@ def _patch_classes(mover):
             mover.created(made)
         return made
 
+    register = torch.nn.Module.register_buffer
     torch.nn.Parameter.__new__ = staticmethod(new)
     _NormBase.reset_running_stats = mover.reset(reset)
-    return [(torch.nn.Parameter, "__new__", plain), (_NormBase, "reset_running_stats", reset)]
+    torch.nn.Module.register_buffer = mover.registered(register)
+    fills = {name: getattr(torch.Tensor, name) for name in ("zero_", "fill_")}
+    for name, function in fills.items():
+        setattr(torch.Tensor, name, mover.refilled(function))
+    return [(torch.nn.Parameter, "__new__", plain), (_NormBase, "reset_running_stats", reset),
+            (torch.nn.Module, "register_buffer", register), *((torch.Tensor, name, each) for name, each in fills.items())]

@@ -315,6 +315,7 @@ async::Task<Outcome<FamilyAnswer>> Attempt::replay_family(CandidateReplays& repl
                                                           std::vector<std::string>& unreplayed) {
   std::string family = asked.family;
   co_await device_.step_aside();
+  if (case_.stop.requested()) co_return std::unexpected<Ended>(Stopped{});
   auto answer = co_await replays.family(std::move(asked));
   if (answer && answer->took_another_way) unreplayed.push_back(std::move(family));
   co_return answer;

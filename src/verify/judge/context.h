@@ -138,9 +138,10 @@ class DeviceShare {
    private:
     DeviceShare& device_;
   };
+  bool is_called_aside() const { return leases_.calls_to_step_aside(); }
   // Lets others be timed, if nobody else uses the device.
   async::Task<> step_aside() {
-    if (!leases_.calls_to_step_aside()) co_return;
+    if (!is_called_aside()) co_return;
     const Timeline::Span span(row_, "wait while others are timed");
     co_await wait_for(leases_.step_aside(std::move(lease_)));
   }

@@ -59,7 +59,12 @@ async::Task<Outcome<>> ReplayTimer::sample_all() {
     const Timeline::Span span(case_.row, "wait for a turn to time");
     const DeviceShare::Yielding yielding(device_);
     turn = co_await case_.context.timing_turns.share();
-    co_await device_.step_aside();
+    // Not with a turn: one who waits for it could not step aside.
+    while (device_.is_called_aside() && !case_.stop.requested()) {
+      turn.give_back();
+      co_await device_.step_aside();
+      turn = co_await case_.context.timing_turns.share();
+    }
   }
   auto limit = async::Deadline::in(replay_timing_limit);
   const auto& own = kernel_.device_ms;

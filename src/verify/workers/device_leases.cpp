@@ -19,6 +19,7 @@ struct DeviceLeases::State {
 
   // A grant is counted here, before the waiting coroutine resumes.
   void admit() {
+    if (for_several.empty()) passed = 0;
     while (auto* line = next_line()) {
       if (!fits(line->front())) {
         if (line != &for_several || !may_pass()) return;
@@ -32,6 +33,11 @@ struct DeviceLeases::State {
       held += first.shares;
       first.granted->set();
     }
+  }
+
+  // Those who stepped aside or wait for the device alone have memory besides the shares that are held.
+  bool is_wanted_by_one_with_more() const {
+    return !for_quiet.empty() || !aside.empty() || !for_all.empty() || !for_several.empty();
   }
 
   bool fits(const Request& request) const { return held + request.shares <= shares; }
@@ -158,9 +164,9 @@ bool DeviceLeases::widen(Lease& share, std::size_t shares) {
   shares = std::min(shares, state_->shares);
   if (shares <= share.shares_) return true;
   const std::size_t more = shares - share.shares_;
-  if (!state_->for_all.empty() || !state_->for_several.empty() || state_->held + more > state_->shares)
-    return false;
+  if (state_->is_wanted_by_one_with_more() || state_->held + more > state_->shares) return false;
   state_->held += more;
+  if (share.yielding_) state_->yielding += more;
   share.shares_ = shares;
   return true;
 }

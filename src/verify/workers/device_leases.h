@@ -8,8 +8,8 @@
 
 namespace kw::engine {
 
-// Shares of one device. A lease of all shares is an exclusive one. While one is requested, no new share is
-// given; exclusive leases then follow one another, so that one drain serves many timings. A request for
+// Shares of one device. A lease of all shares is an exclusive one. While one is requested, nobody gets a
+// share anew; exclusive leases then follow one another, so that one drain serves many timings. A request for
 // several shares lets as many single ones pass as the device has, so that what is free meanwhile is used.
 class DeviceLeases {
   struct State;

@@ -289,6 +289,35 @@ TEST(StepAside, ThatIsCancelledLeavesTheDeviceToOthers) {
   EXPECT_EQ(world.order, "XxY");
 }
 
+// The memory of one who waits for the device alone, or stepped aside, is none of the shares that are held.
+TEST(SeveralShares, AreNotTakenBesideOneWhoWaitsForTheDeviceAlone) {
+  YieldingWorld world;
+  world.go([](YieldingWorld* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    co_await async::sleep_until(async::Deadline::in(3ms));
+    in->order += in->leases.widen(lease, 2) ? 'w' : '-';
+  }(&world));
+  world.go(world.timed('X'));
+  world.loop.run();
+  EXPECT_EQ(world.order, "-X");
+}
+
+TEST(SeveralShares, LetOthersPassAnewAfterOneThatGaveUp) {
+  WideWorld world;
+  world.go(world.several('a', 3, 40ms));
+  world.go([](WideWorld* in) -> async::Task<> {
+    Lease lease = co_await in->leases.share();
+    (void)co_await async::within(async::Deadline::in(10ms), nullptr,
+                                 in->leases.several_instead_of(std::move(lease), 4));
+    in->go(in->several('X', 4, 1ms));
+    co_await async::sleep_until(async::Deadline::in(2ms));
+    in->go(in->share('g', 1ms));
+  }(&world));
+  for (char name : {'b', 'c', 'd', 'e'}) world.go(world.share(name, 1ms));
+  world.loop.run();
+  EXPECT_EQ(world.order, "abcdegX");
+}
+
 // A waiter that gave up does not block others.
 TEST(DeviceLeases, AWaitThatIsCancelledLeavesTheLine) {
   World world;

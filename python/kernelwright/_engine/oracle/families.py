@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_map_only
 from ..seeds import of_family
 from . import choices
 from . import inputs as drawing
+from .structure import restore
 from .traits import CHOSEN, KEPT, NORMAL, PROBABILITIES, WITHIN, flat_of
 
 SPIKES = 4096        # one value in so many
@@ -117,10 +118,16 @@ def _rows(values, generator, dim=-1):
 
 
 def _empty_places(values, generator):
-    """A mask of some rows, never all, and of one slice of each other dimension: norms take all of them to be rows."""
-    rows = torch.empty(values.shape[:-1], dtype=torch.bool, device=values.device).bernoulli_(1 / 8, generator=generator)
+    """A mask of some rows, never all, and of one slice of each other dimension: norms take all of them to be rows.
+
+    Half of the rows are the same in all tensors with as many: their sum may be what is divided by.
+    """
+    common = torch.Generator(values.device).manual_seed(generator.initial_seed() ^ 1)
+    rows = torch.zeros(values.shape[:-1], dtype=torch.bool, device=values.device)
+    for each in (common, generator):
+        rows |= torch.empty_like(rows).bernoulli_(1 / 16, generator=each)
     flat = rows.view(-1)
-    first = torch.randint(flat.numel(), (), generator=generator, device=values.device).item()
+    first = torch.randint(flat.numel(), (), generator=common, device=values.device).item()
     flat[first], flat[(first + 1) % flat.numel()] = True, False
     found = rows.unsqueeze(-1).expand(values.shape).clone()
     for dim, size in enumerate(values.shape):
@@ -265,20 +272,20 @@ def _unfix(values, traits, generator):
 # Integers and masks have families of their own, so that a draw that is not sound does not take real numbers with it.
 FAMILIES = {
     "mostly_high": Family(chosen=choices.HIGH),
-    "shifted_4": Family(("shifted by 4 σ", _shift(4)), each_alone=True),
-    "lowered_4": Family(("shifted by -4 σ", _shift(-4)), each_alone=True),
-    "rare_branch": Family(is_beyond=True),
-    "mostly_low": Family(chosen=choices.LOW),
-    "region": Family(("one contiguous region scaled by 8", _scale_part), ("one contiguous region lowered", _low_part)),
-    "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
-                        ("made much sharper", _sharper(4)), each_alone=True,
-                        half=(f"scaled up to {LARGEST_HALF:g}", _scale_to_largest)),
     "some_rows": Family(("half of the rows scaled by 8", _scale_rows), ("half of the rows lowered", _low_rows),
                         ("half of the rows made sharper", _sharper_rows),
                         zeroed=("half of the rows scaled by 8, some zero or near it", _scale_dim_and_empty_rows),
                         faint=("half of the rows lowered, some to near zero", _lower_and_dim_rows),
                         signed=("half of the rows lowered, half negated", _lower_and_negate_rows),
                         emptied=("half of the rows made sharper, some values zero", _empty_probabilities)),
+    "lowered_4": Family(("shifted by -4 σ", _shift(-4)), each_alone=True),
+    "scaled_60": Family(("scaled by 60", _scale(60)), ("raised to near its upper end", _towards_high(1 / 60)),
+                        ("made much sharper", _sharper(4)), each_alone=True,
+                        half=(f"scaled up to {LARGEST_HALF:g}", _scale_to_largest)),
+    "shifted_4": Family(("shifted by 4 σ", _shift(4)), each_alone=True),
+    "rare_branch": Family(is_beyond=True),
+    "mostly_low": Family(chosen=choices.LOW),
+    "region": Family(("one contiguous region scaled by 8", _scale_part), ("one contiguous region lowered", _low_part)),
     "spiked": Family(("one value in 4,096 scaled by 60", _spike),
                      ("lowered, with one value in 4,096 at its upper end", _high_spikes)),
     "sparse": Family(("95% zeros", _thin), ("95% lowered to near its lower end", _mostly_low)),
@@ -360,7 +367,12 @@ def varied(values, units, name, seed, labels, edges=False):
             if (change := _change(unit.traits, name, edges)) is None:
                 continue
             own = [tensors[at] for at in unit.places]
-            replaced.update(_changed(own, unit, change, generator, of_edges))
+            if (twin := unit.traits.structure.twin) and id(tensors[twin.place]) in replaced:
+                other = replaced[id(tensors[twin.place])]
+                replaced.update({id(each): (other.mT if twin.transposed else other).clone(
+                    memory_format=torch.contiguous_format) for each in own[:1]})
+            else:
+                replaced.update(_changed(own, unit, change, generator, of_edges))
             words.setdefault(change[0], []).extend(labels[at] for at in unit.places)
     said = "; ".join(f"{', '.join(dict.fromkeys(names))}: {how}" for how, names in words.items())
     return Varied(tree_map_only(torch.Tensor, lambda tensor: replaced.get(id(tensor), tensor), values), said)
@@ -411,6 +423,7 @@ def _changed(own, unit, change, generator, of_edges):
         new.masked_fill_(base == 0, 0)
     if unit.traits.kind == WITHIN and change not in SIGNED:
         new.clamp_(unit.traits.low, unit.traits.high)
+    restore(new, base, unit.traits.structure)
     new = new.to(base.dtype)
     return {id(each): torch.as_strided(new, each.shape, each.stride(), each.storage_offset() - start) for each in own}
 

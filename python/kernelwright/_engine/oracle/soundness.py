@@ -27,9 +27,9 @@ LIMIT_S = 20.0       # of one run in float64
 LEAST_ULP, COARSEST_ULP = 2.0 ** -23, 2.0 ** -7  # of the moves of inputs; 8-bit floats move by less than their ulp
 ROOM = 1 / 16        # of the largest number of an output's dtype, up to which its values are surely finite
 TIE = 1e-6           # by which equal integers differ at most where their order is examined
-JUMPS = 1 / 200      # of an output: integers or booleans that rounding may decide; undecided.py grants each of twice as many
-ORDERED, COUNTED = 1.0, 2.0 ** -40  # ulps by which zeros are moved: where numbers are ordered; where integers are given alone,
-# so little that an epsilon beside them stays the larger
+JUMPS = 1 / 200      # of an output: values that rounding may decide; undecided.py grants each of twice as many
+ORDERED, COUNTED = 1.0, 2.0 ** -12  # ulps by which zeros are moved: where numbers are ordered; where integers are given alone,
+# so little that an epsilon beside them stays the larger, and so much that float64 still tells their sums apart
 _OWN_LOSS, _ONE_ULP = "its own precision and float64 differ", "one ulp of the inputs makes a difference"
 
 
@@ -77,15 +77,20 @@ def _examined(task, inputs, seed, room, finite_alone, on_bounds):
     is_coarse = coarse(task.reference, inputs, own)
     ties = ORDERED if task.orders else COUNTED if any(
         isinstance(each, torch.Tensor) and not is_real(each) and each.dtype is not torch.bool for each, _ in leaves) else 0.0
-    beside = _paired(exact, exact if on_bounds else _wide(task.reference, moved(inputs, task.units, seed, ties), seed))
+    def neighbours(seed_of_moves):
+        return _paired(exact, _wide(task.reference, moved(inputs, task.units, seed_of_moves, ties), seed))
+    beside = _paired(exact, exact) if on_bounds else neighbours(seed)
     jumps = 0.0 if task.orders or task.is_large else JUMPS  # among equal numbers, an order decides more than rounding does
     try:
         losses = [_distance(*pair, LOSS[is_coarse], _OWN_LOSS, jumps) for pair in leaves]
         changes = [_distance(*pair, SENSITIVITY[is_coarse], _ONE_ULP, jumps) for pair in beside]
     except Imprecise as why:
-        if not is_coarse and not finite_alone:
-            raise
-        return _finite_alone(own, leaves, beside, why, jumps)
+        if finite_alone or on_bounds or not jumps or not (
+                found := _beside_jumps(leaves, [beside, neighbours(seed ^ 1)], is_coarse, jumps)):
+            if not is_coarse and not finite_alone:
+                raise
+            return _finite_alone(own, leaves, beside, why, jumps)
+        losses, changes = found
     if finite_alone:
         return _finite_alone(own, leaves, beside, Imprecise("values are not compared so far from zero"), jumps)
     names = names_of(own, task.reference.named)
@@ -109,6 +114,35 @@ def _finite_alone(own, leaves, beside, why, jumps):
             raise why
     found = [AnyFinite() if isinstance(each, torch.Tensor) and is_real(each) else None for each, _ in leaves]
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]), why.error)
+
+
+def _beside_jumps(leaves, moves, is_coarse, share):
+    """(the losses, the changes) of outputs without the values that jump; None: too many do, or some values do not jump.
+
+    A value jumps from one of two numbers to the other. One that an inexact computation gives has another one each time.
+    """
+    losses, changes = [], []
+    for at, (own, exact) in enumerate(leaves):
+        others = [pairs[at][1] for pairs in moves]
+        if not isinstance(exact, torch.Tensor) or not exact.is_floating_point():
+            losses.append(_distance(own, exact, 0.0, _OWN_LOSS, share))
+            changes.append(max(_distance(exact, other, 0.0, _ONE_ULP, share) for other in others))
+            continue
+        if not all(isinstance(each, torch.Tensor) and each.shape == exact.shape and finite(each) for each in (own, *others)):
+            return None
+        values = torch.stack([own.double(), exact, *others])
+        distances = (values - exact).abs()
+        bounds = [max(each * rms(exact), torch.finfo(own.dtype).eps * _largest(exact))
+                  for each in (LOSS[is_coarse], SENSITIVITY[is_coarse])]
+        jumps = (distances[0] > bounds[0]) | (distances[1:] > bounds[1]).any(0)
+        low, high = values.amin(0), values.amax(0)
+        of_two = (torch.minimum(values - low, high - values) <= bounds[0]).all(0)
+        if jumps.sum() > share * exact.numel() or not bool(of_two[jumps].all()):
+            return None
+        distances.masked_fill_(jumps, 0.0)
+        losses.append(distances[0].max().item())
+        changes.append(distances[1:].max().item())
+    return losses, changes
 
 
 def _wide(reference, inputs, seed):

@@ -10,12 +10,13 @@ import torch
 from ..layout import span
 from . import choices
 from .bits import same_bits
+from .structure import Structure, structures_of
 
 NORMAL, WITHIN, PROBABILITIES, KEPT = "normal", "within its range", "probabilities", "kept"
 CHOSEN = "among the values drawn"  # integers and masks
 REAL = (NORMAL, WITHIN, PROBABILITIES)
 CENTRED = 0.3            # |mean| over σ, up to which values look normal
-OFF_CENTRE, TAILS = 2.0, 2.5  # the same, of values that lie so many σ from their mean on both sides
+OFF_CENTRE, TAILS, MANY = 1.7, 2.5, 1024  # the same, of so many values, some so many σ from their mean on both sides
 SAMPLED = 1 << 22        # elements that are examined
 FEWEST = 4               # elements; of fewer no distribution can be told
 LARGEST_CHOICES = 1 << 24  # elements of integers and masks
@@ -52,6 +53,7 @@ class Traits:
     differs: bool = False    # between seeds
     seen: choices.Choices | None = None  # of integers and masks that differ
     fixed: bool = False      # it is kept, and no draw differs
+    structure: Structure = Structure()  # of real numbers
 
     @property
     def from_zero(self):
@@ -95,6 +97,9 @@ def learned(*draws):
     normal = [unit for unit in found if unit.traits.kind == NORMAL]
     for at, unit in enumerate(normal if len(normal) > 1 else ()):
         unit.traits.side = 1 if at % 2 == 0 else -1
+    real = [unit for unit in found if unit.whole and unit.traits.kind in (NORMAL, WITHIN) and draws[0][unit.places[0]].numel()]
+    for unit, known in zip(real, structures_of(real, draws[:2])):
+        unit.traits.structure = known
     if len(draws) > 2:
         _learn_choices(found, draws)
         for unit in found:
@@ -141,17 +146,24 @@ def _learn_choices(found, draws):
             chosen.append((unit, set() if own.dtype in _DATA else {size for size in own.shape if size > 1}))
         else:
             unit.traits.why = unit.traits.seen.why
-    masked = any(unit.traits.zeros and unit.traits.kind in REAL for unit in found)
+    with_zeros = [unit for unit in found if unit.traits.zeros and unit.traits.kind in REAL]
+    masked, padded = bool(with_zeros), any(_zeros_move([draw[unit.places[0]] for draw in draws]) for unit in with_zeros)
     offsets = any(unit.traits.seen.how == choices.STEPS for unit, _ in chosen)
     for unit, sizes in chosen:
         # A length may be that of a row of a mask, or the distance of two offsets: alone, a change would contradict the other.
         if any(other is not unit and (offsets or sizes & theirs and not _are_numbers(unit, other))
                for other, theirs in chosen):
             unit.traits.why = "other integers may belong to them"
-        elif masked and unit.traits.seen.how in choices.MASKS:
+        elif masked and unit.traits.seen.how in choices.MASKS or padded and not unit.traits.seen.floats:
             unit.traits.why = "zeros of another input may be its own"
         else:
             unit.traits.kind, unit.traits.why, unit.traits.differs = CHOSEN, "", True
+
+
+def _zeros_move(draws):
+    """Whether zeros are at other places in another draw, as behind rows whose lengths are drawn."""
+    first, *others = (each.detach() == 0 for each in draws)
+    return any(first.shape != each.shape or not torch.equal(first, each) for each in others)
 
 
 def _are_numbers(*units):
@@ -261,7 +273,7 @@ def _sum_dim(found, tensor, draws):
 def _kind(found, count):
     if found.sum_dim is not None:
         return PROBABILITIES
-    tails = min(found.mean - found.low, found.high - found.mean) >= TAILS * found.sigma
+    tails = count >= MANY and min(found.mean - found.low, found.high - found.mean) >= TAILS * found.sigma
     most = OFF_CENTRE if tails else max(CENTRED, 2.5 / math.sqrt(count))
     centred = abs(found.mean) < most * found.sigma
     return NORMAL if centred and found.low < 0 < found.high and not found.clipped else WITHIN

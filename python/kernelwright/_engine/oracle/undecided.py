@@ -4,6 +4,7 @@ A reference that rounds, compares or selects jumps there, and two right computat
 Each wrong value is compared with those that the reference gives in float64: as it is, and where its inputs and the results of
 its operators differ by a few ulps of float32.
 """
+import math
 import time
 
 import torch
@@ -20,6 +21,7 @@ from .wide import Late
 
 MOVES, ULPS = 10, 16.0          # runs besides the plain one, and how far each value is moved in them at most
 MOST = (0.01, 0.05)             # share of an output that may be undecided: in 32 bit, in 16 bit
+STEP_ERROR = 1e-3               # of a step: steps of real numbers are computed, too
 GIVES_UP_AFTER = 4              # moved inputs that explain no value
 LIMIT_S = 5.0                   # of all runs of the reference
 _ODD, _BITS = 0x2545F4914F6CDD1D, 20
@@ -28,17 +30,19 @@ _SHORT = (torch.float16, torch.bfloat16)
 _WHOLE = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def settled(prepared, pristine, seed, sides, found, devices):
+def settled(prepared, pristine, seed, sides, found, devices, by_a_step=False):
     """The Comparison in which such values are right; `found`, if others are wrong too.
 
-    `sides` are (expected, actual, exact) as compare() takes them, and `found` is its Comparison.
+    `sides` are (expected, actual, exact) as compare() takes them, and `found` is its Comparison. With `by_a_step`, the others
+    may differ by as much as the reference's own do, in up to 5% of an output: long sums lose more than some ulps.
     """
     reference = prepared.reference
     if found.error_class != "wrong_value" or not found.outputs or prepared.is_large or prepared.is_random:
         return found
     expected, actual, exact = sides
-    places = _places(prepared, pristine, sides)
-    if not places or not _are_right(prepared, pristine, seed, places):
+    places = _places(prepared, pristine, sides, by_a_step)
+    if not places or not (_are_right(prepared, pristine, seed, places) or by_a_step and all(
+            each.differ_by_a_step() for each in places.values())):
         return found
     leaves, spec = tree_flatten(expected)
     leaves = [places[name].taken_over() if name in places else own
@@ -57,12 +61,18 @@ class _Places:
         self._at = mask.reshape(-1).nonzero().squeeze(-1)
         self._given = _taken(given, self._at)
         self.left = torch.ones_like(self._at, dtype=torch.bool)  # those that no other value explained
+        self._expected, self._step = _taken(own, self._at), 0.0  # the largest change of the reference's values
 
     def explain(self, other):
         """Notes the places where `other`, another output of the reference, has the candidate's values."""
         other = _taken(other, self._at).to(self.own.dtype)
+        self._step = max(self._step, _largest_distance(other, self._expected))
         # NaN and infinity are at the same places in every right result.
         self.left &= outside(other, self._given, self._limits) | ~_finite(self._given)
+
+    def differ_by_a_step(self):
+        """Whether the candidate's values differ by no more than the reference's have changed."""
+        return _largest_distance(self._given, self._expected) <= self._step * (1 + STEP_ERROR)
 
     def taken_over(self):
         """The reference's output with the candidate's values at the places."""
@@ -80,14 +90,20 @@ def _taken(tensor, at):
     return _bits(tensor.contiguous()).view(-1)[at].view(tensor.dtype)
 
 
+def _largest_distance(one, other):
+    """Infinite where either is no number."""
+    wide = torch.complex128 if one.is_complex() else torch.float64
+    return (one.to(wide) - other.to(wide)).abs().nan_to_num(nan=math.inf).max().item()
+
+
 def _finite(tensor):
     return torch.isfinite(tensor if tensor.is_complex() else tensor.double())
 
 
-def _places(prepared, pristine, sides):
+def _places(prepared, pristine, sides, by_a_step):
     """{name: the _Places of each wrong output}, without those that an error budget judges; empty: too many are wrong."""
     reference, rule = prepared.reference, prepared.rule
-    most, found = MOST[coarse(reference, pristine, sides[0])], {}
+    most, found = MOST[by_a_step or coarse(reference, pristine, sides[0])], {}
     for name, own, given, precise in paired(*sides, named=reference.named):
         if precise is not None and not (type(precise) is Sound and precise.values is None):
             continue
@@ -119,8 +135,7 @@ def _explained(prepared, pristine, seed, places):
         if left_s <= 0:
             return False
         with guarded(prepared.device):  # a moved input may give an index beyond its dimension
-            moves = _Moves(seed, number)
-            outputs, narrowed = reference.call_wide(moves.of_inputs(pristine), seed, left_s, moves.of_result)
+            outputs, narrowed = _moved_run(reference, _Moves(seed, number), pristine, seed, left_s)
         others = dict(zip(names_of(outputs, reference.named), tree_flatten(outputs)[0]))
         for name, each in places.items():
             other = others.get(name)
@@ -137,12 +152,21 @@ def _explained(prepared, pristine, seed, places):
     return False
 
 
+def _moved_run(reference, moves, pristine, seed, limit_s):
+    """What call_wide() gives; where the reference refuses its own moved results, with moved inputs alone."""
+    inputs = moves.of_inputs(pristine)
+    try:
+        return reference.call_wide(inputs, seed, limit_s, moves.of_result)
+    except (AssertionError, TaskFault, ArithmeticError, RuntimeError, ValueError, IndexError):
+        return reference.call_wide(inputs, seed, limit_s)
+
+
 class _Moves:
     """Moves real numbers in float64 by a share of ULPS that depends on their size: equal numbers stay equal.
 
     Number 0 moves nothing. Of 1 and 2, 3 and 4, and so on, one moves each number as far up as the other down, so that a value
-    is missed only where several moves cancel out in each pair. Inputs that 16 bits hold stay, and so do such numbers of a
-    result: no rounding has led to a tie among them, such as 0.5 for round().
+    is missed only where several moves cancel out in each pair. Inputs that 16 bits hold stay, and so do results that float32
+    holds: no rounding has led to a tie among them, such as 0.5 for round().
     """
 
     def __init__(self, seed, number):
@@ -166,9 +190,7 @@ class _Moves:
         if not self._most or tensor.dtype != torch.float64:
             return tensor
         factors = self._factors(tensor.abs(), _COARSE)
-        for each in _SHORT:
-            factors.masked_fill_(tensor == tensor.to(each), 1.0)
-        return tensor * factors
+        return tensor * factors.masked_fill_(tensor == tensor.float(), 1.0)
 
     def _factors(self, size, coarse):
         bits = ((size.view(torch.int64) >> coarse) ^ self._salt) * _ODD
