@@ -95,6 +95,30 @@ def test_a_reference_that_refuses_moved_results_is_run_with_moved_inputs(session
     assert found.right and len(found.findings) == 1
 
 
+HALF = "[torch.randn(64, 64).bfloat16()]"
+
+
+def last_of_equals(x, count):
+    places = x.shape[-1] - 1 - torch.sort(x.flip(-1), dim=-1, descending=True, stable=True).indices
+    return places[:, :count].contiguous()
+
+
+# PyTorch states the order of equal numbers for argmax and for a stable sort alone.
+@pytest.mark.parametrize("forward, right", [
+    ("return x.topk(8).indices", True), ("return x.sort(-1, descending=True).indices[:, :8]", True),
+    ("return torch.sort(x, dim=-1, descending=True, stable=True).indices[:, :8]", False)])
+def test_equal_numbers_may_be_in_any_order(session, forward, right):
+    for _ in range(3):
+        session.prepare(request(varied=True), module(forward, HALF))
+        found = tried(session, lambda inputs, _: last_of_equals(inputs[0].clone(), 8))
+        assert found.right == right
+
+
+def test_the_first_of_the_largest_is_the_one(session):
+    session.prepare(request(varied=True), module("return x.argmax(-1)", "[torch.randint(9, (64, 64)).bfloat16()]"))
+    assert not tried(session, lambda inputs, _: last_of_the_largest(inputs[0].clone())).right
+
+
 def test_an_equal_result_has_no_such_finding(session):
     found = tried_on(session, QUANTISED, by_division)
     assert found.right and not found.findings

@@ -72,6 +72,7 @@ class PreparedTask:
         self.kept_families = KeptFamilies()
         self.without_edges = set()  # families on whose edges the reference has no answer
         self.orders = False         # the reference orders numbers
+        self.any_order = False      # and PyTorch leaves the order of equal ones open
         self.limits = {}    # position of an output that a weak answer passes: the largest error that it may have
         self.passing_alone = {}  # position of an output: the empty answers that pass for it alone
         source, shapes, sizes = _resized(request, source, device)
@@ -213,7 +214,7 @@ class PreparedTask:
         except (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError):
             self.orders = True
             return
-        self.orders = watch.orders
+        self.orders, self.any_order = watch.orders, watch.orders and watch.of_equals
         for unit in self.units:
             unit.traits.sides = all(watch.has_sides(at) for at in unit.places)
         beyond = () if self.is_large else rare_branches.scales(self.reference, given, self.units, seed, sides)

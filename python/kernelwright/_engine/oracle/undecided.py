@@ -21,6 +21,7 @@ from .wide import Late
 
 MOVES, ULPS = 10, 16.0          # runs besides the plain one, and how far each value is moved in them at most
 MOST = (0.01, 0.05)             # share of an output that may be undecided: in 32 bit, in 16 bit
+LEAST = 2.0 ** -40              # relative, by which equal numbers are told apart
 STEP_ERROR = 1e-3               # of a step: steps of real numbers are computed, too
 GIVES_UP_AFTER = 4              # moved inputs that explain no value
 LIMIT_S = 5.0                   # of all runs of the reference
@@ -130,12 +131,12 @@ def _are_right(prepared, pristine, seed, places):
 def _explained(prepared, pristine, seed, places):
     reference, before = prepared.reference, 0
     deadline = time.monotonic() + LIMIT_S
-    for number in range(MOVES + 1):
+    for number in range(MOVES * (2 if prepared.any_order else 1) + 1):
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             return False
         with guarded(prepared.device):  # a moved input may give an index beyond its dimension
-            outputs, narrowed = _moved_run(reference, _Moves(seed, number), pristine, seed, left_s)
+            outputs, narrowed = _moved_run(reference, _Moves(seed, number, prepared.any_order), pristine, seed, left_s)
         others = dict(zip(names_of(outputs, reference.named), tree_flatten(outputs)[0]))
         for name, each in places.items():
             other = others.get(name)
@@ -166,10 +167,12 @@ class _Moves:
 
     Number 0 moves nothing. Of 1 and 2, 3 and 4, and so on, one moves each number as far up as the other down, so that a value
     is missed only where several moves cancel out in each pair. Inputs that 16 bits hold stay, and so do results that float32
-    holds: no rounding has led to a tie among them, such as 0.5 for round().
+    holds: no rounding has led to a tie among them, such as 0.5 for round(). With `parts_equals`, equal inputs are told apart by
+    less than any rounding.
     """
 
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, parts_equals=False):
+        self._parts = torch.Generator().manual_seed(of_family(seed, f"parts {number}")) if parts_equals else None
         self._salt = of_family(seed, f"undecided {(number + 1) // 2}")
         self._most = ULPS * 2.0 ** -23 * (-1) ** number if number else 0.0
 
@@ -178,9 +181,11 @@ class _Moves:
             if not tensor.is_floating_point():
                 return tensor
             wide = tensor.double()
-            if any(bool((wide == wide.to(each)).all()) for each in _SHORT):
-                return tensor
-            return wide * self._factors(wide.abs(), 0)
+            is_short = any(bool((wide == wide.to(each)).all()) for each in _SHORT)
+            if self._parts is not None:
+                noise = torch.rand(wide.shape, generator=self._parts, dtype=torch.float64).to(wide.device)
+                tensor = wide = wide * (1 + LEAST * noise)
+            return tensor if is_short else wide * self._factors(wide.abs(), 0)
         if not self._most:
             return inputs
         with torch.no_grad():
