@@ -206,10 +206,34 @@ def without_maximum(x):
 def test_values_in_16_bits_that_cannot_be_compared_have_to_be_finite(session, dtype):
     prepared(session, module("return x.softmax(-1)", f"[torch.randn(48, 200).to(torch.{dtype})]"))
     words = drawn(session, "scaled_60")[1].description
-    assert ("scaled up to 4096" if dtype == "float16" else "only NaN and infinity are refused") in words
+    assert ("scaled up to 4096" if dtype == "float16" else "values are compared together") in words
     found = answered(session, without_maximum, "scaled_60")
     assert not found.right and found.errorClass == "nonfinite"
     assert answered(session, lambda x: x.float().softmax(-1).to(x.dtype), "scaled_60").right
+
+
+def in_bfloat16(function):
+    return lambda *inputs: function(*(each.float() for each in inputs)).bfloat16()
+
+
+ATTENTION = module("return (q @ k.mT * 0.125).softmax(-1) @ v", "[torch.randn(2, 64, 64).bfloat16() for _ in range(3)]",
+                   parameters="self, q, k, v")
+
+
+@pytest.mark.parametrize("source, function, right", [
+    (module("return x.softmax(-1)", "[torch.randn(64, 256).bfloat16()]"), in_bfloat16(lambda x: x.softmax(-1)), True),
+    (module("return x.softmax(-1)", "[torch.randn(64, 256).bfloat16()]"),
+     in_bfloat16(lambda x: x.clamp(-6, 6).softmax(-1)), False),
+    (ATTENTION, in_bfloat16(lambda q, k, v: (q @ k.mT * 0.125).softmax(-1) @ v), True),
+    (ATTENTION, in_bfloat16(lambda q, k, v: (q @ k.mT * 0.125).softmax(-1).bfloat16().float() @ v), True),
+    (ATTENTION, in_bfloat16(lambda q, k, v: (q @ k.mT * 0.125).clamp(-6, 6).softmax(-1) @ v), False)])
+def test_values_in_16_bits_are_compared_together(session, source, function, right):
+    tried = []
+    for family in prepared(session, source):
+        for seed in range(2):
+            if not drawn(session, family, seed)[1].dropped:
+                tried.append(answered(session, function, family, seed).right)
+    assert all(tried) if right else tried.count(False) >= 4
 
 
 @pytest.mark.parametrize("forward, inputs", [
@@ -225,7 +249,7 @@ def test_what_is_inexact_is_dropped_where_more_than_finite_values_may_be_wrong(s
 def test_rounding_of_the_output_is_no_loss_of_the_reference(session):
     prepared(session, module("return (x * (448 / x.abs().amax(-1, keepdim=True).clamp(min=6))).to(torch.float8_e4m3fn)",
                              "[torch.randn(32, 128)]"))
-    assert "only NaN" not in drawn(session, "scaled_60")[1].description
+    assert "compared" not in drawn(session, "scaled_60")[1].description
 
     def by_division(x):
         return (x / (x.abs().amax(-1, keepdim=True).clamp(min=6) / 448)).to(torch.float8_e4m3fn)

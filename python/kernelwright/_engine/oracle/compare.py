@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import torch
 
 from ..values import dtype_name
-from .elements import Summary, at_once, begins_wrong, difference, near, summary
-from .tolerance import Exact
+from .elements import Summary, at_once, begins_wrong, difference, near, rms, summary
+from .tolerance import AnyFinite, Exact
 
 
 CHANGED = "the reference changes this input, so what the call leaves in it is compared too"
@@ -116,12 +116,12 @@ def compare(expected, actual, rule, exact=None, devices=("cpu", "cuda"), stop_ea
         return found
     _strides(leaves, found)
     if leaves and leaves[0][1].is_cuda and not (stop_early and _begin_wrong(leaves, rule)) and _all_right(leaves, rule, found):
-        return found
+        return _as_a_whole(leaves, found)
     for name, own, given, precise in leaves:
         _values(name, own, given, precise, rule, found, stop_early)
         if stop_early and found.error_class:
             break
-    return found
+    return _as_a_whole(leaves, found)
 
 
 def paired(expected, actual, exact=None, found=None, named=False):
@@ -212,6 +212,18 @@ def _strides(leaves, found):
         differ = [(mine, other) for size, mine, other in zip(own.shape, own.stride(), given.stride) if size > 1]
         if own.numel() and any(mine != other for mine, other in differ):
             found.findings.append(f"{name} has strides {list(given.stride)}, the reference's {list(own.stride())}")
+
+
+def _as_a_whole(leaves, found):
+    """`found`, in which an output is wrong whose errors together exceed what is granted; its values are all finite."""
+    for name, own, given, precise in leaves:
+        if not found.right or not isinstance(precise, AnyFinite) or precise.most_rms is None:
+            continue
+        if (error := rms(own, given.data)) > precise.most_rms:
+            found.error_class, found.dtype = "wrong_value", own.dtype
+            found.error = (f"{name}: the errors have a root mean square of {error:.3g}, where right results have "
+                           f"{precise.most_rms:.3g} at most")
+    return found
 
 
 def _begin_wrong(leaves, rule):

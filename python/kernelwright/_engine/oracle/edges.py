@@ -10,7 +10,7 @@ from . import families
 from .faults import TaskFault
 from .soundness import Unsound, examined
 
-NOT_COMPARED = "only NaN and infinity are refused"
+NOT_COMPARED, TOGETHER = "only NaN and infinity are refused", "values are compared together"
 # Raised where inputs cannot be drawn, or the reference has no answer on them.
 NO_ANSWER = (TaskFault, ArithmeticError, MemoryError, RuntimeError, TypeError, ValueError)
 
@@ -33,7 +33,8 @@ def drawn(task, family, seed):
     answer = examined(task, found.values, seed, families.room_of(family), finite=families.asks_for_finite_values(family),
                       on_bounds=families.may_lie_on_bounds(family))
     if answer.imprecise:
-        found = found._replace(words=f"{found.words} ({NOT_COMPARED}: {answer.imprecise})")
+        how = NOT_COMPARED if families.asks_for_finite_values(family) else TOGETHER
+        found = found._replace(words=f"{found.words} ({how}: {answer.imprecise})")
     return found, answer[:2]
 
 

@@ -158,12 +158,13 @@ def summary(tensor):
     return found
 
 
-def rms(tensor):
-    """The root mean square of a tensor's values."""
+def rms(tensor, other=None):
+    """The root mean square of a tensor's values, or of their distances from those of another."""
     total = 0.0
     with torch.no_grad():
-        for _, (part, *_) in _chunks(tensor, tensor, None, _CHUNK[tensor.device.type]):
-            total += _wide(part)[0].abs().square().sum().item()
+        for _, (part, beside, *_) in _chunks(tensor, tensor if other is None else other, None, _CHUNK[tensor.device.type]):
+            wide = _wide(part)[0]
+            total += (wide if other is None else wide - _wide(beside)[0]).abs().square().sum().item()
     return math.sqrt(total / max(1, tensor.numel()))
 
 

@@ -26,6 +26,7 @@ PLAIN_ERROR = 2e-5   # relative, of numbers that are no tensors
 LIMIT_S = 20.0       # of one run in float64
 LEAST_ULP, COARSEST_ULP = 2.0 ** -23, 2.0 ** -7  # of the moves of inputs; 8-bit floats move by less than their ulp
 ROOM = 1 / 16        # of the largest number of an output's dtype, up to which its values are surely finite
+TOGETHER = 3.0       # times the reference's error and its change under one ulp, as root mean squares
 TIE = 1e-6           # by which equal integers differ at most where their order is examined
 JUMPS = 1 / 200      # of an output: values that rounding may decide; undecided.py grants each of twice as many
 ORDERED, COUNTED = 1.0, 2.0 ** -12  # ulps by which zeros are moved: where numbers are ordered; where integers are given alone,
@@ -89,7 +90,7 @@ def _examined(task, inputs, seed, room, finite_alone, on_bounds):
                 found := _beside_jumps(leaves, [beside, neighbours(seed ^ 1)], is_coarse, jumps)):
             if not is_coarse and not finite_alone:
                 raise
-            return _finite_alone(own, leaves, beside, why, jumps)
+            return _finite_alone(own, leaves, beside, why, jumps, together=not finite_alone)
         losses, changes = found
     if finite_alone:
         return _finite_alone(own, leaves, beside, Imprecise("values are not compared so far from zero"), jumps)
@@ -101,10 +102,11 @@ def _examined(task, inputs, seed, room, finite_alone, on_bounds):
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]))
 
 
-def _finite_alone(own, leaves, beside, why, jumps):
+def _finite_alone(own, leaves, beside, why, jumps, together=False):
     """The Answer for outputs of which only being finite is asked; raises `why` where it does not surely follow.
 
-    Outputs that are no real numbers have to be equal all the same, but for the share `jumps`.
+    Outputs that are no real numbers have to be equal all the same, but for the share `jumps`. With `together`, the errors of
+    all values are limited by what the reference loses and one ulp changes, in root mean square.
     """
     for (each, exact), (_, other) in zip(leaves, beside):
         if not isinstance(each, torch.Tensor) or not is_real(each):
@@ -112,7 +114,8 @@ def _finite_alone(own, leaves, beside, why, jumps):
             _distance(exact, other, 0.0, _ONE_ULP, jumps)
         elif not all(_largest(one) <= ROOM * torch.finfo(each.dtype).max for one in (each, exact, other)):
             raise why
-    found = [AnyFinite() if isinstance(each, torch.Tensor) and is_real(each) else None for each, _ in leaves]
+    found = [AnyFinite(TOGETHER * (rms(each, exact) + rms(exact, other)) if together else None)
+             if isinstance(each, torch.Tensor) and is_real(each) else None for (each, exact), (_, other) in zip(leaves, beside)]
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]), why.error)
 
 

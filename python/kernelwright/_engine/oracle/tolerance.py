@@ -184,10 +184,11 @@ class Finite:
 
 
 class AnyFinite(Exact):
-    """An output on varied inputs that are too inexact to compare values."""
+    """An output on varied inputs that are too inexact to compare values. `most_rms` limits all their errors together."""
 
-    def __init__(self):
+    def __init__(self, most_rms=None):
         super().__init__(None, None)
+        self.most_rms = most_rms
 
     def rule(self, own):
         """As for Exact."""
