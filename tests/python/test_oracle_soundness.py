@@ -174,9 +174,8 @@ def test_a_running_sum_that_is_rounded_may_differ_by_a_step(session, family):
         sums = torch.stack(list(itertools.accumulate(x.T, torch.add)), -1)
         return (sums * 32).round().to(torch.int32)
 
-    for seed in range(3):
-        arena, reply = drawn(session, family, seed)
-        assert reply.dropped or answered(session, one_after_another, family, seed).right
+    seeds = [seed for seed in range(3) if not drawn(session, family, seed)[1].dropped]
+    assert seeds and all(answered(session, one_after_another, family, seed).right for seed in seeds)
 
 
 def test_ranks_by_comparisons_are_dropped_where_numbers_tie(session):

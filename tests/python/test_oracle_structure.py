@@ -7,9 +7,6 @@ from kernelwright._engine.oracle import traits
 from kernelwright._engine.oracle.inputs import tensors_in
 from kernelwright._engine.oracle.traits import CHOSEN, KEPT
 
-NAMES = [name for name in ALL if name not in ("mostly_high", "mostly_low", "in_order")]
-
-
 def table():
     found = torch.randn(16, 8)
     return torch.cat([found, found], -1)
@@ -19,7 +16,7 @@ def heads():
     return torch.randn(2, 8, 4).repeat_interleave(3, 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("make, is_kept", [
     (table, lambda x: torch.equal(x[:, :8], x[:, 8:])),
     (heads, lambda x: all(torch.equal(x[0], x[at]) for at in (1, 2)) and torch.equal(x[3], x[5])),
@@ -37,7 +34,7 @@ def test_one_draw_proves_no_structure():
     assert not unit.traits.structure.repeats
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("transposed", [False, True])
 def test_twins_stay_equal(transposed, name):
     def make():

@@ -36,7 +36,7 @@ struct DeviceLeases::State {
   }
 
   // Those who stepped aside or wait for the device alone have memory besides the shares that are held.
-  bool is_wanted_by_one_with_more() const {
+  bool others_hold_or_want_more() const {
     return !for_quiet.empty() || !aside.empty() || !for_all.empty() || !for_several.empty();
   }
 
@@ -164,7 +164,7 @@ bool DeviceLeases::widen(Lease& share, std::size_t shares) {
   shares = std::min(shares, state_->shares);
   if (shares <= share.shares_) return true;
   const std::size_t more = shares - share.shares_;
-  if (state_->is_wanted_by_one_with_more() || state_->held + more > state_->shares) return false;
+  if (state_->others_hold_or_want_more() || state_->held + more > state_->shares) return false;
   state_->held += more;
   if (share.yielding_) state_->yielding += more;
   share.shares_ = shares;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/async/wait.h"
 #include "support/run_task.h"
 #include "verdict_world.h"
 #include "verify/judge/varied_inputs.h"
@@ -365,6 +366,34 @@ TEST(VariedReplays, StepAsideForOthersThatAreTimed) {
   });
   EXPECT_EQ(world.run().counts, true);
   EXPECT_EQ(order, "given others scaled_60 shifted_8 ");
+}
+
+// One who waits for a turn cannot step aside, so that a turn held meanwhile would keep all from going on.
+TEST(VariedReplays, HoldNoTurnToTimeWhileTheyStepAside) {
+  VariedWorld world(Device::cuda);
+  std::string order;
+  engine::Lease other = run_task(world.loop, world.leases.share());
+  world.loop.restart();
+  engine::Lease turn = run_task(world.loop, world.timing_turns.share());
+  world.loop.restart();
+  auto is_timed_alone = [](VariedWorld* in, std::string* seen, engine::Lease lease) -> async::Task<> {
+    co_await async::sleep_until(async::Deadline::in(30ms));  // the verdict waits for its turn then
+    lease = co_await in->leases.all_instead_of(std::move(lease));
+    auto free = co_await async::within(async::Deadline::in(2s), nullptr, in->timing_turns.share());
+    *seen = free.value ? "free" : "held";
+  };
+  auto gives_its_turn_back = [](engine::Lease lease) -> async::Task<> {
+    co_await async::sleep_until(async::Deadline::in(60ms));
+    lease.give_back();
+  };
+  world.fake.when("oracle", Body::Draw, [&](const auto& asked, Reaction&) {
+    if (asked.AsDraw()->family != "shifted_8") return;
+    boost::asio::co_spawn(world.loop, is_timed_alone(&world, &order, std::move(other)),
+                          boost::asio::detached);
+    boost::asio::co_spawn(world.loop, gives_its_turn_back(std::move(turn)), boost::asio::detached);
+  });
+  EXPECT_FALSE(world.run().timing.kernel_samples_ms.empty());
+  EXPECT_EQ(order, "free");
 }
 
 TEST(VariedReplays, WhoseRecordingsCannotBeLoadedAgainAreTheInfrastructures) {

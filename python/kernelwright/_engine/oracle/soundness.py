@@ -3,8 +3,8 @@
 Its own precision and float64 must agree, and float64 must bear a change of the inputs by one ulp. The distances found are
 the reference's loss and sensitivity.
 
-In 16 bit that is often too much to ask: of a softmax of large numbers, one ulp of them decides which one is chosen. All its
-values are finite all the same, and a right answer's are. Such a draw is used to ask that alone.
+In 16 bit that is often too much to ask: of a softmax of large numbers, one ulp of them decides which one is chosen. On such a
+draw all values of an output are compared together.
 """
 import math
 from typing import NamedTuple
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 
     outputs: list | tuple | dict | torch.Tensor
     limits: list | tuple | dict | None  # a tolerance.Sound or tolerance.AnyFinite of each output, in the same structure
-    imprecise: str = ""  # why values are not compared, but only whether they are finite
+    imprecise: str = ""  # why values are not compared one by one
 
 
 def examined(task, inputs, seed, room=1.0, finite=False, on_bounds=False):
@@ -90,10 +90,10 @@ def _examined(task, inputs, seed, room, finite_alone, on_bounds):
                 found := _beside_jumps(leaves, [beside, neighbours(seed ^ 1)], is_coarse, jumps)):
             if not is_coarse and not finite_alone:
                 raise
-            return _finite_alone(own, leaves, beside, why, jumps, together=not finite_alone)
+            return _not_one_by_one(own, leaves, beside, why, jumps, together=not finite_alone)
         losses, changes = found
     if finite_alone:
-        return _finite_alone(own, leaves, beside, Imprecise("values are not compared so far from zero"), jumps)
+        return _not_one_by_one(own, leaves, beside, Imprecise("values are not compared so far from zero"), jumps)
     names = names_of(own, task.reference.named)
     found = [Sound(exact if task.rule.name == "strict" and not each.is_complex() else None, loss, change, _largest(exact),
                    task.error_units[name].value if name in task.error_units else None, room)
@@ -102,8 +102,8 @@ def _examined(task, inputs, seed, room, finite_alone, on_bounds):
     return Answer(own, tree_unflatten(found, tree_flatten(own)[1]))
 
 
-def _finite_alone(own, leaves, beside, why, jumps, together=False):
-    """The Answer for outputs of which only being finite is asked; raises `why` where it does not surely follow.
+def _not_one_by_one(own, leaves, beside, why, jumps, together=False):
+    """The Answer for outputs whose values are not compared one by one; raises `why` where they are not surely finite.
 
     Outputs that are no real numbers have to be equal all the same, but for the share `jumps`. With `together`, the errors of
     all values are limited by what the reference loses and one ulp changes, in root mean square.

@@ -1,4 +1,4 @@
-"""What holds for real numbers in every draw, and stays where a family changes them.
+"""Properties of real inputs that two draws share, and that families keep.
 
 A kernel may read one of several equal parts alone, such as one half of a table of cosines, one of the heads that share their
 keys, or one of two matrices of which the other is the transposed one. It may take rows of unit length for granted, too.
@@ -35,7 +35,7 @@ class Twin(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """Of one tensor."""
+    """The properties of one tensor."""
 
     repeats: tuple = ()
     twin: Twin | None = None
@@ -96,7 +96,7 @@ def _has_unit_rows(draws):
 
 
 def restore(new, base, structure):
-    """Makes it hold again, in place, for the changed numbers of a tensor that were `base`; its twin is none of it."""
+    """Gives a tensor's changed numbers its structure again, in place. `base` are those drawn; twins are the caller's."""
     if structure.unit_rows:
         length = new.double().norm(dim=-1, keepdim=True)
         usable = (length > 0) & torch.isfinite(length)
